@@ -65,7 +65,7 @@ export async function runAction(action: ActionName): Promise<void> {
   let extras: Extras | undefined
   // Called last: a failed extra must not hide the verdict.
   const finishExtras = async (timeline: EndedTimeline) => {
-    decide(timeline.verdict.outcome, title(timeline))
+    decide(timeline.outcome, title(timeline))
     await extras?.finish(timeline, cancelled.signal)
   }
   try {
@@ -91,8 +91,8 @@ export async function runAction(action: ActionName): Promise<void> {
     await finishExtras(timeline)
   } catch (error) {
     reportCrash(error)
-    const verdict = { outcome: 'unknown', reason: '', message: crashMessage } as const
-    await finishExtras(emptyTimeline(verdict, startedAt, systemClock.now()))
+    const conclusion = { outcome: 'unknown', reason: '', message: crashMessage } as const
+    await finishExtras(emptyTimeline(conclusion, startedAt, systemClock.now()))
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel).off('uncaughtException', crash)
   }
@@ -207,13 +207,13 @@ async function gate(job: Job): Promise<EndedTimeline> {
 async function mergeGates(job: Job): Promise<EndedTimeline> {
   const { inputs, mistakes } = job.read
   throwMistakes([...mistakes, ...mistakesOfMerge(job)])
-  const { readReportFiles } = await import('./merge/report-files.ts')
-  const { mergeReports } = await import('./merge/merge-reports.ts')
+  const { readReportFiles } = await import('./report/report-files.ts')
+  const { mergeReports } = await import('./report/merge-reports.ts')
   const files = readReportFiles(inputs.reports.split(/\r?\n/), workspace(), 'reports')
   const own = job.run instanceof Error ? undefined : reportRun(job.run)
-  for (const { path, report } of files) {
-    const attempt = report?.run?.attempt ?? Infinity
-    if (own === undefined || report?.run?.id !== own.id || attempt >= own.attempt) continue
+  for (const { path, record } of files) {
+    const attempt = record?.run?.attempt ?? Infinity
+    if (own === undefined || record?.run?.id !== own.id || attempt >= own.attempt) continue
     core.warning(
       plain(`${path} is of attempt ${attempt} of this run: its job did not run again, or ended before its gate.`),
     )
@@ -285,23 +285,18 @@ async function openExtras(
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
-/** The timeline with the logs that may be in a report: outside of a workflow, nothing is published. */
+/** The timeline with its run, and with the logs that may be in a report: outside of a workflow, nothing is published. */
 function timelineOfReport(timeline: EndedTimeline, { run }: Job): EndedTimeline {
+  if (run instanceof Error) return timeline
   // Reports that are merged contain only such logs.
-  const isMerged = timeline.gates !== undefined
-  return isMerged || run instanceof Error ? timeline : forReaders(timeline, run)
+  return { ...(timeline.gates === undefined ? forReaders(timeline, run) : timeline), run: reportRun(run) }
 }
 
 /**
  * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first, since
  * later steps depend on them. A file that cannot be written is a warning: it decides nothing.
  */
-function publish(
-  timeline: EndedTimeline,
-  reported: EndedTimeline,
-  { read, run, tracked }: Job,
-  extras: ExtraOutputs,
-): void {
+function publish(timeline: EndedTimeline, reported: EndedTimeline, { read, tracked }: Job, extras: ExtraOutputs): void {
   const { summary: isSummaryOn, onSuperseded } = read.inputs
   const hasPassed = passes(timeline, onSuperseded)
   // `setFailed` would add a second error.
@@ -310,14 +305,7 @@ function publish(
   const files =
     folder === undefined ? undefined : { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
   write('The outputs', () => setOutputs(buildOutputs(timeline, { report: '', summary: '', ...files, extras })))
-  if (files !== undefined)
-    write('The report', () =>
-      writeFileSync(
-        files.report,
-        renderReport(reported, run instanceof Error ? undefined : reportRun(run)),
-        privateFile,
-      ),
-    )
+  if (files !== undefined) write('The report', () => writeFileSync(files.report, renderReport(reported), privateFile))
   const summary = renderSummary(timeline, { reportPath: files?.report, tracked })
   if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']

@@ -4,7 +4,7 @@ import type { EndedTimeline, TargetOutcome, TargetRecord, Verdict } from './gate
 import type { ExtraName, knownExtras } from './inputs.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
-import { momentsOf } from './report/json-report.ts'
+import { iso, shiftOf } from './report/json-report.ts'
 import { rollbackOf } from './report/rollback.ts'
 import { slowestStep } from './report/target-record.ts'
 import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
@@ -35,16 +35,16 @@ export const outputDefinitions = {
     description:
       'How the gate ended: `ready`, `failed`, `stalled`, `timed-out`, `superseded`, `cancelled`, `misconfigured` (an input or a permission is wrong) or `unknown` (the cluster could not be read).',
     details: 'The job passes only on `ready`, and on `superseded` if `on-superseded` is `pass`.',
-    value: ({ verdict }) => verdict.outcome,
+    value: ({ outcome }) => outcome,
   },
   reason: {
     description: 'The code of the reason for the outcome, like `image-not-found`, `crash-loop` or `no-progress`.',
     details: 'Empty if the outcome is `ready`.',
-    value: ({ verdict }) => verdict.reason,
+    value: ({ reason }) => reason,
   },
   message: {
     description: 'The outcome and its reason in one line of text.',
-    value: ({ verdict }) => plain(verdict.message),
+    value: ({ message }) => plain(message),
   },
   'failed-resources': {
     description:
@@ -141,7 +141,7 @@ function changedResources(timeline: EndedTimeline): string {
   const entries = timeline.targets.flatMap((record) => {
     const { change, changedAt } = record
     if (change !== 'recent' || changedAt === undefined) return []
-    return [JSON.stringify({ ...plainFields(nameOf(record)), changedAt: momentsOf(record, timeline)(changedAt) })]
+    return [JSON.stringify({ ...plainFields(nameOf(record)), changedAt: iso(changedAt + shiftOf(record, timeline)) })]
   })
   return jsonArray(entries)
 }

@@ -163,7 +163,7 @@ function withEveryText(text: string): EndedTimeline {
     ],
   })
   const texts = { message: text, hint: text, hintWithoutLog: text, changes: [text], notes: [text], warnings: [text] }
-  const answer = { at: start, pod: 'web-1', seconds: 0.1, body: text, error: text, location: text, isRight: false }
+  const answer = { at: start, pod: 'web-1', seconds: 0.1, body: text, error: text, location: text, right: false }
   return createTimeline({
     hint: text,
     verdict: { outcome: 'failed', reason: 'crash-loop', message: text },
@@ -178,7 +178,7 @@ function withEveryText(text: string): EndedTimeline {
         problems: [problem],
       }),
     ],
-    checks: { httpChecks: [createRequest({ text, answers: [answer] })] } as EndedTimeline['checks'],
+    httpChecks: [createRequest({ request: text, answers: [answer] })],
     annotations: [text],
   })
 }

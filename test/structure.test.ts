@@ -21,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/gate'],
   ['src/diagnosis'],
   ['src/report'],
-  ['src/recording', 'src/merge', 'src/checks', 'src/logs', 'src/github', 'src/trace', 'src/outputs.ts'],
+  ['src/recording', 'src/checks', 'src/logs', 'src/github', 'src/trace', 'src/outputs.ts'],
   ['src/exit.ts'],
   ['src/rollout'],
   ['src/action.ts', 'src/cli'],

@@ -112,7 +112,7 @@ export const misconfiguredCode = 2
 
 /** The exit code of a gate: 0 ready, 1 not ready, 2 misconfigured, 130 cancelled. */
 export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass'): number {
-  const { outcome } = timeline.verdict
+  const { outcome } = timeline
   if (outcome === 'misconfigured') return misconfiguredCode
   if (outcome === 'cancelled') return cancelledCode
   return passes(timeline, onSuperseded) ? 0 : 1

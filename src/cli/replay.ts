@@ -4,7 +4,7 @@ import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { redactRecord } from '../gate/redact-record.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
-import { type EndedTimeline, emptyTimeline, verdictOf } from '../gate/timeline.ts'
+import { type EndedTimeline, emptyTimeline, hasEnded, verdictOf } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
 import { readHeader } from '../recording/reader.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay-gate.ts'
@@ -115,11 +115,12 @@ async function gateRecording(
   }
   try {
     const timeoutMs = gateTimeoutMs(settings, plan.targets)
-    log.onHead({ startedAt, context: settings.context, timeoutMs, stallTimeoutMs, ...plan })
+    const cluster = { context: settings.context, version: settings.serverVersion }
+    log.onHead({ startedAt, cluster, timeoutMs, stallTimeoutMs, ...plan })
     const gate = await replayRecording(file, plan.targets, settings, hooks)
-    const { verdict, ...rest } = explain(gate.timeline(), gate.store, settings.serverOffsetMs, new Map(), true)
-    if (verdict === undefined) throw new Error(`${file}: the replay ended without a verdict`)
-    const timeline = redactRecord({ ...rest, verdict }, redact)
+    const explained = explain(gate.timeline(), gate.store, settings.serverOffsetMs, new Map(), true)
+    if (!hasEnded(explained)) throw new Error(`${file}: the replay ended without a verdict`)
+    const timeline = redactRecord(explained, redact)
     log.end(timeline)
     return { timeline, code: exitCodeOf(timeline, inputs.onSuperseded) }
   } finally {

@@ -14,7 +14,7 @@ import type { Timeline } from '../gate/timeline.ts'
 import { isJudged } from '../lifecycle/rules.ts'
 import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { plain, printableJson } from '../report/escape.ts'
-import { buildLook } from '../report/json-report.ts'
+import { buildReport } from '../report/json-report.ts'
 import { renderLook } from '../report/why.ts'
 import { followGate, withPlan } from '../rollout/rollout.ts'
 import type { Rollout } from '../rollout/rollout-inputs.ts'
@@ -138,7 +138,7 @@ function quietReporter(stderr: CommandContext['stderr']): Reporter {
 
 function print(timeline: Timeline, { flags }: Arguments, context: CommandContext): number {
   const { stdout, env } = context
-  if (flags.has('json')) stdout.write(`${printableJson(buildLook(timeline))}\n`)
+  if (flags.has('json')) stdout.write(`${printableJson(buildReport(timeline))}\n`)
   else
     printLines(
       stdout,
@@ -147,6 +147,6 @@ function print(timeline: Timeline, { flags }: Arguments, context: CommandContext
         groups: env['GITHUB_ACTIONS'] === 'true' && !isInteractive(stdout, env),
       }),
     )
-  const { verdict } = timeline
-  return verdict === undefined || verdict.outcome === 'ready' ? 0 : 1
+  const { outcome } = timeline
+  return outcome === 'progressing' || outcome === 'ready' ? 0 : 1
 }

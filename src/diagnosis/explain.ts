@@ -4,14 +4,15 @@ import type { LogText } from '../cluster/feed.ts'
 import { describePath, type PathStep } from '../cluster/field-paths.ts'
 import { type Container, isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type {
-  Evidence,
-  JudgedProblem,
-  JudgedRecord,
-  TargetOutcome,
-  TargetRecord,
-  Timeline,
-  Verdict,
+import {
+  type Evidence,
+  type JudgedProblem,
+  type JudgedRecord,
+  type JudgedTimeline,
+  type TargetOutcome,
+  type TargetRecord,
+  type Timeline,
+  unlessEmpty,
 } from '../gate/timeline.ts'
 import { recordProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
@@ -36,7 +37,7 @@ const unjudgedHint =
  * @param usesFlags whether hints name flags of the command line, not inputs of the action
  */
 export function explain(
-  timeline: Timeline<JudgedRecord>,
+  timeline: JudgedTimeline,
   store: Store,
   serverOffsetMs: number,
   manifests: ReadonlyMap<Target, Manifest> = new Map(),
@@ -52,7 +53,7 @@ export function explain(
     targets: timeline.targets.map((record) => {
       if (record.outcome === 'ready') return record
       if (record.outcome === 'unknown') return { ...record, hint: unjudgedHint }
-      return explainTarget(record, timeline.verdict, context)
+      return explainTarget(record, timeline, context)
     }),
   }
 }
@@ -68,9 +69,9 @@ interface Context extends EvidenceContext {
 }
 
 /** The access that ended the gate, and what else was denied. Objects without a namespace matter only as targets. */
-function deniedIn({ verdict, targets }: Timeline, store: Store): HintDetails['denied'] {
-  if (verdict?.denied === undefined) return undefined
-  const { wasReadable, access } = verdict.denied
+function deniedIn({ basis, targets }: JudgedTimeline, store: Store): HintDetails['denied'] {
+  if (basis?.denied === undefined) return undefined
+  const { wasReadable, access } = basis.denied
   const isClusterWide = targets.some(({ namespace }) => namespace === undefined)
   const others = store.deniedAccess
     .flatMap(({ message }) => deniedAccess(message) ?? [])
@@ -88,16 +89,16 @@ const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
 }
 
 /** The first target that ended with the gate's outcome; undefined if the gate ended for another reason. */
-function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
+function targetThatEnded({ targets, ...timeline }: Timeline): string | undefined {
   const names = fullNames(targets)
   const [first] = targets
-    .flatMap(({ outcome, endedAt = Infinity }, index) => (outcome === verdict?.outcome ? [{ index, endedAt }] : []))
+    .flatMap(({ outcome, endedAt = Infinity }, index) => (outcome === timeline.outcome ? [{ index, endedAt }] : []))
     .toSorted((a, b) => a.endedAt - b.endedAt)
-  const verb = verdict === undefined ? undefined : endings[verdict.outcome]
+  const verb = endings[timeline.outcome]
   return first === undefined || verb === undefined ? undefined : `${names[first.index]} ${verb}`
 }
 
-function explainTarget(record: JudgedRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
+function explainTarget(record: JudgedRecord, timeline: JudgedTimeline, context: Context): TargetRecord {
   const {
     reason,
     basis: { target },
@@ -125,7 +126,7 @@ function explainTarget(record: JudgedRecord, verdict: Verdict | undefined, conte
     usesFlags: context.usesFlags,
     object: facts.get(target),
     denied: context.denied,
-    unreadable: verdict?.unreadable,
+    unreadable: timeline.basis?.unreadable,
     hasEnded: facts.hasEnded,
     namespaceState: facts.namespaceState,
     endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,
@@ -133,15 +134,15 @@ function explainTarget(record: JudgedRecord, verdict: Verdict | undefined, conte
     cause: deciding?.cause && detailsOf(deciding.cause, facts),
   }
   const notes = [...(record.notes ?? []), ...unreadNotes(record, facts, context)]
-  const withHint = (shown: HintDetails) => hintFor(target, lost?.reason ?? reasonFor(record, verdict), shown)
+  const withHint = (shown: HintDetails) => hintFor(target, lost?.reason ?? reasonFor(record, timeline), shown)
   const quotesLog = details.logLine !== undefined || details.cause?.logLine !== undefined
   return {
     ...record,
     // The line to correct is more useful than the object's first line.
     ...(place && { source: { file: place.file, line: place.line } }),
     problems,
-    changes: changes.length === 0 ? undefined : changes,
-    notes: notes.length === 0 ? undefined : notes,
+    changes: unlessEmpty(changes),
+    notes: unlessEmpty(notes),
     hint: withHint(details),
     ...(quotesLog && { hintWithoutLog: withHint(withoutLog(details)) }),
   }
@@ -253,10 +254,10 @@ function unreadNotes({ problems }: JudgedRecord, facts: TargetFacts, { denied }:
 }
 
 /** The reason for the hint: an open target of an unjudged gate has the gate's reason. */
-function reasonFor({ outcome, reason, problems }: TargetRecord, verdict: Verdict | undefined): ReasonCode | '' {
+function reasonFor({ outcome, reason, problems }: TargetRecord, timeline: Timeline): ReasonCode | '' {
   if (traitsOf({ reason }).isOfProblem) return problems[0]?.reason ?? reason
-  const isItsReason = outcome === 'progressing' && reason === '' && verdict !== undefined && isCutShort(verdict)
-  return isItsReason ? verdict.reason : reason
+  const isItsReason = outcome === 'progressing' && reason === '' && isCutShort(timeline)
+  return isItsReason ? timeline.reason : reason
 }
 
 function withoutLog({ logLine: _, cause, ...details }: HintDetails): HintDetails {

@@ -1,6 +1,6 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { didYouMean } from '../errors.ts'
-import type { JudgedRecord, Timeline, Verdict } from '../gate/timeline.ts'
+import type { JudgedTimeline, Timeline } from '../gate/timeline.ts'
 import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
@@ -17,21 +17,20 @@ export interface HintDetails extends Omit<HintFacts<unknown>, 'target' | 'proble
 }
 
 /** Whether the gate ended without judging its open targets. */
-export function isCutShort({ outcome }: Verdict): boolean {
+export function isCutShort({ outcome }: Pick<Timeline, 'outcome'>): boolean {
   return outcome === 'cancelled' || outcome === 'misconfigured' || outcome === 'unknown'
 }
 
 /** The hint of a gate that ended for a reason that belongs to no target; undefined if the targets have their own. */
 export function gateHint(
-  { verdict, targets }: Timeline<JudgedRecord>,
-  denied: HintDetails['denied'] = verdict?.denied,
+  { outcome, reason, targets, basis }: JudgedTimeline,
+  denied: HintDetails['denied'] = basis?.denied,
 ): string | undefined {
   const [first] = targets
-  if (first === undefined || !verdict?.reason) return undefined
-  const { outcome } = verdict
-  if (!isCutShort(verdict) && targets.some((record) => record.outcome === outcome)) return undefined
+  if (first === undefined || reason === '') return undefined
+  if (!isCutShort({ outcome }) && targets.some((record) => record.outcome === outcome)) return undefined
   // These hints are about the gate: any target serves.
-  return hintFor(first.basis.target, verdict.reason, { denied, unreadable: verdict.unreadable })
+  return hintFor(first.basis.target, reason, { denied, unreadable: basis?.unreadable })
 }
 
 /** The hint of a target that is not ready. */

@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
-import type { Entry, JudgedRecord, Timeline } from '../gate/timeline.ts'
+import type { Entry, JudgedTimeline } from '../gate/timeline.ts'
 import {
   comparableManifest,
   type Difference,
@@ -72,7 +72,7 @@ export class ManifestDrift {
   }
 
   /** Adds all notes to the entries and targets of a timeline. */
-  addTo(timeline: Timeline<JudgedRecord>): Timeline<JudgedRecord> {
+  addTo(timeline: JudgedTimeline): JudgedTimeline {
     if (this.#notes.length === 0) return timeline
     const entries = this.#notes.map(({ entry }) => entry)
     const notes = Map.groupBy(entries, ({ target }) => target)

@@ -25,7 +25,17 @@ import { noQuestions, type Question } from './questions.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
 import { explainingRequestsOf, type GatedTarget, objectOf, requestsOf } from './target-state.ts'
-import { deniedVerdict, type Entry, type JudgedRecord, type Timeline, type Verdict, verdictOf } from './timeline.ts'
+import {
+  deniedVerdict,
+  type Entry,
+  type JudgedRecord,
+  type JudgedTimeline,
+  openConclusion,
+  type TargetOutcome,
+  unlessEmpty,
+  type Verdict,
+  verdictOf,
+} from './timeline.ts'
 import { heartbeatText } from './timeline-entries.ts'
 import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
@@ -301,23 +311,26 @@ export class Gate {
   }
 
   /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
-  timeline(now = this.#now): Timeline<JudgedRecord> {
+  timeline(now = this.#now): JudgedTimeline {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
       this.#settings
+    const { outcome, reason, message, denied, unreadable }: Verdict<TargetOutcome> = this.verdict ?? openConclusion
     const causes = this.#targets.causes()
     return {
       startedAt,
       finishedAt: this.#end?.at ?? now,
-      context,
-      serverVersion,
+      outcome,
+      reason,
+      message,
+      cluster: { context, version: serverVersion },
       timeoutMs,
       stallTimeoutMs,
-      verdict: this.#end?.verdict,
       targets: this.#targets.all.map((gated) => targetRecord(gated, this.#targets.all[causes.get(gated.index) ?? -1])),
       entries: this.#entries,
-      checks: this.#after?.records,
-      annotations,
-      healthCheckKinds,
+      ...this.#after?.records,
+      annotations: unlessEmpty(annotations),
+      healthCheckKinds: unlessEmpty(healthCheckKinds),
+      basis: { denied, unreadable },
     }
   }
 

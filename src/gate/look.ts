@@ -5,12 +5,13 @@ import { problemVerdict } from './target-record.ts'
 import { type GatedTarget, objectOf, wasDeleted } from './target-state.ts'
 import {
   absentVerdict,
+  type Conclusion,
   causeOf,
   type JudgedRecord,
+  type JudgedTimeline,
   type Outcome,
   type TargetOutcome,
   type TargetRecord,
-  type Timeline,
   type Verdict,
   verdictOf,
 } from './timeline.ts'
@@ -18,9 +19,9 @@ import {
 /**
  * What an endless gate finds at `now`, as if its clocks had run out: a target has the problem that stands in its way as its
  * reason. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem, or if it only waits for a
- * target that is. The worst comes first. The timeline has a verdict unless all that is not ready progresses.
+ * target that is. The worst comes first. The timeline is `progressing` if all that is not ready progresses.
  */
-export function lookAt(gate: Gate, now: number): Timeline<JudgedRecord> {
+export function lookAt(gate: Gate, now: number): JudgedTimeline {
   const timeline = gate.timeline(now)
   const looks = timeline.targets.map((record, index) => ({
     before: record,
@@ -36,11 +37,11 @@ export function lookAt(gate: Gate, now: number): Timeline<JudgedRecord> {
     }))
     .toSorted((a, b) => gravityOf(a.record) - gravityOf(b.record))
   const targets = sorted.map(({ record }) => record)
-  const verdict = verdictOfLook(
+  const conclusion = concludeLook(
     targets,
     sorted.map(({ name }) => name),
   )
-  return { ...timeline, entries: [], targets, verdict }
+  return { ...timeline, entries: [], targets, ...conclusion }
 }
 
 const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'superseded', 'stalled', 'progressing', 'ready']
@@ -77,7 +78,7 @@ function leftRevision({ rule, state, gateTime }: GatedTarget, now: number): Verd
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 
-function verdictOfLook(targets: readonly TargetRecord[], names: readonly string[]): Verdict | undefined {
+function concludeLook(targets: readonly TargetRecord[], names: readonly string[]): Conclusion<TargetOutcome> {
   const bad = targets.flatMap((record, index) => {
     const { outcome, causedBy } = record
     const isBad = outcome !== 'ready' && outcome !== 'progressing' && causedBy === undefined
@@ -86,7 +87,9 @@ function verdictOfLook(targets: readonly TargetRecord[], names: readonly string[
   const outcome: Outcome = gravest(bad.map((record) => record.outcome))
   const first = bad.find((record) => record.outcome === outcome)
   if (first === undefined) {
-    if (targets.some((record) => record.outcome !== 'ready')) return undefined
+    const open = targets.filter((record) => record.outcome === 'progressing').length
+    if (targets.some((record) => record.outcome !== 'ready'))
+      return { outcome: 'progressing', reason: '', message: `${open} of ${targets.length} in progress` }
     return {
       outcome: 'ready',
       reason: '',

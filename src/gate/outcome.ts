@@ -73,11 +73,11 @@ export function decide(targets: readonly GatedTarget[], causes: ReadonlyMap<numb
  * rollback never passes.
  */
 export function passes(
-  { verdict, targets }: Pick<EndedTimeline, 'verdict' | 'targets'>,
+  { outcome, targets }: Pick<EndedTimeline, 'outcome' | 'targets'>,
   onSuperseded: 'fail' | 'pass',
 ): boolean {
-  if (verdict.outcome === 'ready') return true
-  if (verdict.outcome !== 'superseded' || onSuperseded !== 'pass') return false
+  if (outcome === 'ready') return true
+  if (outcome !== 'superseded' || onSuperseded !== 'pass') return false
   const others = targets.filter((record) => record.outcome !== 'ready')
   return others.length > 0 && others.every((record) => traitsOf(record).mayPass)
 }

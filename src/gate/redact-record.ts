@@ -12,12 +12,14 @@ const identifying: ReadonlySet<string> = new Set([
   'chain',
   'change',
   'class',
+  'commit',
   'container',
   'context',
   'createdAt',
   'file',
   'form',
   'gate',
+  'id',
   'kind',
   'name',
   'namespace',
@@ -26,17 +28,17 @@ const identifying: ReadonlySet<string> = new Set([
   'pod',
   'reason',
   'selector',
-  'serverVersion',
   'source',
   'state',
   'status',
   'subject',
   'target',
   'type',
+  'version',
 ])
 
 /** The facts behind the texts: they stay in the process. */
-const internal: ReadonlySet<string> = new Set(['basis', 'denied', 'unreadable', 'urlProblem'])
+const internal: ReadonlySet<string> = new Set(['basis'])
 
 /** A record, or a part of one, as it may leave the process: with its texts redacted, and without the facts behind them. */
 export function redactRecord<T>(record: T, redact: Redact): T {

@@ -13,7 +13,7 @@ import {
   type TargetState,
   wasDeleted,
 } from './target-state.ts'
-import { causedBy, type JudgedRecord, type TargetOutcome, type Verdict } from './timeline.ts'
+import { causedBy, type JudgedRecord, type TargetOutcome, unlessEmpty, type Verdict } from './timeline.ts'
 import { problemHeadline, problemStatement, recordProblem } from './timeline-entries.ts'
 
 /** The state as readable text. */
@@ -109,9 +109,9 @@ export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedRec
     ...(isUndecided(state) ? {} : { endedAt: state.at }),
     milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
     problems: problems.map((problem) => recordProblem(problem, target)),
-    ...(notes.length > 0 && { notes }),
+    notes: unlessEmpty(notes),
     ...versionAge(state.seen?.changedAt, wasReadyAtFirstSight(state, gated), gated),
-    ...(assessment?.warnings?.length ? { warnings: assessment.warnings } : {}),
+    warnings: unlessEmpty(assessment?.warnings),
     ...(assessment?.hasRun ? { hasRun: true } : {}),
     ...(state.type === 'ended' && state.undo ? { undo: state.undo } : {}),
     deployedBy,

@@ -29,10 +29,14 @@ export type Outcome =
 export type TargetOutcome = Outcome | 'progressing'
 
 /** An outcome with its reason (empty on ready) and one line for people. */
-export interface Verdict<O extends TargetOutcome = Outcome> {
+export interface Conclusion<O extends TargetOutcome = Outcome> {
   readonly outcome: O
   readonly reason: ReasonCode | ''
   readonly message: string
+}
+
+/** A conclusion of the gate, with the facts that its hint is made from. */
+export interface Verdict<O extends TargetOutcome = Outcome> extends Conclusion<O> {
   /** How the message follows the name of its target; by default as a clause. */
   readonly form?: Sentence['form']
   /** The denied access, if it ended the gate. */
@@ -126,14 +130,11 @@ export interface VersionAge {
 }
 
 /** What happened to a target. */
-export interface TargetRecord extends NamedTarget, VersionAge {
+export interface TargetRecord extends NamedTarget, VersionAge, Conclusion<TargetOutcome> {
   /** `deployment.apps/web` */
   readonly target: string
   /** In a merged timeline: the context of its cluster. */
   readonly context?: string
-  readonly outcome: TargetOutcome
-  readonly reason: ReasonCode | ''
-  readonly message: string
   /** How the message follows the name of the target; by default as a clause. */
   readonly form?: Sentence['form']
   /** The target that this one only waits for, `deployment.apps/web`: it is no failure of its own. */
@@ -214,21 +215,32 @@ export interface Entry {
 }
 
 /** A gate whose report was merged with others, or is missing. */
-export interface GateRecord extends Verdict {
+export interface GateRecord extends Conclusion {
   readonly name: string
   /** The path of the gate's report. */
   readonly path: string
-  readonly context: string
-  readonly serverVersion: string
-  /** When the gate began and ended; absent if its report is missing. */
+  readonly hint?: string
+  /** When the gate began and ended, and its cluster; absent if its report is missing. */
   readonly startedAt?: number
   readonly finishedAt?: number
-  readonly hint?: string
+  readonly cluster?: ClusterRecord
 }
 
 /** How long a gate took, in milliseconds; undefined if its report is missing. */
-export function gateDurationMs({ startedAt, finishedAt }: GateRecord): number | undefined {
+export function gateDurationMs({ startedAt, finishedAt }: Pick<GateRecord, 'startedAt' | 'finishedAt'>) {
   return startedAt === undefined || finishedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt)
+}
+
+export interface ClusterRecord {
+  readonly context: string
+  readonly version: string
+}
+
+/** The workflow run of a gate. */
+export interface RunRecord {
+  readonly id: string
+  readonly attempt: number
+  readonly commit: string
 }
 
 /** One answer to a line of `http-checks`. Its texts are hostile: renderers escape them. */
@@ -240,13 +252,13 @@ export interface AnswerRecord {
   readonly body?: string | undefined
   readonly error?: string | undefined
   readonly location?: string | undefined
-  readonly isRight: boolean
+  readonly right: boolean
 }
 
 /** A line of the input `http-checks`, with the answers. */
 export interface RequestRecord {
   /** The line of the input `http-checks` as written, with `***` for the values of headers. */
-  readonly text: string
+  readonly request: string
   readonly asked: number
   /** How many answers were wrong or missing. */
   readonly errors: number
@@ -254,34 +266,27 @@ export interface RequestRecord {
   readonly answers: readonly AnswerRecord[]
 }
 
-/** The time in which everything had to stay ready; without `since` it never began. */
-export interface HoldRecord {
-  readonly holdMs: number
-  readonly since?: number
-}
-
-/** The results of the checks after the targets were ready: requests and the hold. */
+/** The results of the checks after the targets were ready. */
 export interface CheckRecords {
-  readonly httpChecks: readonly RequestRecord[]
-  readonly hold?: HoldRecord | undefined
+  readonly httpChecks?: readonly RequestRecord[]
+  /** The time in which everything had to stay ready; without `since` it never began. */
+  readonly hold?: { readonly seconds: number; readonly since?: number }
 }
 
-/** Everything that happened, and the gate's verdict: the only input of the renderers. */
-export interface Timeline<T extends TargetRecord = TargetRecord> {
+/** Everything that happened, and how the gate ended: the only input of the renderers. Moments are milliseconds since the epoch. */
+export interface Timeline<T extends TargetRecord = TargetRecord, O extends TargetOutcome = TargetOutcome>
+  extends Conclusion<O>,
+    CheckRecords {
   readonly startedAt: number
   readonly finishedAt: number
-  readonly context: string
-  readonly serverVersion: string
-  readonly timeoutMs: number
-  readonly stallTimeoutMs: number
-  /** Absent while the gate is open. */
-  readonly verdict?: Verdict
+  readonly cluster: ClusterRecord
+  readonly run?: RunRecord
+  readonly timeoutMs?: number
+  readonly stallTimeoutMs?: number
   /** The hint of a gate that ended without judging its targets. */
   readonly hint?: string
   readonly targets: readonly T[]
   readonly entries: readonly Entry[]
-  /** Absent if the gate had no requests or hold. */
-  readonly checks?: CheckRecords | undefined
   /** Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`. Raw text. */
   readonly annotations?: readonly string[]
   /** The kinds of targets that expressions of `health-check-exprs` judged. Raw text. */
@@ -293,21 +298,63 @@ export interface Timeline<T extends TargetRecord = TargetRecord> {
   readonly gates?: readonly GateRecord[]
 }
 
+/** The fields of a record that no report contains: only the process of the gate needs them. */
+export const unwritten = [
+  'basis',
+  'clocks',
+  'deployedBy',
+  'entries',
+  'hasRun',
+  'hintWithoutLog',
+  'hook',
+  'isInit',
+  'isUnread',
+  'location',
+  'release',
+  'stallTimeoutMs',
+  'timeoutMs',
+  'undo',
+  'warnings',
+] as const
+
+/** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
+export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
+
 /** A timeline whose gate has ended. */
-export interface EndedTimeline<T extends TargetRecord = TargetRecord> extends Timeline<T> {
-  readonly verdict: Verdict
+export type EndedTimeline<T extends TargetRecord = TargetRecord> = Timeline<T, Outcome>
+
+/** A timeline as the gate judged it: what happened, and what diagnosis reads. */
+export interface JudgedTimeline extends Timeline<JudgedRecord> {
+  readonly basis?: Pick<Verdict, 'denied' | 'unreadable'>
+}
+
+/** Whether the gate of a timeline has ended. */
+export function hasEnded<T extends TargetRecord>(timeline: Timeline<T>): timeline is EndedTimeline<T> {
+  return timeline.outcome !== 'progressing'
+}
+
+/** A list for a record, which has none that is empty. */
+export function unlessEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
+  return list?.length ? list : undefined
 }
 
 /** The timeline of a gate that ended before it had targets. Moments are milliseconds since the epoch. */
-export function emptyTimeline(verdict: Verdict, startedAt: number, finishedAt: number): EndedTimeline {
-  return { ...pendingTimeline(startedAt), finishedAt, verdict }
+export function emptyTimeline(
+  { outcome, reason, message }: Conclusion,
+  startedAt: number,
+  finishedAt: number,
+): EndedTimeline {
+  return { ...pendingTimeline(startedAt), finishedAt, outcome, reason, message }
 }
 
-/** The timeline of a gate that has not started: it has neither targets nor a verdict. */
+/** The timeline of a gate that has not started. */
 export function pendingTimeline(now: number): Timeline {
-  const nothing = { context: '', serverVersion: '', timeoutMs: 0, stallTimeoutMs: 0, targets: [], entries: [] }
-  return { startedAt: now, finishedAt: now, ...nothing }
+  const cluster = { context: '', version: '' }
+  return { ...openConclusion, startedAt: now, finishedAt: now, cluster, targets: [], entries: [] }
 }
+
+/** The conclusion of a gate that is open. */
+export const openConclusion = { outcome: 'progressing', reason: '', message: '' } as const
 
 /** The timeline of invalid input. */
 export function misconfiguredTimeline(

@@ -94,7 +94,7 @@ export const closeComment: Close = async ({ octokit, run, title }, { id, name },
 
 /** The markers, then the summary. */
 export function commentBody(timeline: Timeline, name: string, links: Links): string {
-  const state = timeline.verdict === undefined ? `${openMarker}\n` : ''
+  const state = timeline.outcome === 'progressing' ? `${openMarker}\n` : ''
   return `${commentMarker(name)}\n${state}${boundedSummary(timeline, name, links, summaryLimit)}`
 }
 

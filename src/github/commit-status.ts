@@ -22,7 +22,7 @@ export class CommitStatus implements Extra {
       ...requestOf(origin.run, signal),
       sha: headSha,
       context: name,
-      state: timeline.verdict === undefined ? 'pending' : commitState(timeline.verdict.outcome),
+      state: timeline.outcome === 'progressing' ? 'pending' : commitState(timeline.outcome),
       description: title(timeline, descriptionLimit),
       target_url: await origin.logUrl(),
     })

@@ -41,7 +41,7 @@ export class DeploymentStatus implements Extra {
   }
 
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
-    const state = timeline.verdict === undefined ? 'in_progress' : deploymentState(timeline.verdict.outcome)
+    const state = timeline.outcome === 'progressing' ? 'in_progress' : deploymentState(timeline.outcome)
     if (state === this.#shown) return
     const { octokit, origin } = this.#shared
     this.#id ??= await this.#create(timeline, signal)
@@ -139,7 +139,7 @@ function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T 
  * `prod/shop`: the context, and the namespace if all targets are in one. Empty for an unknown context. The context
  * distinguishes clusters: GitHub marks older deployments to the same environment as inactive, except to `production`.
  */
-export function environmentName({ context, targets }: Timeline): string {
+export function environmentName({ cluster: { context }, targets }: Timeline): string {
   if (context === '') return ''
   const namespaces = namespacesOf(targets)
   const words = namespaces.length === 1 ? [context, ...namespaces] : [context]

@@ -76,7 +76,7 @@ export class UpdateThrottle {
     const startedAt = this.#clock.now()
     const timeline = present()
     // `finish` shows the outcome, with its evidence.
-    if (timeline.verdict !== undefined) return
+    if (timeline.outcome !== 'progressing') return
     const elapsedMs = startedAt - timeline.startedAt
     this.#earliest = startedAt + Math.max(updateIntervalMs, elapsedMs * intervalOfElapsed)
     const failure = await this.#show(timeline, this.#ending.signal, updateTimeoutMs)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RunRecord } from '../gate/timeline.ts'
 import type { ExtraName } from '../inputs.ts'
-import type { ReportRun } from '../report/report-schema.ts'
 
 /** The workflow run of this gate, as far as the runner and the event describe it. `Origin` looks up the rest. */
 export interface WorkflowRun {
@@ -287,7 +287,7 @@ export function isOfRun(url: string, run: WorkflowRun): boolean {
 }
 
 /** The run as reports contain it: gates of one run and commit may be merged. */
-export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): ReportRun {
+export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): RunRecord {
   return { id: String(runId), attempt, commit: headSha }
 }
 

@@ -28,9 +28,8 @@ const maxLineLength = 500
  * @param tracked the files that GitHub can show; by default unknown
  */
 export function buildAnnotations(timeline: Timeline, tracked: TrackedFiles = new Map()): Annotation[] {
-  const { targets, verdict, gates } = timeline
-  if (gates !== undefined) return verdict?.outcome === 'ready' ? [] : [ofGate(timeline)]
-  const { outcome } = verdict ?? {}
+  const { targets, outcome, gates } = timeline
+  if (gates !== undefined) return outcome === 'ready' ? [] : [ofGate(timeline)]
   const deciding = decidingTarget(timeline)
   const isOwn = outcome === 'unknown' || outcome === 'misconfigured'
   const own = isOwn && targets.length > 0 ? [ofGate(timeline)] : []

@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import type { AnswerRecord, CheckRecords, RequestRecord, Timeline } from '../gate/timeline.ts'
+import type { AnswerRecord, RequestRecord, Timeline } from '../gate/timeline.ts'
 import { maxShownAnswers } from '../thresholds.ts'
 import { code, fence, markdown, plain, shortenWords } from './escape.ts'
 import { formatElapsed } from './target-record.ts'
@@ -14,25 +14,18 @@ const maxWordWidth = 48
  * Empty if there were no checks. All texts are hostile.
  */
 export function renderChecks(timeline: Timeline): string[] {
-  const { checks } = timeline
-  if (checks === undefined) return []
-  const asked = checks.httpChecks.filter(({ asked }) => asked > 0)
-  return [
-    ...holdLine(checks, timeline),
-    ...(asked.length === 0 ? [] : [requestTable(asked)]),
-    ...wrongAnswers(checks, timeline),
-  ]
+  const asked = timeline.httpChecks?.filter(({ asked }) => asked > 0)
+  return [...holdLine(timeline), ...(asked?.length ? [requestTable(asked)] : []), ...wrongAnswers(timeline)]
 }
 
-type Times = Pick<Timeline, 'startedAt' | 'finishedAt'>
-
-function holdLine({ hold, httpChecks }: CheckRecords, { startedAt, finishedAt, verdict }: Timeline): string[] {
+function holdLine({ hold, httpChecks = [], startedAt, finishedAt, outcome }: Timeline): string[] {
   if (hold?.since === undefined) return []
-  const { holdMs, since } = hold
+  const { seconds, since } = hold
+  const holdMs = seconds * 1_000
   const answered = httpChecks.length > 0 ? ' and had answered' : ''
   const ready = `Everything was ready${answered} at ${formatElapsed(since - startedAt)}`
   // The gate may have seen nothing of the hold.
-  if (verdict?.outcome === 'unknown') return [`${ready}; then its hold of ${duration(holdMs)} began.`]
+  if (outcome === 'unknown') return [`${ready}; then its hold of ${duration(holdMs)} began.`]
   return [`${ready}; held for ${duration(Math.min(holdMs, finishedAt - since))} of ${duration(holdMs)}.`]
 }
 
@@ -40,8 +33,8 @@ function requestTable(requests: readonly RequestRecord[]): string {
   const rows = requests.map((request) => {
     const last = request.answers.at(-1)
     return [
-      last?.isRight ? '✅' : '❌',
-      code(shortenWords(request.text, maxWordWidth)),
+      last?.right ? '✅' : '❌',
+      code(shortenWords(request.request, maxWordWidth)),
       `${request.errors} of ${request.asked}`,
       last === undefined ? '' : answerCell(last),
     ]
@@ -63,9 +56,9 @@ function answerCell({ status, seconds, pod, error, body }: AnswerRecord): string
 }
 
 /** The latest wrong and missing answers with the beginning of their bodies. */
-function wrongAnswers({ httpChecks }: CheckRecords, { startedAt }: Times): string[] {
-  const lines = httpChecks.flatMap(({ text, answers }) => {
-    const wrong = answers.filter(({ isRight }) => !isRight).slice(-maxShownAnswers)
+function wrongAnswers({ httpChecks = [], startedAt }: Timeline): string[] {
+  const lines = httpChecks.flatMap(({ request, answers }) => {
+    const wrong = answers.filter(({ right }) => !right).slice(-maxShownAnswers)
     if (wrong.length === 0) return []
     const shown = wrong.flatMap(({ at, pod, status, error, body, location }) => {
       const what = error ?? (location === undefined ? (body ?? '') : `leads to ${location}`)
@@ -73,7 +66,7 @@ function wrongAnswers({ httpChecks }: CheckRecords, { startedAt }: Times): strin
         `${formatElapsed(at - startedAt)}  ${pod === undefined ? '' : `pod/${pod}  `}${status ?? 'no answer'}  ${what}`,
       )
     })
-    return [plain(text), ...shown, '']
+    return [plain(request), ...shown, '']
   })
   if (lines.length === 0) return []
   return [`<details><summary>Wrong and missing answers</summary>\n\n${fence(lines.slice(0, -1))}\n\n</details>`]

@@ -41,13 +41,12 @@ function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: Timeli
  * the gate is open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Raw text: renderers escape it.
  */
 export function headline(timeline: Timeline): string {
-  const { verdict, targets } = timeline
-  if (verdict === undefined && targets.length === 0) return 'Rollout not started yet'
-  const outcome = verdict?.outcome ?? 'progressing'
+  const { outcome, reason, targets } = timeline
+  if (outcome === 'progressing' && targets.length === 0) return 'Rollout not started yet'
   const { verb, preposition } = outcomeLabels[outcome]
   const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}${sinceChange(timeline)}`
   const gate = decidingGate(timeline)
-  const cause = verdict?.reason ? reasons[verdict.reason].title : ''
+  const cause = reason === '' ? '' : reasons[reason].title
   const phrase = gate === undefined || cause === '' ? cause : `${gate.name}: ${cause}`
   const unchanged = unchangedHeadline(timeline)
   if (unchanged !== undefined) return join(unchanged, readySubject(timeline))
@@ -72,30 +71,30 @@ export function headline(timeline: Timeline): string {
  * the gate. Without it, the time is that of the gate.
  */
 function sinceChange(timeline: Timeline): string {
-  const { targets, startedAt, finishedAt, verdict, gates } = timeline
+  const { targets, startedAt, finishedAt, outcome, gates } = timeline
   const begin = beginOfAll(timeline)
   if (gates !== undefined || startedAt - begin < lateGateMs) return ''
   const ends = targets.map((record) => beginOf(record, startedAt) + tookMs(record, timeline))
   const readyAt = Math.max(...ends)
-  return verdict?.outcome === 'ready' && readyAt < startedAt
+  return outcome === 'ready' && readyAt < startedAt
     ? ` (its change took ${duration(readyAt - begin)}, before this gate)`
     : ` (${duration(finishedAt - begin)} after the change)`
 }
 
 /** `Ready, but nothing changed in the last 3 d`, if that is true of all targets. */
-function unchangedHeadline({ verdict, targets, startedAt }: Timeline): string | undefined {
+function unchangedHeadline({ outcome, targets, startedAt }: Timeline): string | undefined {
   const ages = targets.map(({ change, changedAt }) => (change === 'none' ? startedAt - (changedAt ?? startedAt) : 0))
-  if (verdict?.outcome !== 'ready' || ages.length === 0 || ages.includes(0)) return undefined
+  if (outcome !== 'ready' || ages.length === 0 || ages.includes(0)) return undefined
   // The largest unit is enough.
   const [count, unit] = duration(Math.min(...ages)).split(' ')
   return `Ready, but nothing changed in the last ${count} ${unit}`
 }
 
 /** The gate that decided a merged timeline: the first with its outcome. Undefined if all are ready, or for one gate. */
-export function decidingGate({ verdict, gates = [] }: Pick<Timeline, 'verdict' | 'gates'>): GateRecord | undefined {
-  if (verdict === undefined || verdict.outcome === 'ready') return undefined
+export function decidingGate({ outcome, gates = [] }: Pick<Timeline, 'outcome' | 'gates'>): GateRecord | undefined {
+  if (outcome === 'ready') return undefined
   return gates
-    .filter(({ outcome }) => outcome === verdict.outcome)
+    .filter((gate) => gate.outcome === outcome)
     .toSorted((one, other) => (gateDurationMs(one) ?? Infinity) - (gateDurationMs(other) ?? Infinity) || 0)[0]
 }
 
@@ -103,11 +102,11 @@ export function decidingGate({ verdict, gates = [] }: Pick<Timeline, 'verdict' |
  * The target that decided the gate: the first with the gate's outcome. Undefined if the gate is ready, cancelled or open.
  */
 export function decidingTarget(timeline: Timeline): TargetRecord | undefined {
-  const { verdict, targets } = timeline
-  if (verdict === undefined || verdict.outcome === 'ready') return undefined
+  const { outcome, targets } = timeline
+  if (outcome === 'progressing' || outcome === 'ready') return undefined
   const gate = decidingGate(timeline)
   return targets
-    .filter((record) => isFailing(record) && record.outcome === verdict.outcome && record.gate === gate?.name)
+    .filter((record) => isFailing(record) && record.outcome === outcome && record.gate === gate?.name)
     .toSorted((one, other) => (one.endedAt ?? Infinity) - (other.endedAt ?? Infinity) || 0)[0]
 }
 
@@ -124,10 +123,10 @@ interface Conclusion {
 
 /** The message of the deciding target, else of the gate; empty if the gate is ready or open. */
 export function conclude(timeline: Timeline): Conclusion {
-  const { verdict } = timeline
-  if (verdict === undefined || verdict.outcome === 'ready') return { messages: [] }
+  const { outcome, message } = timeline
+  if (outcome === 'progressing' || outcome === 'ready') return { messages: [] }
   const deciding = decidingTarget(timeline)
-  const text = deciding?.message ? messageWithName(nameOf(deciding, timeline), deciding) : capitalised(verdict.message)
+  const text = deciding?.message ? messageWithName(nameOf(deciding, timeline), deciding) : capitalised(message)
   return {
     messages: plainLines(text).filter((line) => line !== ''),
     hint: deciding?.hint ?? timeline.hint,
@@ -165,16 +164,16 @@ export function waitingLines({ targets }: Pick<Timeline, 'targets'>): ReadonlyMa
 }
 
 /** If the gate took longer than its first failure: `ended 5 s after the first failure (fail-fast)`; else empty. */
-export function lateEnd({ verdict, targets, finishedAt }: Timeline): string {
+export function lateEnd({ outcome, targets, finishedAt }: Timeline): string {
   const ends = targets.flatMap((record) => (record.outcome === 'ready' ? [] : (record.endedAt ?? [])))
-  const isLate = verdict !== undefined && finishedAt - Math.min(...ends) === failFastMs
+  const isLate = outcome !== 'progressing' && finishedAt - Math.min(...ends) === failFastMs
   return isLate ? `ended ${duration(failFastMs)} after the first failure (fail-fast)` : ''
 }
 
 /** Whether the target was judged. If the gate is `misconfigured`, open targets were not. */
-export function isJudged({ outcome, gate }: TargetRecord, { verdict, gates }: Timeline): boolean {
-  const end = gates?.find(({ name }) => name === gate) ?? verdict
-  return outcome !== 'progressing' || end?.outcome !== 'misconfigured'
+export function isJudged({ outcome, gate }: TargetRecord, timeline: Timeline): boolean {
+  const end = timeline.gates?.find(({ name }) => name === gate) ?? timeline
+  return outcome !== 'progressing' || end.outcome !== 'misconfigured'
 }
 
 /** Sort order of a report: failed first, then in progress, then ready. */

@@ -1,164 +1,144 @@
 import { mapRecord } from '../gate/redact-record.ts'
 import {
-  type CheckRecords,
   type EndedTimeline,
   type Entry,
   type GateRecord,
   gateDurationMs,
+  type MilestoneRecord,
+  moments,
+  type TargetOutcome,
   type TargetRecord,
   type Timeline,
+  unwritten,
 } from '../gate/timeline.ts'
 import { printableJson } from './escape.ts'
-import type { LookReport, Report, ReportRun } from './report-schema.ts'
 
-type ReportTarget = Report['targets'][number]
-type ReportGate = NonNullable<Report['gates']>[number]
+const unwrittenFields: ReadonlySet<string> = new Set(unwritten)
+const momentFields: ReadonlySet<string> = new Set(moments)
 
-/**
- * The report: all facts as the cluster reported them. JSON omits what is undefined. Texts are raw: renderers escape them.
- * A merged timeline gives a report with its gates, and the moments of each target are those of its gate.
- */
-export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
-  const { startedAt, finishedAt, verdict, gates } = timeline
+/** A part of a record as a report contains it. */
+type Written<T> = T extends readonly (infer Each)[]
+  ? Written<Each>[]
+  : T extends object
+    ? {
+        -readonly [Name in keyof T as Name extends (typeof unwritten)[number]
+          ? never
+          : Name]: Name extends (typeof moments)[number] ? string | Extract<T[Name], undefined> : Written<T[Name]>
+      }
+    : T
+
+/** What is derived from a record stands only in its report. */
+interface ReportedTarget extends TargetRecord {
+  readonly milestones: readonly (MilestoneRecord & { readonly seconds?: number })[]
+  /** What was logged about it. */
+  readonly log?: readonly (Pick<Entry, 'at' | 'outcome' | 'text'> & {
+    readonly kind: Exclude<Entry['kind'], 'heartbeat'>
+  })[]
+}
+
+interface Reported<O extends TargetOutcome> extends Timeline<ReportedTarget, O> {
+  readonly schema: 1
+  readonly durationSeconds: number
+  readonly gates?: readonly (GateRecord & { readonly durationSeconds?: number })[]
+}
+
+/** The report for machines: all facts as the cluster reported them. Texts are raw: renderers escape them. */
+export type Report = Written<Reported<EndedTimeline['outcome']>>
+/** The report of one look: `progressing` if something is not ready, and nothing stands in its way. */
+export type LookReport = Written<Reported<TargetOutcome>>
+
+/** A merged timeline gives a report with its gates, and the moments of each target are those of its gate. */
+export function buildReport(timeline: EndedTimeline): Report
+export function buildReport(timeline: Timeline): LookReport
+export function buildReport(timeline: Timeline): LookReport {
+  const { startedAt, finishedAt, gates } = timeline
   const ends = gates?.flatMap((gate) => gate.finishedAt ?? []) ?? []
   const logged = Map.groupBy(timeline.entries, ({ target }) => target)
-  return {
+  const { targets, ...whole } = timeline
+  const reported = {
     schema: 1,
-    outcome: verdict.outcome,
-    reason: verdict.reason,
-    message: verdict.message,
-    startedAt: iso(startedAt),
-    finishedAt: iso(Math.max(finishedAt, ...ends)),
+    ...whole,
+    finishedAt: Math.max(finishedAt, ...ends),
     durationSeconds: (finishedAt - startedAt) / 1_000,
-    cluster: { context: timeline.context, version: timeline.serverVersion },
-    run,
-    hint: timeline.hint,
-    ...(timeline.healthCheckKinds?.length ? { healthCheckKinds: [...timeline.healthCheckKinds] } : {}),
-    ...(timeline.annotations?.length ? { annotations: [...timeline.annotations] } : {}),
-    gates: gates?.map(reportGate),
-    ...(timeline.checks && reportChecks(timeline.checks)),
-    targets: timeline.targets.map((record, index) => ({
-      ...reportTarget(record, logged.get(index) ?? [], timeline),
-    })),
+    gates: gates?.map((gate) => {
+      const tookMs = gateDurationMs(gate)
+      return tookMs === undefined ? gate : { ...gate, durationSeconds: tookMs / 1_000 }
+    }),
   }
+  const written = targets.map((record, index) => {
+    const shiftMs = shiftOf(record, timeline)
+    return write(reportedTarget(record, logged.get(index) ?? [], timeline), (at) => iso(at + shiftMs))
+  })
+  return { ...(write(reported, iso) as LookReport), targets: written as LookReport['targets'] }
 }
 
-/** The report of one look. Without a verdict, something is not ready, and nothing stands in its way. */
-export function buildLook({ verdict, ...timeline }: Timeline): LookReport {
-  if (verdict !== undefined) return buildReport({ ...timeline, verdict })
-  const { targets } = timeline
-  const open = targets.filter(({ outcome }) => outcome === 'progressing').length
-  const message = `${open} of ${targets.length} in progress`
-  return { ...buildReport({ ...timeline, verdict: { outcome: 'ready', reason: '', message } }), outcome: 'progressing' }
-}
-
-/** The report as file content. */
-export function renderReport(timeline: EndedTimeline, run?: ReportRun): string {
-  return `${printableJson(buildReport(timeline, run), 2)}\n`
-}
-
-function reportChecks({ httpChecks, hold }: CheckRecords): Partial<Report> {
-  return {
-    httpChecks: httpChecks.map(({ text, asked, errors, answers }) => ({
-      request: text,
-      asked,
-      errors,
-      answers: answers.map(({ at, pod, status, seconds: took, body, error, isRight }) => ({
-        at: iso(at),
-        pod,
-        status,
-        seconds: took,
-        body,
-        error,
-        right: isRight,
-      })),
-    })),
-    hold: hold && { seconds: hold.holdMs / 1_000, since: hold.since === undefined ? undefined : iso(hold.since) },
-  }
-}
-
-function reportGate(gate: GateRecord): ReportGate {
-  const { name, path, outcome, reason, message, hint, startedAt, finishedAt, context, serverVersion } = gate
-  return {
-    name,
-    path,
-    outcome,
-    reason,
-    message,
-    hint,
-    ...(startedAt === undefined || finishedAt === undefined
-      ? {}
-      : {
-          startedAt: iso(startedAt),
-          finishedAt: iso(finishedAt),
-          durationSeconds: (gateDurationMs(gate) ?? 0) / 1_000,
-          cluster: { context, version: serverVersion },
-        }),
-  }
-}
-
-function reportTarget(record: TargetRecord, entries: readonly Entry[], { startedAt, gates }: Timeline): ReportTarget {
-  const moment = momentsOf(record, { startedAt, gates })
+function reportedTarget(record: TargetRecord, entries: readonly Entry[], { startedAt }: Timeline): ReportedTarget {
+  const { endedAt, outcome } = record
   const log = entries.flatMap(({ at, kind, outcome, text }) =>
     kind === 'heartbeat' ? [] : [{ at, kind, outcome, text }],
   )
-  const milestones = record.milestones.map((milestone) => ({
-    ...milestone,
-    ...(milestone.at !== undefined && { seconds: (milestone.at - startedAt) / 1_000 }),
-  }))
-  const whole = { ...record, milestones, ...(log.length > 0 && { log }) }
-  return written(record.outcome === 'progressing' ? { ...whole, endedAt: undefined } : whole, moment) as ReportTarget
+  return {
+    ...record,
+    endedAt: outcome === 'progressing' ? undefined : endedAt,
+    milestones: record.milestones.map((milestone) => ({
+      ...milestone,
+      ...(milestone.at !== undefined && { seconds: (milestone.at - startedAt) / 1_000 }),
+    })),
+    ...(log.length > 0 && { log }),
+  }
 }
 
-/** A moment of the timeline as the report contains it. */
-type Moment = (at: number) => string
-
-/** The moments of a target before the merge: a merged timeline shifts them. */
-export function momentsOf(record: TargetRecord, { startedAt, gates }: Pick<Timeline, 'startedAt' | 'gates'>): Moment {
-  const gate = gates?.find(({ name }) => name === record.gate)
-  return (at) => iso(at - startedAt + (gate?.startedAt ?? startedAt))
+function write(part: unknown, moment: (at: number) => string): unknown {
+  const change = (value: unknown, key: string) =>
+    momentFields.has(key) && typeof value === 'number' ? moment(value) : value
+  return mapRecord(part, change, unwrittenFields)
 }
 
-/** The fields of a record that no report contains: only the process of the gate needs them. */
-const unwritten: ReadonlySet<string> = new Set([
-  'basis',
-  'clocks',
-  'deployedBy',
-  'hasRun',
-  'hintWithoutLog',
-  'hook',
-  'isInit',
-  'isUnread',
-  'release',
-  'undo',
-  'warnings',
-])
-
-/** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
-const moments: ReadonlySet<string> = new Set([
-  'at',
-  'changedAt',
-  'endedAt',
-  'finishedAt',
-  'firstSeen',
-  'since',
-  'startedAt',
-])
-
-/** A part of a record as a report contains it. */
-function written(part: unknown, moment: Moment): unknown {
-  const write = (value: unknown, key: string) => (moments.has(key) && typeof value === 'number' ? moment(value) : value)
-  return mapRecord(part, write, unwritten)
+/** The record of a report: its moments in milliseconds, as if the gates in it had started together. */
+export function readRecord(report: Report): EndedTimeline {
+  const { schema: _, durationSeconds: _seconds, ...whole } = report
+  const change = (value: unknown, key: string) =>
+    momentFields.has(key) && typeof value === 'string' ? Date.parse(value) : value
+  const record = mapRecord(whole, change) as Omit<Reported<EndedTimeline['outcome']>, 'schema' | 'durationSeconds'>
+  const { startedAt } = record
+  const targets = record.targets.map((target) => shifted(target, -shiftOf(target, record)))
+  // What another process wrote is not before the gate, but where an object shows it.
+  const since = <T extends { readonly at?: number }>(each: T): T =>
+    each.at === undefined ? each : { ...each, at: Math.max(startedAt, each.at) }
+  return {
+    ...record,
+    ...(record.gates && { finishedAt: startedAt + longestMs(record.gates) }),
+    targets: targets.map(({ log: _log, ...target }) => ({
+      ...target,
+      endedAt: target.endedAt && Math.max(startedAt, target.endedAt),
+      milestones: target.milestones.map(({ seconds: _, ...each }) => (each.source === undefined ? since(each) : each)),
+    })),
+    entries: targets
+      .flatMap(({ log = [] }, target) => log.map((entry) => ({ ...since(entry), target })))
+      .toSorted((one, other) => one.at - other.at),
+  }
 }
 
-/**
- * A part of a report as a record contains it.
- * @param moment the moment of the record that a report contains as text
- */
-export function read(part: unknown, moment: (text: string) => number): unknown {
-  return mapRecord(part, (value, key) => (moments.has(key) && typeof value === 'string' ? moment(value) : value))
+/** How long the longest of several gates took, in milliseconds. */
+export function longestMs(gates: readonly GateRecord[]): number {
+  return Math.max(0, ...gates.map((gate) => gateDurationMs(gate) ?? 0))
 }
 
-function iso(ms: number): string {
+/** How far the moments of a target are before those of its gate, in milliseconds: those of merged gates are shifted. */
+export function shiftOf({ gate }: TargetRecord, { startedAt, gates }: Pick<Timeline, 'startedAt' | 'gates'>): number {
+  return (gates?.find(({ name }) => name === gate)?.startedAt ?? startedAt) - startedAt
+}
+
+/** A part of a record with each moment later by `ms`. */
+export function shifted<T>(part: T, ms: number): T {
+  return mapRecord(part, (value, key) => (momentFields.has(key) && typeof value === 'number' ? value + ms : value)) as T
+}
+
+/** The report as file content. */
+export function renderReport(timeline: EndedTimeline): string {
+  return `${printableJson(buildReport(timeline), 2)}\n`
+}
+
+export function iso(ms: number): string {
   return new Date(ms).toISOString()
 }

@@ -55,7 +55,7 @@ interface LogLayout {
 }
 
 /** The settings and targets of a gate, from its timeline or at its start. */
-interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' | 'stallTimeoutMs'> {
+interface LogHead extends Pick<Timeline, 'startedAt' | 'cluster' | 'timeoutMs' | 'stallTimeoutMs'> {
   readonly targets: readonly LogTarget[]
 }
 
@@ -83,7 +83,7 @@ const namesTogether = 3
  * @param options.groups prints the runner's commands for groups, which only the job log folds
  */
 export function layoutLog(
-  { startedAt, targets, timeoutMs }: LogHead,
+  { startedAt, targets, timeoutMs = 0 }: Omit<LogHead, 'cluster'>,
   { color = true, groups = true }: Partial<Pick<LogLayout, 'color' | 'groups'>> = {},
 ): LogLayout {
   const names = shortenNames(fullNames(targets), maxNameWidth)
@@ -107,7 +107,10 @@ function withTarget(layout: LogLayout, target: LogTarget): LogLayout {
 
 /** The log's first line: `Rollout Gate · context prod · 2 targets in shop · timeout 10m · stall 5m`. */
 export function renderHeader(head: LogHead, { color }: LogLayout): string {
-  const { context, targets } = head
+  const {
+    targets,
+    cluster: { context },
+  } = head
   const { timeout, stall } = clockTexts(head, targets, plain)
   const namespaces = namespacesOf(targets)
   const where =
@@ -190,8 +193,8 @@ export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout
 
 /** The last lines: the outcome, the cause, what to do, and the number of targets by outcome. */
 export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[] {
-  const { verdict, targets } = timeline
-  if (verdict === undefined) return []
+  const { outcome, targets } = timeline
+  if (outcome === 'progressing') return []
   const { messages, hint } = conclude(timeline)
   const last = timeline.entries.at(-1)
   const deciding = decidingTarget(timeline)
@@ -200,11 +203,11 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
   const judged = targets.filter((record) => isJudged(record, timeline))
   const waiting = [...waitingLines(timeline).values()]
   return [
-    paint(outcomeStyle(verdict.outcome), `${outcomeLabels[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
+    paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${plain(headline(timeline))}`, color),
     ...(isShownAbove ? [] : messages.map((message) => `  ${plain(message)}`)),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...waiting.map((line) => `  ${plain(line)}`),
-    ...(judged.length > 1 && verdict.outcome !== 'ready'
+    ...(judged.length > 1 && outcome !== 'ready'
       ? [`  ${[tally(judged), lateEnd(timeline)].filter(Boolean).join(' · ')}`]
       : []),
   ]

@@ -24,7 +24,7 @@ interface Step {
  * change has run: an older version may not work with what the Job changed.
  */
 export function rollbackOf(timeline: EndedTimeline): Rollback {
-  const { outcome } = timeline.verdict
+  const { outcome } = timeline
   if (outcome === 'ready') return { command: '', note: '' }
   if (outcome !== 'failed') return { command: '', note: `The outcome ${outcome} proves no failure of this change.` }
   // Reports contain no undo.
@@ -57,7 +57,7 @@ function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
 
 function obstacleOf(
   { change, changedAt, undo, deployedBy }: TargetRecord,
-  { startedAt, context }: EndedTimeline,
+  { startedAt, cluster: { context } }: EndedTimeline,
 ): string {
   if (deployedBy !== undefined) return `${displayName(deployedBy)} deployed it: undo the change there`
   if (change === 'none') return 'its version is older than this change'
@@ -76,7 +76,11 @@ function isRecent(changedAt: number | undefined, startedAt: number): boolean {
 }
 
 /** The undo of a target; undefined if it does not restore what ran, or if a name is no plain word for a shell. */
-function stepOf(record: TargetRecord, name: string, { startedAt, context }: EndedTimeline): Step | undefined {
+function stepOf(
+  record: TargetRecord,
+  name: string,
+  { startedAt, cluster: { context } }: EndedTimeline,
+): Step | undefined {
   const { changedAt, change, undo = {}, deployedBy, release, namespace = '' } = record
   const { revision, obstacle, isOnlyRestart } = undo
   if (change === 'none' || !isRecent(changedAt, startedAt) || deployedBy !== undefined) return undefined

@@ -132,7 +132,7 @@ function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): 
   const shown = named.filter(({ record }) => isJudged(record, timeline))
   const judged = { ...timeline, targets: shown.map(({ record }) => record) }
   const blocks = [
-    `### ${outcomeLabels[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
+    `### ${outcomeLabels[timeline.outcome].icon} ${markdown(headline(timeline))}`,
     ...cause(timeline, options),
     ...settingsList(timeline),
     ...gateTable(timeline),
@@ -150,12 +150,16 @@ function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): 
 
 function cause(timeline: Timeline, { tracked }: SummaryOptions): string[] {
   const [only] = timeline.targets
-  const isReady = (timeline.verdict?.outcome ?? 'ready') === 'ready'
-  if (isReady && timeline.targets.length === 1 && only?.outcome === 'ready') {
+  const { outcome } = timeline
+  if (
+    (outcome === 'ready' || outcome === 'progressing') &&
+    timeline.targets.length === 1 &&
+    only?.outcome === 'ready'
+  ) {
     const wait = longestWait(only, timeline)
     return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`]
   }
-  if (timeline.verdict === undefined) return []
+  if (outcome === 'progressing') return []
   const { messages, hint, ...conclusion } = conclude(timeline)
   const source = renderSource(conclusion.source, tracked)
   const lines = [
@@ -164,7 +168,7 @@ function cause(timeline: Timeline, { tracked }: SummaryOptions): string[] {
       : messages.map((message) => `${prose(message)}${source === '' ? '' : ` · ${source}`}`)),
     ...(hint === undefined ? [] : ['', `**What to do:** ${prose(hint)}`]),
   ]
-  return lines.length === 0 ? [] : [alert(alertKinds[outcomeLabels[timeline.verdict.outcome].mark], lines)]
+  return lines.length === 0 ? [] : [alert(alertKinds[outcomeLabels[outcome].mark], lines)]
 }
 
 /** Red for failures, amber for other ends. */
@@ -307,8 +311,8 @@ function isUnchanged(each: NamedRecord): boolean {
 }
 
 /** The ready targets in the table: none if a target failed or there are many. Several unchanged targets are folded. */
-function readyRows({ verdict }: Timeline, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
-  const hasFailed = verdict !== undefined && verdict.outcome !== 'ready'
+function readyRows({ outcome }: Timeline, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
+  const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
   const isFolded = named.filter(isUnchanged).length > 1 ? isUnchanged : () => false
   const rows = named.filter((each) => isReady(each) && !isFolded(each))
   return shape.readyRows && !hasFailed && rows.length <= unfoldedRows ? rows : []
@@ -335,9 +339,9 @@ function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Sh
 
 function gateTable({ gates = [], targets }: Timeline): string[] {
   if (gates.length === 0) return []
-  const hasContexts = gates.some(({ name, context }) => context !== '' && context !== name)
+  const hasContexts = gates.some(({ name, cluster }) => cluster && cluster.context !== '' && cluster.context !== name)
   const rows = gates.map((gate) => {
-    const { name, outcome, reason, message, context, serverVersion } = gate
+    const { name, outcome, reason, message, cluster } = gate
     const tookMs = gateDurationMs(gate)
     const own = targets.filter((record) => record.gate === name)
     const ready = own.filter((record) => record.outcome === 'ready').length
@@ -351,8 +355,8 @@ function gateTable({ gates = [], targets }: Timeline): string[] {
       why,
       own.length === 0 ? '' : `${ready} of ${own.length}`,
       tookMs === undefined ? '' : duration(tookMs),
-      ...(hasContexts ? [nameCell(context)] : []),
-      nameCell(serverVersion),
+      ...(hasContexts ? [nameCell(cluster?.context ?? '')] : []),
+      nameCell(cluster?.version ?? ''),
     ]
   })
   const titles = [' ', 'Gate', 'Status', 'Ready', 'Took', ...(hasContexts ? ['Context'] : []), 'Kubernetes']
@@ -444,7 +448,7 @@ function entriesBefore({ targets, startedAt }: Timeline): Entry[] {
 }
 
 function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
-  if (timeline.verdict === undefined) return []
+  if (timeline.outcome === 'progressing') return []
   const own = named.filter(({ cause }) => cause === undefined)
   const failing = own.filter(({ record }) => isFailing(record))
   const open = own.filter(({ record }) => record.outcome === 'progressing')
@@ -481,7 +485,8 @@ function note(leftOut: readonly string[], { reportPath }: SummaryOptions): strin
 
 /** The settings of the gate; empty for a gate that never began. */
 function footer(timeline: Timeline): string[] {
-  const { context, serverVersion, gates } = timeline
+  const { cluster, gates } = timeline
+  const { context, version } = cluster
   if (gates !== undefined)
     return [`<sub>${counted(gates.length, 'gate')} · times are since the start of each gate</sub>`]
   const targets = timeline.targets
@@ -491,7 +496,7 @@ function footer(timeline: Timeline): string[] {
   const isEarlier = timeline.startedAt - beginOfAll(timeline) >= shownBeforeMs
   const parts = [
     context === '' ? '' : `context ${markdown(context)}`,
-    serverVersion === '' ? '' : `Kubernetes ${markdown(serverVersion)}`,
+    version === '' ? '' : `Kubernetes ${markdown(version)}`,
     namespaces.length === 1 ? `namespace ${markdown(namespaces[0] ?? '')}` : '',
     `timeout ${timeout}`,
     `stall timeout ${stall}`,

@@ -70,7 +70,7 @@ const namedClocks = 2
  * @param safe makes the names of targets safe to print
  */
 export function clockTexts(
-  { timeoutMs, stallTimeoutMs }: Pick<Timeline, 'timeoutMs' | 'stallTimeoutMs'>,
+  { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<Timeline, 'timeoutMs' | 'stallTimeoutMs'>,
   targets: readonly (NamedTarget & Pick<TargetRecord, 'clocks'>)[],
   safe: (text: string) => string,
 ): { readonly timeout: string; readonly stall: string } {

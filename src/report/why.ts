@@ -1,4 +1,4 @@
-import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { openConclusion, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { plain } from './escape.ts'
@@ -14,14 +14,14 @@ export function renderLook(
   timeline: Timeline,
   options: { readonly color: boolean; readonly groups: boolean },
 ): string[] {
-  const { context, targets } = timeline
+  const { cluster, targets } = timeline
   const names = fullNames(targets).map((name) => plain(name))
   const waiting = waitingLines(timeline)
   const bad = targets.flatMap((record, index) => (isFailing(record) ? [{ record, index }] : []))
   const open = targets.flatMap((record, index) => (record.outcome === 'progressing' ? [{ record, index }] : []))
   const where = placeOf(targets)
   const parts = [
-    ...(context === '' ? [] : [`context ${plain(context)}`]),
+    ...(cluster.context === '' ? [] : [`context ${plain(cluster.context)}`]),
     `${counted(targets.length, 'resource')}${where}`,
     ...(targets.length === 0 ? [] : [lookTally(targets)]),
   ]
@@ -43,7 +43,7 @@ export function lookTally(targets: readonly TargetRecord[]): string {
 
 /** The timeline with this target alone. */
 function only(timeline: Timeline, { causedBy: _, ...record }: TargetRecord): Timeline {
-  return { ...timeline, verdict: undefined, targets: [record] }
+  return { ...timeline, ...openConclusion, targets: [record] }
 }
 
 function placeOf(targets: readonly TargetRecord[]): string {

@@ -11,7 +11,7 @@ import { UserError } from '../errors.ts'
 import { Exit } from '../exit.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from '../gate/settings.ts'
-import { type EndedTimeline, type Entry, emptyTimeline, type Outcome, verdictOf } from '../gate/timeline.ts'
+import { type EndedTimeline, type Entry, emptyTimeline, hasEnded, type Outcome, verdictOf } from '../gate/timeline.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { LiveLogs } from '../logs/live-logs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-check-entries.ts'
@@ -40,7 +40,7 @@ export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
       stop()
       return gateTargets(rollout, plan, settings, cluster, exit)
     }
-    const timeline = await withPlan(rollout, startedAt, work, late.signal, ({ verdict }) => verdict.outcome)
+    const timeline = await withPlan(rollout, startedAt, work, late.signal, ({ outcome }) => outcome)
     if (timeline !== undefined) return timeline
   } finally {
     stop()
@@ -122,7 +122,13 @@ async function beginWork<T>(
   // Manifests contain the Secrets and pod templates that the cluster will return.
   for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)
   const exit = new Exit(reporter, secrets, clock)
-  exit.onHead({ startedAt, context, timeoutMs, stallTimeoutMs: inputs.stallTimeoutMs, ...plan })
+  exit.onHead({
+    startedAt,
+    cluster: { context, version: serverVersion },
+    timeoutMs,
+    stallTimeoutMs: inputs.stallTimeoutMs,
+    ...plan,
+  })
   return work(plan, settings, cluster, exit)
 }
 
@@ -165,15 +171,14 @@ async function gateTargets(
     })
   }
   const timeline = drift.addTo(gate.timeline())
-  const { verdict } = timeline
-  if (verdict === undefined) throw new Error('The gate ended without a verdict.')
-  const ended = { ...timeline, verdict }
-  if (verdict.outcome === 'ready') return exit.redact(ended)
+  if (!hasEnded(timeline)) throw new Error('The gate ended without a verdict.')
+  if (timeline.outcome === 'ready') return exit.redact(timeline)
   // A ready gate needs no explanation, and starts faster without these modules.
   const { explain } = await import('../diagnosis/explain.ts')
+  const { outcome } = timeline
   return exit.redact({
-    ...explain(ended, gate.store, settings.serverOffsetMs, plan.manifests, rollout.usesFlags),
-    verdict,
+    ...explain(timeline, gate.store, settings.serverOffsetMs, plan.manifests, rollout.usesFlags),
+    outcome,
   })
 }
 

@@ -1,7 +1,13 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type Output, Screen } from '../../src/cli/output.ts'
 import { renderState, TerminalLog } from '../../src/cli/terminal-log.ts'
-import type { EndedTimeline, MilestoneRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
+import {
+  type EndedTimeline,
+  type MilestoneRecord,
+  openConclusion,
+  type TargetRecord,
+  type Timeline,
+} from '../../src/gate/timeline.ts'
 
 const start = Date.parse('2026-03-01T12:00:00Z')
 
@@ -32,7 +38,15 @@ function record(name: string, overrides: Partial<TargetRecord> = {}): TargetReco
 function timeline(targets: readonly TargetRecord[], elapsedSeconds = 72): Timeline {
   const finishedAt = start + elapsedSeconds * 1000
   const clocks = { timeoutMs: 600_000, stallTimeoutMs: 300_000 }
-  return { startedAt: start, finishedAt, context: '', serverVersion: '', ...clocks, targets, entries: [] }
+  return {
+    startedAt: start,
+    finishedAt,
+    cluster: { context: '', version: '' },
+    ...openConclusion,
+    ...clocks,
+    targets,
+    entries: [],
+  }
 }
 
 function draw(targets: readonly TargetRecord[], overrides: Partial<Parameters<typeof renderState>[1]> = {}): string[] {
@@ -154,7 +168,7 @@ describe('the log of a terminal', () => {
   const state = timeline([record('web')], 1)
   const head = { ...state, targets: state.targets, notices: [] }
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
-  const ended: EndedTimeline = { ...state, verdict }
+  const ended: EndedTimeline = { ...state, ...verdict }
 
   test('leaves the lines and the verdict on the screen, without the block', () => {
     const terminal = new Terminal()

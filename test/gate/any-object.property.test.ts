@@ -5,6 +5,7 @@ import { createRedactor } from '../../src/cluster/redact.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
+import { hasEnded } from '../../src/gate/timeline.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -75,9 +76,8 @@ function judge({ targets, settings, events }: Read, changed: ReadonlyMap<number,
     gate.handle(object === undefined ? event : ({ ...event, object } as FeedEvent))
   }
   for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
-  const { verdict, ...rest } = explain(gate.timeline(), gate.store, 0)
-  if (verdict === undefined) throw new Error('The gate has no verdict.')
-  const timeline = { ...rest, verdict }
+  const timeline = explain(gate.timeline(), gate.store, 0)
+  if (!hasEnded(timeline)) throw new Error('The gate has no verdict.')
   for (const render of [renderLog, renderSummary, renderReport, buildAnnotations]) render(timeline)
   return timeline
 }

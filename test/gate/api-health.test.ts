@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { gateHint } from '../../src/diagnosis/hints.ts'
-import type { Verdict } from '../../src/gate/timeline.ts'
+import type { EndedTimeline, JudgedRecord } from '../../src/gate/timeline.ts'
 import {
   added,
   alive,
@@ -37,7 +37,9 @@ const start: FeedEvent[] = at(0, added(readyWidget), widgetsSynced, web.creating
 describe('a kind that becomes unreadable after its target was ready', () => {
   it('keeps the gate from ready, whatever other kinds answer', () => {
     const { outcome, reason, seconds, message, timeline } = run([start, at(5, widgetsFail), webReady(20)], both)
-    const hint = gateHint(createTimeline({ verdict: timeline.verdict as Verdict, targets: [createTargetRecord()] }))
+    const hint = gateHint(
+      createTimeline({ ...(timeline as EndedTimeline<JudgedRecord>), targets: [createTargetRecord()] }),
+    )
     expect({ outcome, reason, seconds }).toEqual({ outcome: 'unknown', reason: 'api-unreachable', seconds: 120 })
     expect(message).toBe('Widgets could not be read for 2 m: conversion webhook failed')
     expect(hint).toMatch(/^The API server answers, but cannot read Widgets: check the conversion webhook /)

@@ -135,7 +135,7 @@ describe('a rollout with expected images', () => {
       const path = join(folder, 'gate.ndjson')
       const inputs = { 'expect-images': `app=${built}`, 'await-change': '1m' }
       writeFileSync(path, createRecording(inputs, steps, { targets: [web.target] }))
-      expect((await replayRecording(path)).timeline.verdict.outcome).toBe(outcome)
+      expect((await replayRecording(path)).timeline.outcome).toBe(outcome)
     })
 
     it('dates what was reached before the gate when the change came before the gate', () => {

@@ -4,7 +4,7 @@ import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTargetRecord } from '../report/builders.ts'
 
 const ended = (outcome: Outcome, ...targets: [TargetOutcome, ReasonCode | ''][]) => ({
-  verdict: { outcome, reason: '' as const, message: '' },
+  outcome,
   targets: targets.map(([each, reason]) => createTargetRecord({ outcome: each, reason })),
 })
 

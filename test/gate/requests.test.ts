@@ -639,7 +639,7 @@ describe('requests to the pods behind a custom resource', () => {
       reason: 'forbidden',
       message: `${kind}s behind cluster/web cannot be read: ${denied(resource, group)}`,
     })
-    expect(result.timeline.verdict?.denied?.access).toMatchObject([{ resource, group, namespace: 'shop' }])
+    expect(result.timeline.basis?.denied?.access).toMatchObject([{ resource, group, namespace: 'shop' }])
   })
 
   it('a pod behind a custom resource that dies breaks the hold', async () => {

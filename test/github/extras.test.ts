@@ -1,5 +1,5 @@
 import { getOctokit } from '@actions/github'
-import type { EndedTimeline, Outcome, Timeline } from '../../src/gate/timeline.ts'
+import { type EndedTimeline, type Outcome, openConclusion, type Timeline } from '../../src/gate/timeline.ts'
 import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
 import { CommitStatus } from '../../src/github/commit-status.ts'
 import { DeploymentStatus, environmentName, environmentUrl } from '../../src/github/deployment-status.ts'
@@ -75,9 +75,8 @@ const makers: Readonly<Record<ExtraName, (context: ActionContext, origin?: Origi
 }
 const extraNames = Object.keys(makers) as ExtraName[]
 
-function open(overrides: Partial<Timeline> = {}): Timeline {
-  const { verdict: _, ...timeline } = createTimeline(overrides)
-  return timeline
+function open(overrides: Partial<EndedTimeline> = {}): Timeline {
+  return { ...createTimeline(overrides), ...openConclusion }
 }
 
 function ended(outcome: Outcome): EndedTimeline {
@@ -163,7 +162,7 @@ it('an annotation that changed what was gated stands in the comment, also where 
   expect(boundedSummary(hidden, name, links, 300)).toContain('2 annotations change what is gated')
 })
 
-it.each<[string, Partial<Timeline>, RegExp]>([
+it.each<[string, Partial<EndedTimeline>, RegExp]>([
   ['one kind', { healthCheckKinds: ['Widget'] }, / · health-check-exprs for Widget$/],
   ['several kinds', { healthCheckKinds: ['Widget', 'Shop'] }, / · health-check-exprs for 2 kinds$/],
   ['a kind beside annotations', { annotations, healthCheckKinds: ['Widget'] }, / · 3 settings change what is gated$/],
@@ -255,7 +254,9 @@ it.each([
 })
 
 it('the deployment is not created when no cluster was reached', async () => {
-  await makers.deployment(createContext()).show({ ...ended('misconfigured'), context: '', targets: [] }, never)
+  await makers
+    .deployment(createContext())
+    .show({ ...ended('misconfigured'), cluster: { context: '', version: '' }, targets: [] }, never)
   expect(github.requests).toEqual([])
 })
 
@@ -277,8 +278,8 @@ it.each([
   [inNamespaces('shop', 'shop'), 'prod/shop'],
   [inNamespaces('shop', 'back'), 'prod'],
   [inNamespaces(), 'prod'],
-  [{ ...inNamespaces('shop'), context: '' }, ''],
-  [{ ...inNamespaces('shop'), context: 'ad"min,\n`x`;\\' }, 'ad-min- -x---/shop'],
+  [{ ...inNamespaces('shop'), cluster: { context: '', version: '' } }, ''],
+  [{ ...inNamespaces('shop'), cluster: { context: 'ad"min,\n`x`;\\', version: '' } }, 'ad-min- -x---/shop'],
 ])('the environment of case %# is %j', (timeline, name) => {
   expect(environmentName(timeline)).toBe(name)
 })

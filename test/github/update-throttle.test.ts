@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Timeline } from '../../src/gate/timeline.ts'
+import { openConclusion, type Timeline } from '../../src/gate/timeline.ts'
 import type { Extra } from '../../src/github/extra.ts'
 import { Extras } from '../../src/github/extras.ts'
 import type { Failure } from '../../src/github/failure.ts'
@@ -22,8 +22,8 @@ class FakeExtra implements Extra {
     this.#clock = clock
   }
 
-  show({ verdict }: Timeline): Promise<void> {
-    this.shown.push(`${(this.#clock.now() - start) / second} ${verdict?.outcome ?? 'open'}`)
+  show({ outcome }: Timeline): Promise<void> {
+    this.shown.push(`${(this.#clock.now() - start) / second} ${outcome === 'progressing' ? 'open' : outcome}`)
     return this.answer()
   }
 }
@@ -43,7 +43,7 @@ function setUp() {
   const job = new AbortController()
   const throttle = new UpdateThrottle(extra, clock, (failure) => failures.push(failure))
   const extras = new Extras(new Map([[extra.name, throttle]]), clock, (name) => closed.push(name))
-  const { verdict: _, ...open } = createTimeline()
+  const open = { ...createTimeline(), ...openConclusion }
   /** Advances the clock second by second. */
   const pass = async (seconds: number, each = () => {}) => {
     await nextTurn()

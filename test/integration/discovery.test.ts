@@ -30,13 +30,13 @@ async function gate(status: boolean): Promise<{ reason: string; outcome: string;
       record,
       'stall-timeout': '1s',
     }
-    const { verdict } = await gateInVirtualTime(inputs, new EventLoopClock(Date.now(), 20))
+    const { outcome, reason } = await gateInVirtualTime(inputs, new EventLoopClock(Date.now(), 20))
     const lines = readFileSync(record, 'utf8')
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
     const kinds = lines.find(({ type }) => type === 'DISCOVERY')?.resources
-    return { outcome: verdict.outcome, reason: verdict.reason, kinds }
+    return { outcome, reason, kinds }
   } finally {
     await server.close()
     rmSync(folder, { recursive: true })

@@ -114,7 +114,7 @@ describe('a target that failed while others go on', () => {
     })
     const timeline = await gate(inputs, { onEntry })
     await gone.promise
-    expect(timeline.verdict.outcome).toBe('failed')
+    expect(timeline.outcome).toBe('failed')
     const readAt = recorded().flatMap(({ type, at }) => (type === 'LOG' ? Date.parse(at) : []))
     expect(Math.max(...readAt)).toBeLessThan(timeline.finishedAt - 30_000)
     const problem = problemOf(timeline, 'migrate')
@@ -193,7 +193,7 @@ describe('a pod that is deleted while its problem stands', () => {
       },
     )
     const timeline = await gate({ resources: 'job/migrate', timeout: '60s' }, { onEntry })
-    expect(timeline.verdict.reason).toBe('job-failed')
+    expect(timeline.reason).toBe('job-failed')
     expect(textOf(problemOf(timeline, 'migrate'))).toContain('panic: no table users')
   })
 })
@@ -308,7 +308,7 @@ describe('a node behind a problem', () => {
     server.apply(lost)
     server.apply(starting({}))
     const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
-    expect(timeline.verdict).toMatchObject({ outcome: 'stalled', reason: 'no-progress' })
+    expect(timeline).toMatchObject({ outcome: 'stalled', reason: 'no-progress' })
     expect(textOf(problemOf(timeline, 'once'))).toContain(
       'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
     )
@@ -385,7 +385,7 @@ describe('a server that never answers for a log', () => {
       () => cancelled.abort(),
     )
     const timeline = await gate({ resources: 'pod/once' }, { onEntry, cancelled: cancelled.signal })
-    expect(timeline.verdict.outcome).toBe('cancelled')
+    expect(timeline.outcome).toBe('cancelled')
     const waitedMs = recordingEnd() - timeline.finishedAt
     expect(waitedMs).toBeGreaterThanOrEqual(1_500)
     expect(waitedMs).toBeLessThan(2_500)

@@ -57,8 +57,8 @@ const chart = [
 
 async function gate(inputs: Readonly<Record<string, string>> = {}) {
   const all = { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', ...inputs }
-  const { verdict, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20))
-  return { outcome: verdict.outcome, reason: verdict.reason, targets: targets.map(displayName) }
+  const { outcome, reason, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20))
+  return { outcome, reason, targets: targets.map(displayName) }
 }
 
 /** The Secret of a revision, as Helm writes it (`newSecretsObject`, pkg/storage/driver/secrets.go of Helm). */
@@ -110,7 +110,7 @@ test('a Helm release whose last revision has failed is not ready, although its o
   })
   for (const object of [...chart, revision(6, 'deployed'), revision(7, 'failed'), hook]) server.apply(object)
   const all = { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop' }
-  const { verdict, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20))
+  const { targets, ...verdict } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20))
   expect(verdict).toMatchObject({ outcome: 'failed', reason: 'reported-failed' })
   expect(verdict.message).toContain(
     'helm/web.v7: Helm reports revision 7 as failed: its hook job/migrate failed: no more tries',
@@ -131,7 +131,7 @@ async function gatePending(
   const record = join(folder, 'gate.ndjson')
   const entries: string[] = []
   const heads: number[] = []
-  const { verdict, targets, startedAt, finishedAt } = await gateInVirtualTime(
+  const { targets, startedAt, finishedAt, ...verdict } = await gateInVirtualTime(
     { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', record, ...inputs },
     new EventLoopClock(Date.now(), 20),
     {

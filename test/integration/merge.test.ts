@@ -17,7 +17,7 @@ function writeReports(reports: Readonly<Record<string, string>>): void {
   for (const [name, key] of Object.entries(reports)) {
     const timeline = cases[key]
     if (timeline === undefined) throw new Error(`no case ${key}`)
-    write(`reports/${name}/report.json`, renderReport(timeline, { id: '77', attempt: 1, commit: headSha }))
+    write(`reports/${name}/report.json`, renderReport({ ...timeline, run: { id: '77', attempt: 1, commit: headSha } }))
   }
 }
 

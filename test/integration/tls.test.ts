@@ -53,7 +53,10 @@ function run({ program = 'index.js', inputs = {}, env = {} }: Started): Promise<
   const job = mkdtempSync(join(folder, 'job-'))
   mkdirSync(join(job, 'workspace'))
   if (program === 'merge.js') {
-    const report = renderReport(cases['one-ready'] as (typeof cases)[string], { id: '77', attempt: 1, commit: headSha })
+    const report = renderReport({
+      ...(cases['one-ready'] as (typeof cases)[string]),
+      run: { id: '77', attempt: 1, commit: headSha },
+    })
     writeFileSync(join(job, 'workspace/report.json'), report)
   }
   const gate = { kubeconfig: kubeconfig(), resources: 'deployment/web', namespace, timeout: '20s' }

@@ -5,7 +5,7 @@ import { covers } from '../../src/cluster/store.ts'
 import type { AfterReadyFactory } from '../../src/gate/after-ready.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
-import type { JudgedRecord, Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
+import type { JudgedTimeline, Outcome, TargetOutcome } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { formatEvent, type RecordingHeader } from '../../src/recording/writer.ts'
 import { complete, iso, make, moment, type Overrides, podIs, start } from './objects.ts'
@@ -121,7 +121,7 @@ export interface Run {
   readonly targets: readonly { outcome: TargetOutcome; reason: string; message: string; seconds: number | undefined }[]
   /** `12 problem pod/web-1-a: …` */
   readonly entries: readonly string[]
-  readonly timeline: Timeline<JudgedRecord>
+  readonly timeline: JudgedTimeline
 }
 
 /** Feeds a gate, then advances the time until the gate has an outcome. */
@@ -157,9 +157,9 @@ export function report(gate: Gate, now?: number): Run {
   const timeline = gate.timeline(now)
   const since = (at: number) => (at - start) / 1_000
   return {
-    outcome: timeline.verdict?.outcome,
-    reason: timeline.verdict?.reason,
-    message: timeline.verdict?.message,
+    outcome: gate.verdict?.outcome,
+    reason: gate.verdict?.reason,
+    message: gate.verdict?.message,
     seconds: since(timeline.finishedAt),
     targets: timeline.targets.map(({ outcome, reason, message, endedAt }) => ({
       outcome,

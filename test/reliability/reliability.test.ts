@@ -70,7 +70,7 @@ async function gateWith(
     const { target } = rollouts[name]
     const raw = { resources: target, namespace: String(inputs['namespace']), kubeconfig: server.kubeconfig() }
     const ending = await gateInVirtualTime(raw, clock).then(
-      ({ verdict: { outcome, reason } }) => (reason === '' ? outcome : `${outcome}: ${reason}`),
+      ({ outcome, reason }) => (reason === '' ? outcome : `${outcome}: ${reason}`),
       (error: unknown) => {
         if (error instanceof UserError) return `misconfigured: ${error.reason}`
         throw error

@@ -5,10 +5,12 @@ import type {
   Evidence,
   JudgedProblem,
   JudgedRecord,
+  JudgedTimeline,
   MilestoneRecord,
   ProblemRecord,
   RequestRecord,
   TargetRecord,
+  Verdict,
 } from '../../src/gate/timeline.ts'
 import { problemHeadline } from '../../src/gate/timeline-entries.ts'
 import { type Target, targetId } from '../../src/plan/target.ts'
@@ -118,18 +120,25 @@ export function createEntry(overrides: Partial<Entry> = {}): Entry {
   return { at: at(0), target: 0, kind: 'progress', text: 'generation 7 observed', ...overrides }
 }
 
+type TimelineOverrides<T extends TargetRecord> = Partial<EndedTimeline<T>> & {
+  readonly verdict?: Verdict
+  readonly context?: string
+}
+
 /** A gate that became ready with one target after 31 seconds. */
-export function createTimeline<T extends TargetRecord = JudgedRecord>(
-  overrides: Partial<EndedTimeline<T>> = {},
-): EndedTimeline<T> {
+export function createTimeline<T extends TargetRecord = JudgedRecord>({
+  verdict: { denied, unreadable, ...conclusion } = { outcome: 'ready', reason: '', message: 'all targets are ready' },
+  context = 'prod',
+  ...overrides
+}: TimelineOverrides<T> = {}): EndedTimeline<T> & Pick<JudgedTimeline, 'basis'> {
   return {
+    ...conclusion,
     startedAt: start,
     finishedAt: at(31),
-    context: 'prod',
-    serverVersion: 'v1.34.4',
+    cluster: { context, version: 'v1.34.4' },
+    basis: { denied, unreadable },
     timeoutMs: 600_000,
     stallTimeoutMs: 300_000,
-    verdict: { outcome: 'ready', reason: '', message: 'all targets are ready' },
     targets: [createTargetRecord() as TargetRecord as T],
     entries: [
       createEntry({ text: 'generation 7 observed · revision 3 → ReplicaSet web-688899976b' }),
@@ -143,6 +152,6 @@ export function createTimeline<T extends TargetRecord = JudgedRecord>(
 }
 
 export function createRequest(overrides: Partial<RequestRecord> = {}): RequestRecord {
-  const text = 'service/web GET /healthz'
-  return { text, asked: 0, errors: 0, answers: [], ...overrides }
+  const request = 'service/web GET /healthz'
+  return { request, asked: 0, errors: 0, answers: [], ...overrides }
 }

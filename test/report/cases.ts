@@ -416,14 +416,12 @@ function hostile(): EndedTimeline {
       createEntry({ at: at(1), target, kind: 'problem', text }),
       createEntry({ at: at(20), target, kind: 'verdict', outcome: 'failed', text }),
     ]),
-    checks: {
-      httpChecks: [createRequest({ text: words, asked: 30, errors: 29, answers: hostileWords.map(answerWith) })],
-    },
+    httpChecks: [createRequest({ request: words, asked: 30, errors: 29, answers: hostileWords.map(answerWith) })],
   })
 }
 
 function answerWith(text: string): AnswerRecord {
-  return { at: at(5), pod: text, status: 500, body: text, location: text, isRight: false }
+  return { at: at(5), pod: text, status: 500, body: text, location: text, right: false }
 }
 
 function cancelled(): EndedTimeline {
@@ -530,8 +528,7 @@ function forbidden(): EndedTimeline {
 
 function misconfigured(): EndedTimeline {
   return createTimeline({
-    context: '',
-    serverVersion: '',
+    cluster: { context: '', version: '' },
     finishedAt: at(0),
     verdict: {
       outcome: 'misconfigured',

@@ -1,10 +1,10 @@
 import { causedBy, causeOf } from '../../src/gate/timeline.ts'
-import { mergeReports } from '../../src/merge/merge-reports.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { headline } from '../../src/report/headline.ts'
-import { buildReport } from '../../src/report/json-report.ts'
+import { buildReport, readRecord } from '../../src/report/json-report.ts'
 import { tally } from '../../src/report/log.ts'
+import { mergeReports } from '../../src/report/merge-reports.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { createTarget, createTargetRecord, createTimeline } from './builders.ts'
@@ -74,10 +74,11 @@ describe('a target that only waits for another one', () => {
 
   it('waits for the same target after the reports of two gates are merged', () => {
     const report = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline))))
+    const record = readRecord(report)
     const merged = mergeReports(
       [
-        { name: 'eu', path: 'eu.json', report },
-        { name: 'us', path: 'us.json', report },
+        { name: 'eu', path: 'eu.json', record },
+        { name: 'us', path: 'us.json', record },
       ],
       0,
     )

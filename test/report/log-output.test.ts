@@ -10,7 +10,7 @@ const targets = [
   target('Pod', 'task'),
   target('StatefulSet', 'db'),
 ]
-const layout = layoutLog({ startedAt, context: '', timeoutMs: 600_000, stallTimeoutMs: 0, targets }, { color: false })
+const layout = layoutLog({ startedAt, timeoutMs: 600_000, stallTimeoutMs: 0, targets }, { color: false })
 
 function render(news: Partial<LogOutput>): string {
   const line = {

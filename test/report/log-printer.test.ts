@@ -4,7 +4,13 @@ import { at, createEntry, createTarget, start } from './builders.ts'
 const targets = Array.from({ length: 10 }, (_, index) =>
   createTarget({ apiVersion: 'v1', kind: 'ConfigMap', name: `settings-${index}` }),
 )
-const head = { startedAt: start, context: 'prod', timeoutMs: 600_000, stallTimeoutMs: 300_000, targets }
+const head = {
+  startedAt: start,
+  cluster: { context: 'prod', version: '' },
+  timeoutMs: 600_000,
+  stallTimeoutMs: 300_000,
+  targets,
+}
 const layout = layoutLog(head, { color: false })
 const ready = (target: number, seconds = 0.2, text = 'exists') =>
   createEntry({ at: at(seconds), target, kind: 'verdict', outcome: 'ready', text })

@@ -1,4 +1,4 @@
-import type { Entry } from '../../src/gate/timeline.ts'
+import { type Entry, openConclusion } from '../../src/gate/timeline.ts'
 import type { TargetClocks } from '../../src/plan/target.ts'
 import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/report/log.ts'
 import { toSubject } from '../kit/subject.ts'
@@ -9,7 +9,7 @@ import { renderLog } from './whole-log.ts'
 
 const head = {
   startedAt: start,
-  context: 'prod',
+  cluster: { context: 'prod', version: '' },
   timeoutMs: 600_000,
   stallTimeoutMs: 300_000,
   targets: [createTarget(), createTarget({ name: 'web-worker' })],
@@ -128,7 +128,7 @@ it('the last lines do not repeat a verdict right above them', () => {
 })
 
 it('an open gate has no verdict yet', () => {
-  const { verdict: _, ...open } = createTimeline()
+  const open = { ...createTimeline(), ...openConclusion }
   expect(renderVerdict(open, layoutLog(head))).toEqual([])
 })
 

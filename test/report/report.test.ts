@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TargetRecord } from '../../src/gate/timeline.ts'
+import { emptyTimeline, verdictOf } from '../../src/gate/timeline.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations, buildWarnings } from '../../src/report/annotations.ts'
 import { buildReport, renderReport } from '../../src/report/json-report.ts'
@@ -19,6 +20,21 @@ import { cases } from './cases.ts'
 it.each(Object.keys(cases))('the report of %s matches its schema', (name) => {
   const text = renderReport(cases[name] ?? createTimeline())
   expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
+})
+
+it('the report of a gate that ended before it had targets contains nothing but its conclusion', () => {
+  const verdict = verdictOf('unknown', 'api-unreachable', { outage: 'no answer' })
+  expect(JSON.parse(renderReport(emptyTimeline(verdict, 0, 1_000)))).toEqual({
+    schema: 1,
+    outcome: 'unknown',
+    reason: 'api-unreachable',
+    message: 'no answer',
+    startedAt: '1970-01-01T00:00:00.000Z',
+    finishedAt: '1970-01-01T00:00:01.000Z',
+    durationSeconds: 1,
+    cluster: { context: '', version: '' },
+    targets: [],
+  })
 })
 
 it('the report contains the fields of the contract', () => {

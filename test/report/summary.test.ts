@@ -1,6 +1,5 @@
 import { UserError } from '../../src/errors.ts'
-import type { EndedTimeline } from '../../src/gate/timeline.ts'
-import { misconfiguredTimeline } from '../../src/gate/timeline.ts'
+import { type EndedTimeline, misconfiguredTimeline, openConclusion } from '../../src/gate/timeline.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
 import {
@@ -33,7 +32,7 @@ it.each(Object.keys(cases))('the summary of %s matches its snapshot', (name) => 
 })
 
 it('a gate that is still open shows how far it is', () => {
-  const { verdict: _, ...open } = caseOf('cancelled')
+  const open = { ...caseOf('cancelled'), ...openConclusion }
   expect(renderSummary(open)).toMatch(/^### ⏳ Rollout in progress for 14 s · 1 of 2 targets ready\n/)
 })
 
@@ -42,8 +41,8 @@ it.each([
   ['does not state that it held if the gate may not have seen it', 'unknown', 'then its hold of 1 m began.'],
 ] as const)('the summary of a gate with a hold %s', (_, outcome, text) => {
   const verdict = { outcome, reason: 'api-unreachable', message: 'gone' } as const
-  const checks = { httpChecks: [], hold: { holdMs: 60_000, since: at(5) } }
-  expect(renderSummary(createTimeline({ verdict, checks }))).toContain(text)
+  const hold = { seconds: 60, since: at(5) }
+  expect(renderSummary(createTimeline({ verdict, hold }))).toContain(text)
 })
 
 it('a gate without targets has nothing to wait for', () => {

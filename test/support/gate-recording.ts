@@ -106,9 +106,8 @@ export async function gateRecording(
     }
     await clock.runUntil(Number.POSITIVE_INFINITY, isOver)
     await ended
-    const { verdict, startedAt, finishedAt, entries } = gate.timeline()
-    if (verdict === undefined) throw new Error('the gate ended without a verdict')
-    const { outcome, reason } = verdict
+    const { outcome, reason, startedAt, finishedAt, entries } = gate.timeline()
+    if (outcome === 'progressing') throw new Error('the gate ended without a verdict')
     return { outcome, reason, seconds: (finishedAt - startedAt) / 1000, entries }
   } finally {
     cluster.close()

@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
-import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
+import { type EndedTimeline, type Entry, hasEnded } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { type OnInvalidLine, readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording, RecordingIndex } from '../../src/recording/recording-index.ts'
 import { inputsOf, recordedChecks, replay, settingsOf } from '../../src/recording/replay-gate.ts'
-import type { Report } from '../../src/report/report-schema.ts'
+import type { Report } from '../../src/report/json-report.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')
@@ -155,6 +155,6 @@ export async function replayRecording(path: string): Promise<Replayed> {
     afterReady: await recordedChecks(inputs, index, targets),
   })
   const timeline = explain(gate.timeline(), gate.store, settings.serverOffsetMs)
-  if (timeline.verdict === undefined) throw new Error(`${path}: the replay ended without a verdict`)
-  return { timeline: { ...timeline, verdict: timeline.verdict }, entries, damage }
+  if (!hasEnded(timeline)) throw new Error(`${path}: the replay ended without a verdict`)
+  return { timeline, entries, damage }
 }

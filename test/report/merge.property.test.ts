@@ -1,14 +1,14 @@
 import fc from 'fast-check'
-import type { ReportFile } from '../../src/merge/merge-reports.ts'
-import { mergeReports } from '../../src/merge/merge-reports.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
-import { buildReport } from '../../src/report/json-report.ts'
+import { buildReport, readRecord } from '../../src/report/json-report.ts'
 import { renderMergedLog } from '../../src/report/log.ts'
-import { type Report, reportSchema } from '../../src/report/report-schema.ts'
+import type { ReportFile } from '../../src/report/merge-reports.ts'
+import { mergeReports } from '../../src/report/merge-reports.ts'
+import { reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
-import { cases } from '../report/cases.ts'
 import { parameters } from '../support/thorough.ts'
+import { cases } from './cases.ts'
 
 /** Large reports would only take longer. */
 const whole = Object.values(cases)
@@ -51,7 +51,7 @@ const reports = fc
   )
 
 const files: fc.Arbitrary<ReportFile> = fc.record(
-  { path: fc.string(), name: fc.string({ minLength: 1 }), report: reports, isPattern: fc.boolean() },
+  { path: fc.string(), name: fc.string({ minLength: 1 }), record: reports.map(readRecord), isPattern: fc.boolean() },
   { requiredKeys: ['path'] },
 ) as fc.Arbitrary<ReportFile>
 
@@ -59,10 +59,10 @@ it('any reports of the schema are merged into one of the schema, whose log has n
   fc.assert(
     fc.property(fc.array(files, { minLength: 1, maxLength: 5 }), (all) => {
       const timeline = mergeReports(all, 0)
-      const report: Report = reportSchema.parse(buildReport(timeline))
+      const report = reportSchema.parse(buildReport(timeline))
       expect(report.gates?.length).toBeGreaterThanOrEqual(all.length)
       expect(new Set(report.gates?.map(({ name }) => name)).size).toBe(report.gates?.length)
-      const isReady = all.every((file) => file.report?.outcome === 'ready')
+      const isReady = all.every((file) => file.record?.outcome === 'ready')
       expect(report.outcome === 'ready').toBe(isReady)
       const lines = renderMergedLog(timeline, { color: false, groups: true })
       expect(lines.filter((line) => /[\n\r]|##\[|^\s*::(?!group::|endgroup::)/.test(line))).toEqual([])

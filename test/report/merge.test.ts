@@ -1,23 +1,23 @@
 import { passes } from '../../src/gate/outcome.ts'
-import type { EndedTimeline, Entry, Outcome } from '../../src/gate/timeline.ts'
-import { mergeReports, type ReportFile } from '../../src/merge/merge-reports.ts'
+import type { EndedTimeline, Entry, Outcome, RunRecord } from '../../src/gate/timeline.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
-import { buildReport } from '../../src/report/json-report.ts'
+import { buildReport, readRecord } from '../../src/report/json-report.ts'
 import { renderMergedLog } from '../../src/report/log.ts'
-import { type Report, type ReportRun, reportSchema } from '../../src/report/report-schema.ts'
+import { mergeReports, type ReportFile } from '../../src/report/merge-reports.ts'
+import { reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { renderDetails } from '../../src/report/target-details.ts'
-import { at, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
-import { cases } from '../report/cases.ts'
-import { expectSnapshot } from '../report/snapshot.ts'
+import { at, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
+import { cases } from './cases.ts'
+import { expectSnapshot } from './snapshot.ts'
 
 const plainLog = { color: false, groups: false }
 
 /** The report of a gate as a job writes it and another one reads it. */
 function file(timeline: EndedTimeline, name?: string, path = `reports/${name}/report.json`): ReportFile {
-  const report = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline))))
-  return { path, report, ...(name === undefined ? {} : { name }) }
+  const record = readRecord(reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline)))))
+  return { path, record, ...(name === undefined ? {} : { name }) }
 }
 
 function ended(outcome: Outcome, seconds = 10): EndedTimeline {
@@ -33,7 +33,7 @@ function ended(outcome: Outcome, seconds = 10): EndedTimeline {
 const caseOf = (name: string): EndedTimeline => cases[name] ?? createTimeline()
 const threeClusters = () => [
   file(caseOf('all-ready'), 'prod-us'),
-  file({ ...caseOf('missing-image'), context: 'eu-1' }, 'prod-eu'),
+  file({ ...caseOf('missing-image'), cluster: { context: 'eu-1', version: 'v1.34.4' } }, 'prod-eu'),
   { name: 'prod-ap', path: 'reports/prod-ap/report.json' },
 ]
 
@@ -49,21 +49,21 @@ it.each<[readonly Outcome[], Outcome]>([
 ])('the merged outcome of %j is %s, in any order', (outcomes, expected) => {
   const files = outcomes.map((outcome) => file(ended(outcome), outcome))
   for (const order of [files, files.toReversed()]) {
-    expect(mergeReports(order, 0).verdict.outcome).toBe(expected)
+    expect(mergeReports(order, 0).outcome).toBe(expected)
   }
 })
 
 /** The report of a merge, with other fields. */
-function forged(fields: Partial<Report>, ...parts: readonly ReportFile[]): ReportFile {
-  return { path: 'forged.json', report: { ...buildReport(mergeReports(parts, 0)), ...fields } }
+function forged(fields: Partial<EndedTimeline>, ...parts: readonly ReportFile[]): ReportFile {
+  return file({ ...mergeReports(parts, 0), ...fields }, undefined, 'forged.json')
 }
 
 it.each<[string, ReportFile]>([
-  ['failed, without gates', { path: 'a.json', report: { ...buildReport(ended('failed')), gates: [] } }],
+  ['failed, without gates', file({ ...ended('failed'), gates: [] }, undefined, 'a.json')],
   ['failed, without gates and targets', forged({ outcome: 'failed', gates: [], targets: [] }, file(ended('ready')))],
   ['failed, with a gate that is ready', forged({ outcome: 'failed' }, file(ended('ready'), 'eu'))],
   ['unknown, with a gate that timed out', forged({ outcome: 'unknown' }, file(ended('timed-out'), 'eu'))],
-  ['superseded, without targets', { path: 'a.json', report: { ...buildReport(ended('superseded')), targets: [] } }],
+  ['superseded, without targets', file({ ...ended('superseded'), targets: [] }, undefined, 'a.json')],
   [
     'cancelled, with two gates that are ready',
     forged({ outcome: 'cancelled' }, file(ended('ready'), 'eu'), file(ended('ready'), 'us')),
@@ -71,12 +71,10 @@ it.each<[string, ReportFile]>([
 ])('a report that contradicts itself is no success: %s', (_, forgery) => {
   for (const files of [[forgery], [file(ended('ready'), 'ready'), forgery]]) {
     const merged = mergeReports(files, 0)
-    expect(merged.verdict.outcome).toBe(forgery.report?.outcome)
+    expect(merged.outcome).toBe(forgery.record?.outcome)
     expect(passes(merged, 'pass')).toBe(false)
-    expect(merged.gates?.map(({ outcome }) => outcome)).toContain(forgery.report?.outcome)
-    expect(mergeReports([{ path: 'again.json', report: buildReport(merged) }], 0).verdict.outcome).toBe(
-      forgery.report?.outcome,
-    )
+    expect(merged.gates?.map(({ outcome }) => outcome)).toContain(forgery.record?.outcome)
+    expect(mergeReports([file(merged, undefined, 'again.json')], 0).outcome).toBe(forgery.record?.outcome)
   }
 })
 
@@ -96,10 +94,7 @@ it('the log lines of each target are the same as in its single summary, also aft
     { at: at(4), kind: 'heartbeat', text: 'still waiting' },
   ]
   const eu = mergeReports([file({ ...ended('ready'), entries }, 'eu')], 0)
-  const both = mergeReports(
-    [file({ ...ended('ready'), entries: [] }, 'us'), { path: 'eu.json', report: buildReport(eu) }],
-    0,
-  )
+  const both = mergeReports([file({ ...ended('ready'), entries: [] }, 'us'), file(eu, undefined, 'eu.json')], 0)
   for (const merged of [eu, both]) {
     expect(merged.entries).toEqual(
       entries.slice(0, 4).map((entry) => ({ ...entry, target: merged.targets.length - 1 })),
@@ -108,8 +103,8 @@ it('the log lines of each target are the same as in its single summary, also aft
 })
 
 it('a missing report makes the outcome unknown, however the other gates ended', () => {
-  const { verdict } = mergeReports([file(ended('failed'), 'eu'), { name: 'us', path: 'us.json' }], 0)
-  expect(verdict).toMatchObject({
+  const merged = mergeReports([file(ended('failed'), 'eu'), { name: 'us', path: 'us.json' }], 0)
+  expect(merged).toMatchObject({
     outcome: 'unknown',
     reason: 'report-missing',
     message: 'us: there is no report us.json (and 1 more gate not ready)',
@@ -117,7 +112,7 @@ it('a missing report makes the outcome unknown, however the other gates ended', 
 })
 
 it('the message of a pattern without a match, and of an empty path, names the cause', () => {
-  const messageOf = (missing: ReportFile) => mergeReports([missing], start).verdict.message
+  const messageOf = (missing: ReportFile) => mergeReports([missing], start).message
   expect(messageOf({ path: 'reports/*.json', isPattern: true })).toBe(
     'reports/*.json: no report matches reports/*.json',
   )
@@ -129,7 +124,7 @@ it('among equal outcomes, the gate that took the shortest time decides, then the
     mergeReports(
       seconds.map((each, index) => file(ended('failed', each), `gate-${index}`)),
       0,
-    ).verdict.message.split(':')[0]
+    ).message.split(':')[0]
   expect(deciding(20, 10)).toBe('gate-1')
   expect(deciding(10, 10)).toBe('gate-0')
 })
@@ -171,7 +166,8 @@ it('the merged report follows the schema, names gates and contexts, and has the 
 
 it('a gate without a name is named after its context, or after its path if several gates have the same context', () => {
   const names = (...files: readonly ReportFile[]) => mergeReports(files, 0).gates?.map(({ name }) => name)
-  const of = (context: string, path: string) => file({ ...ended('ready'), context }, undefined, path)
+  const of = (context: string, path: string) =>
+    file({ ...ended('ready'), cluster: { context, version: '' } }, undefined, path)
   expect(names(of('eu', 'a.json'), of('us', 'b.json'))).toEqual(['eu', 'us'])
   expect(names(of('prod', 'a.json'), of('prod', 'b.json'), of('', 'c.json'))).toEqual(['a.json', 'b.json', 'c.json'])
 })
@@ -181,7 +177,7 @@ it('merged reports can be merged again', () => {
   const whole = mergeReports([file(inner, 'east'), file(ended('ready'), 'west')], 0)
   expect(whole.gates?.map(({ name }) => name)).toEqual(['east/prod-us', 'east/prod-eu', 'east/prod-ap', 'west'])
   expect(whole.targets).toHaveLength(inner.targets.length + 1)
-  expect(whole.verdict.outcome).toBe('unknown')
+  expect(whole.outcome).toBe('unknown')
 })
 
 it('without any report, the merged timeline has the present moment', () => {
@@ -223,12 +219,9 @@ it('the summary and the log of three clusters match their snapshots', () => {
 it('the summary and the log of hostile names, contexts and messages match their snapshots', () => {
   const hostile: EndedTimeline = {
     ...ended('unknown'),
-    context: '::error::x <b>|`',
-    verdict: {
-      outcome: 'unknown',
-      reason: 'api-unreachable',
-      message: '::add-mask::a ##[error]b\n| <img src=x> @octocat',
-    },
+    cluster: { context: '::error::x <b>|`', version: 'v1.34.4' },
+    reason: 'api-unreachable',
+    message: '::add-mask::a ##[error]b\n| <img src=x> @octocat',
   }
   const timeline = mergeReports([file(hostile, undefined, 'a.json'), file(hostile, '<img src=x>| `a` @octocat')], 0)
   expectSnapshot(renderSummary(timeline), 'merged-hostile.md')
@@ -242,17 +235,14 @@ it('a name that only one target has is as short as in its own gate', () => {
 })
 
 const own = { id: '77', attempt: 2, commit: '1'.repeat(40) }
-const of = (run: ReportRun | undefined): ReportFile => ({
-  path: 'eu/report.json',
-  report: reportSchema.parse(JSON.parse(JSON.stringify(buildReport(ended('ready'), run)))),
-})
-const verdictOf = (run: ReportRun | undefined) => mergeReports([of(run)], 0, own).verdict
+const of = (run: RunRecord | undefined) => file({ ...ended('ready'), run }, undefined, 'eu/report.json')
+const mergedOf = (run: RunRecord | undefined) => mergeReports([of(run)], 0, own)
 
 it.each([
   ['of the same attempt', own],
   ['of an earlier attempt, whose job did not run again', { ...own, attempt: 1 }],
 ])('in a workflow run, a report %s counts', (_, run) => {
-  expect(verdictOf(run).outcome).toBe('ready')
+  expect(mergedOf(run).outcome).toBe('ready')
 })
 
 it.each([
@@ -260,7 +250,7 @@ it.each([
   ['of another commit', { ...own, commit: '2'.repeat(40) }, 'is of run 77, commit 2222222, not of this one'],
   ['without a run', undefined, 'names no workflow run, not of this one (run 77, commit 1111111)'],
 ])('in a workflow run, a report %s is unknown, although it is ready', (_, run, text) => {
-  expect(verdictOf(run)).toMatchObject({
+  expect(mergedOf(run)).toMatchObject({
     outcome: 'unknown',
     reason: 'report-missing',
     message: expect.stringContaining(`the report eu/report.json ${text}`),
@@ -268,5 +258,5 @@ it.each([
 })
 
 it('a report of any run counts outside of a workflow', () => {
-  expect(mergeReports([of({ ...own, id: '76' })], 0).verdict.outcome).toBe('ready')
+  expect(mergeReports([of({ ...own, id: '76' })], 0).outcome).toBe('ready')
 })

@@ -1,10 +1,11 @@
 import { globSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { type AddMistake, type Mistake, quote, throwMistakes } from '../errors.ts'
-import { type Report, reportSchema } from '../report/report-schema.ts'
 import { maxReportBytes, maxReports } from '../thresholds.ts'
 import { leadsOutside } from '../workspace.ts'
+import { readRecord } from './json-report.ts'
 import type { ReportFile } from './merge-reports.ts'
+import { reportSchema } from './report-schema.ts'
 
 /** The number of mistakes of one file that are reported: more do not help. */
 const mistakesPerFile = 3
@@ -36,8 +37,8 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
         )
         throwMistakes(mistakes)
       }
-      const report = isPattern ? undefined : readReport(path, workspace, mistakes)
-      found.set(path, { name: name?.trim(), path, report, isPattern })
+      const record = isPattern ? undefined : readReport(path, workspace, mistakes)
+      found.set(path, { name: name?.trim(), path, record, isPattern })
     }
   }
   const names = Map.groupBy(
@@ -78,7 +79,7 @@ function findPaths(path: string, workspace: string): { path: string; isPattern: 
 }
 
 /** Undefined if the file does not exist, or after a mistake. */
-function readReport(path: string, workspace: string, mistakes: Mistake[]): Report | undefined {
+function readReport(path: string, workspace: string, mistakes: Mistake[]): ReportFile['record'] {
   const addMistake: AddMistake = (message) => mistakes.push({ input: path, message })
   const file = resolve(workspace, path)
   if (path === '' || !exists(file)) return undefined
@@ -106,7 +107,7 @@ function readReport(path: string, workspace: string, mistakes: Mistake[]): Repor
 }
 
 /** The text of the error of `JSON.parse` is not shown: it quotes the file, which may be any file of the machine. */
-function parseReport(text: string, addMistake: AddMistake): Report | undefined {
+function parseReport(text: string, addMistake: AddMistake): ReportFile['record'] {
   let content: unknown
   try {
     content = JSON.parse(text)
@@ -126,7 +127,7 @@ function parseReport(text: string, addMistake: AddMistake): Report | undefined {
   const { success, data, error } = reportSchema.safeParse(content)
   if (success) {
     const isReady = [...data.targets, ...(data.gates ?? [])].every(({ outcome }) => outcome === 'ready')
-    if (data.outcome !== 'ready' || isReady) return data
+    if (data.outcome !== 'ready' || isReady) return readRecord(data)
     addMistake(
       'outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
     )

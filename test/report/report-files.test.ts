@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { UserError } from '../../src/errors.ts'
-import { readReportFiles } from '../../src/merge/report-files.ts'
 import { renderReport } from '../../src/report/json-report.ts'
+import { readReportFiles } from '../../src/report/report-files.ts'
 import { rows } from '../kit/rows.ts'
-import { createTimeline } from '../report/builders.ts'
+import { createTimeline } from './builders.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -27,7 +27,7 @@ function write(path: string, text: string): void {
 /** `name=path`, with `✗` after the path of a missing report. */
 function read(...lines: readonly string[]): string[] {
   return readReportFiles(lines, folder, 'reports').map(
-    ({ name, path, report }) => `${name === undefined ? '' : `${name}=`}${path}${report === undefined ? ' ✗' : ''}`,
+    ({ name, path, record }) => `${name === undefined ? '' : `${name}=`}${path}${record === undefined ? ' ✗' : ''}`,
   )
 }
 

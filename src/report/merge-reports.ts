@@ -1,0 +1,143 @@
+import { gravest } from '../gate/outcome.ts'
+import {
+  type Conclusion,
+  type EndedTimeline,
+  type Entry,
+  type GateRecord,
+  gateDurationMs,
+  type RunRecord,
+  type TargetRecord,
+  unlessEmpty,
+  verdictOf,
+} from '../gate/timeline.ts'
+import { reasons } from '../reasons/reasons.ts'
+import { counted } from '../reasons/wording.ts'
+import { decidingGate } from './headline.ts'
+import { longestMs, shifted } from './json-report.ts'
+
+/** The record of one report to merge. */
+export interface ReportFile {
+  /** The name that the user gave to its gate. */
+  readonly name?: string
+  /** As the user wrote it, or as found by a pattern. */
+  readonly path: string
+  /** Absent if the file does not exist. */
+  readonly record?: EndedTimeline
+  /** The path is a pattern that matches nothing. */
+  readonly isPattern?: boolean
+}
+
+/** A target with the entries that its gate logged about the target. */
+interface Logged {
+  readonly record: TargetRecord
+  readonly log: readonly Entry[]
+}
+
+interface Part {
+  readonly gate: GateRecord
+  readonly targets: readonly Logged[]
+  /** The start of the record that contains the gate. */
+  readonly startedAt?: number
+}
+
+/**
+ * Merges the reports of several gates into one timeline. The gravest outcome decides; of equal ones that of the gate that
+ * took the shortest time, then the order of the files. A missing report is `unknown`.
+ * @param now milliseconds since the epoch: the moment of the result if all reports are missing
+ * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that did
+ * not run
+ */
+export function mergeReports(files: readonly ReportFile[], now: number, run?: RunRecord): EndedTimeline {
+  const parts = withDistinctNames(files.flatMap((file) => partsOf(file, run)))
+  const gates = parts.map(({ gate }) => gate)
+  const starts = gates.flatMap((gate) => gate.startedAt ?? [])
+  const startedAt = starts.length === 0 ? now : Math.min(...starts)
+  const merged = parts.flatMap((part) => part.targets.map((target) => mergedTarget(target, part, startedAt)))
+  const targets = merged.map(({ record }) => record)
+  const deciding = decidingGate({ outcome: gravest(gates.map(({ outcome }) => outcome)), gates })
+  const clusters = gates.flatMap(({ cluster }) => cluster ?? [])
+  const settings = (of: (record: EndedTimeline) => readonly string[] | undefined) =>
+    unlessEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
+  return {
+    ...(deciding === undefined ? readyConclusion(targets, gates) : conclusionOf(deciding, gates)),
+    startedAt,
+    finishedAt: startedAt + longestMs(gates),
+    cluster: {
+      context: common(clusters.map(({ context }) => context)),
+      version: common(clusters.map(({ version }) => version)),
+    },
+    hint: deciding?.hint,
+    targets,
+    annotations: settings(({ annotations }) => annotations),
+    healthCheckKinds: settings(({ healthCheckKinds }) => healthCheckKinds),
+    entries: merged
+      .flatMap(({ log }, target) => log.map((entry) => ({ ...entry, target })))
+      .toSorted((one, other) => one.at - other.at),
+    gates,
+  }
+}
+
+/** The gate of a report; of a merged report, all its gates. */
+function partsOf({ name, path, record, isPattern = false }: ReportFile, run: RunRecord | undefined): Part[] {
+  const isForeign = run !== undefined && (record?.run?.id !== run.id || record.run.commit !== run.commit)
+  if (record === undefined || isForeign) {
+    const foreign = record && run && { found: record.run, expected: run }
+    const { form: _, ...conclusion } = verdictOf('unknown', 'report-missing', { path, isPattern, foreign })
+    const hint = reasons['report-missing'].hint({ target: { kind: '', name: '' } })
+    return [{ gate: { name: name ?? path, path, ...conclusion, hint }, targets: [] }]
+  }
+  const { gates = [], startedAt, finishedAt, outcome, reason, message, cluster } = record
+  const logged = Map.groupBy(record.entries, ({ target }) => target)
+  const targets = record.targets.map((target, index) => ({ record: target, log: logged.get(index) ?? [] }))
+  const merged = gates.map((gate) => ({
+    gate: { ...gate, name: name === undefined ? gate.name : `${name}/${gate.name}` },
+    targets: targets.filter((target) => target.record.gate === gate.name),
+    startedAt,
+  }))
+  // The outcome of the report counts, also if no gate in it has this outcome.
+  if (gates.some((gate) => gate.outcome === outcome)) return merged
+  const own = targets.filter((target) => !gates.some((gate) => gate.name === target.record.gate))
+  const hint = record.hint ?? own.find((target) => target.record.outcome === outcome)?.record.hint
+  const conclusion = { outcome, reason, message, hint }
+  const gate = { name: name ?? cluster.context, path, ...conclusion, startedAt, finishedAt, cluster }
+  return [{ gate, targets: own, startedAt }, ...merged]
+}
+
+/** Gives each gate a name of its own: where several have the same, or none, that of the report's path. */
+function withDistinctNames(parts: readonly Part[]): Part[] {
+  const used = new Set<string>()
+  const uses = Map.groupBy(parts, ({ gate }) => gate.name)
+  return parts.map(({ gate, ...part }) => {
+    const own = gate.name !== '' && uses.get(gate.name)?.length === 1 ? gate.name : gate.path
+    let name = own
+    for (let times = 2; used.has(name); times++) name = `${own} (${times})`
+    used.add(name)
+    return { ...part, gate: { ...gate, name } }
+  })
+}
+
+/** A target with its moments as if its gate had started at `startedAt`. An open one ended with its gate. */
+function mergedTarget({ record, log }: Logged, { gate, ...part }: Part, startedAt: number): Logged {
+  const { startedAt: start = startedAt } = part
+  const { endedAt = start + (gateDurationMs(gate) ?? 0) } = record
+  const merged = { record: { ...record, gate: gate.name, context: gate.cluster?.context ?? '', endedAt }, log }
+  return shifted(merged, startedAt - start)
+}
+
+function readyConclusion(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Conclusion {
+  const message = `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')} ready`
+  return { outcome: 'ready', reason: '', message }
+}
+
+/** The conclusion of the gate that decided, with its name and the number of others that are not ready. */
+function conclusionOf({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Conclusion {
+  const others = gates.filter((gate) => gate.outcome !== 'ready').length - 1
+  const more = others === 0 ? '' : ` (and ${counted(others, 'more gate')} not ready)`
+  return { outcome, reason, message: `${name}: ${message}${more}` }
+}
+
+/** The common value of all that have one; empty if they differ. */
+function common(values: readonly string[]): string {
+  const [only = '', ...others] = new Set(values.filter((value) => value !== ''))
+  return others.length === 0 ? only : ''
+}
