@@ -62,61 +62,13 @@ describe('a Job', () => {
     })
   })
 
-  it('is not ready before that, although its pods have succeeded', () => {
-    const status = { succeeded: 1, conditions: [condition('SuccessCriteriaMet', 'True')] }
-    expect(judge(createJob({ status }))).toMatchObject({
-      status: 'progressing',
-      message: 'waiting for the controller to report Complete',
-    })
-  })
-
-  it('waits for the controller that manages it instead of the built-in one', () => {
-    const managedBy = 'kueue.x-k8s.io/multikueue'
-    expect(judge(createJob({ spec: { managedBy }, status: {} })).message).toBe(
-      `waiting for the controller ${managedBy}, which manages the Job`,
-    )
-  })
-
   it('has started although podFailurePolicy ignores its failed pods, which its counts omit', () => {
     const pod = jobPod({ phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(42, 20) })] })
     expect(judge(createJob({ status: {} }), [pod]).message).toBe('0 of 1 succeeded')
   })
 
-  it('starts no pod while its parallelism is 0', () => {
-    const { status, message } = judge(createJob({ spec: { parallelism: 0 }, status: {} }))
-    expect([status, message]).toEqual(['progressing', 'starts no pod: its parallelism is 0'])
-  })
-
-  it('waits for its first pod', () => {
-    expect(judge(createJob())).toMatchObject({ status: 'progressing', message: 'waiting for its first pod' })
-  })
-
   it('has a stall hold while a container runs', () => {
     expect(judge(createJob({ status: { active: 1 } }), [jobPod()]).stallHold).toBe('its containers are running')
-  })
-
-  it.each([
-    ['Failed', 'BackoffLimitExceeded', 'job-failed', 'the Job failed: enough (BackoffLimitExceeded)'],
-    ['FailureTarget', 'PodFailurePolicy', 'job-failed', 'the Job failed: enough (PodFailurePolicy)'],
-    ['Failed', 'DeadlineExceeded', 'job-deadline-exceeded', 'ran longer than its activeDeadlineSeconds of 3 s'],
-  ])('has failed at once when its controller reports %s (%s)', (type, reason, code, message) => {
-    const status = { failed: 1, conditions: [condition(type, 'True', { reason, message: 'enough' })] }
-    expect(judge(createJob({ spec: { activeDeadlineSeconds: 3 }, status })).failure).toMatchObject({
-      reason: code,
-      class: 'terminal',
-      subject: toSubject('job/migrate'),
-      message,
-    })
-  })
-
-  it('names the indexes that failed', () => {
-    const conditions = [
-      condition('FailureTarget', 'True', { reason: 'FailedIndexes', message: 'Job has failed indexes' }),
-    ]
-    const status = { failed: 1, failedIndexes: '1,4-6', conditions }
-    expect(judge(createJob({ status })).failure?.message).toBe(
-      'the Job failed: Job has failed indexes: 1,4-6 (FailedIndexes)',
-    )
   })
 
   it.each([
@@ -295,12 +247,6 @@ describe('a Job', () => {
   it('is failed by a problem that no retry can fix', () => {
     const never = jobPod(podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' }))
     expect(judge(createJob({ status: { active: 1 } }), [never]).failure).toMatchObject({ reason: 'image-never-pull' })
-  })
-
-  it('that is suspended is slow', () => {
-    expect(judge(createJob({ spec: { suspend: true } })).problems).toMatchObject([
-      { reason: 'suspended', class: 'slow' },
-    ])
   })
 })
 
