@@ -53,6 +53,22 @@ it.each(documents)('the links of %s lead to files and headings that exist', (doc
   expect(broken).toEqual([])
 })
 
+it('README, docs and action.yml are as short as they were once', () => {
+  const size = (path: string) => Buffer.byteLength(read(path))
+  const pages = documents.filter((path) => path.startsWith('docs/'))
+  expect(size('README.md')).toBeLessThanOrEqual(9_000)
+  expect(size('action.yml')).toBeLessThanOrEqual(14_000)
+  expect(pages.reduce((sum, path) => sum + size(path), 0)).toBeLessThanOrEqual(160 * 1024)
+})
+
+// Until the name on npm is ours, the package of a stranger would run with the kubeconfig of the reader.
+it.each([...documents.filter((path) => path !== 'RELEASING.md'), '.github/ISSUE_TEMPLATE/wrong-verdict.yml'])(
+  '%s runs nothing from npm by the name of the project',
+  (path) => {
+    expect(read(path)).not.toMatch(/np[mx] (?:exec |install )?(?:-\S+ )*rollout-gate/)
+  },
+)
+
 describe('docs/merging.md', () => {
   const text = read('docs/merging.md')
   const ruleset = JSON.parse(read('examples/ruleset.json'))
