@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
-import type { KubeObject } from '../../src/cluster/objects.ts'
+import type { EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { moment } from './objects.ts'
+import { is, iso, make, moment, podIs } from './objects.ts'
 import { revive } from './rows.ts'
 import { read } from './rule.ts'
 
@@ -19,7 +19,8 @@ import { read } from './rule.ts'
  *
  * A verdict is `ready`, `progressing condition-false slow: the message of the problem`, or `ready: the message of the
  * assessment`; at other seconds than 60: `{ 9: progressing until 10, 10: failed }`. In an object, `@9` is second 9 of the
- * gate, and a condition is `Ready False @9 Reason: message`, of generation 1: `Ready/1 False`.
+ * gate, and a condition is `Ready False @9 Reason: message`, of generation 1: `Ready/1 False`. A pod is a bare one, whose status
+ * may be `ready 1`, `dead 2 9`, `loop 3 15` or `waits Reason: message`, as in `podIs`.
  */
 interface Group {
   readonly of?: Partial<KubeObject>
@@ -36,6 +37,9 @@ interface Options {
   readonly unseen?: readonly string[]
   /** The reasons of its problems. */
   readonly problems?: readonly string[]
+  /** Events about the object, or of a container of it: `Pulling`, `app Failed x2 1-40: message`, from second 1 to 40. */
+  readonly events?: readonly string[]
+  readonly othersProgress?: boolean
   readonly notes?: readonly string[]
   readonly warnings?: readonly string[]
 }
@@ -43,6 +47,21 @@ interface Options {
 type Verdict = string | Readonly<Record<number, string>>
 
 const fieldsOfObjects = ['status', 'spec', 'metadata', 'kind', 'apiVersion', 'data']
+
+function podStatusOf(text: string): PodStatus {
+  const [, verb, first = '', second, message] = /^(\w+) (-?\w+)(?: (\d+))?(?:: (.*))?$/s.exec(text) ?? []
+  if (verb === 'ready') return podIs.ready(Number(first))
+  if (verb === 'dead') return podIs.dead(Number(first), Number(second))
+  if (verb === 'loop') return podIs.looping(Number(first), Number(second))
+  return podIs.unready({ state: is.waiting(first, message) }, { phase: 'Pending' })
+}
+
+function eventOf(about: KubeObject, text: string): EventObject {
+  const [, container, reason = '', count = '1', first = '0', last = first, message = ''] =
+    /^(?:([a-z]+) )?([A-Z]\w+)(?: x(\d+))?(?: (-?\d+)(?:-(\d+))?)?(?:: (.*))?$/s.exec(text) ?? []
+  const times = { firstTimestamp: iso(Number(first)), lastTimestamp: iso(Number(last)) }
+  return make.event(about, { reason, message, count: Number(count), ...times, ...(container && { container }) })
+}
 
 function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   const isWhole = typeof fields === 'object' && Object.keys(fields ?? {}).some((key) => fieldsOfObjects.includes(key))
@@ -54,6 +73,11 @@ function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
     metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', ...of.metadata, ...own.metadata },
   })
   const { status, ...rest } = object as KubeObject
+  if (rest.kind === 'Pod') {
+    const { metadata, spec } = rest as Pod
+    const pod = typeof status === 'string' ? podStatusOf(status) : (status as PodStatus | undefined)
+    return make.barePod({ metadata, ...(spec && { spec }), ...(pod && { status: pod }) })
+  }
   return status === undefined || status === null ? rest : { ...rest, status }
 }
 
@@ -61,12 +85,21 @@ function expectVerdict(
   object: KubeObject,
   verdict: string,
   now: number,
-  { waitFor, beside = [], unseen = [], ...rest }: Options,
+  { waitFor, beside = [], events = [], unseen = [], othersProgress = false, ...rest }: Options,
 ) {
   const rule = waitFor === undefined ? ruleOf(object) : waitForRule(waitFor)
-  const result = read({ now, objects: revive(beside) as KubeObject[], unseen }, rule, object)
+  const result = read(
+    {
+      now,
+      objects: [object, ...(revive(beside) as KubeObject[]), ...events.map((each) => eventOf(object, each))],
+      unseen,
+      othersProgress,
+    },
+    rule,
+    object,
+  )
   const [, status, reason, problemClass, until, message] =
-    /^(\w+)(?: ([a-z-]+-[a-z-]+|paused|suspended|terminating))?(?: (slow|strike|terminal))?(?: until ([\d.]+))?(?:: (.*))?$/s.exec(
+    /^(\w+)(?: ((?!slow|strike|terminal|until)[a-z-]+))?(?: (slow|strike|terminal))?(?: until ([\d.]+))?(?:: (.*))?$/s.exec(
       verdict,
     ) ?? []
   const problem = {
