@@ -6,9 +6,10 @@ import { reportSchema } from '../src/report/report-schema.ts'
 /** All sentences about an input or output, with its default. */
 export function fullText(definition: Pick<InputDefinition, 'description'> & Partial<InputDefinition>): string {
   const { description, details = '', default: fallback = '' } = definition
-  return [description, details, fallback === '' ? '' : `Default: \`${fallback}\`.`]
+  return [description, fallback === '' ? '' : `Default: \`${fallback}\`.`, details]
     .filter((text) => text !== '')
     .join(' ')
+    .trim()
 }
 
 const page = 'https://github.com/rollout-gate/rollout-gate/blob/main/docs/inputs.md'

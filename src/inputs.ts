@@ -45,6 +45,11 @@ function grouped(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
+/** A text, and a list below it. */
+function list(text: string, ...items: string[]): string {
+  return `${text}\n\n${items.map((item) => `- ${item}\n`).join('')}`
+}
+
 /** The groups of inputs in the documentation, in its order. */
 export const inputGroups = [
   'What to gate',
@@ -334,7 +339,13 @@ const definitions = {
     group: 'Clocks',
     default: '0',
     description: 'Maximum time until the change of each resource arrives, for a gate that starts before the apply.',
-    details: `Until then, the resource still has its old version, which may be healthy. With \`manifests\`, the change has arrived when what was applied last (\`kubectl apply\` and server-side apply record it) equals the file, removals included; without that record, when each field that differed matches; with \`expect-images\`, when the digest in its spec matches; if the spec has a tag, when the image is another one, or the pods run the digest. Without both, it has arrived when the resource is created, its generation increases or a client writes the resource. A scale by an autoscaler is not the change. If the change does not arrive in time, the resource is \`stalled\` with \`change-not-seen\`, never ready. \`0\` judges the resource at once. A reference with \`--revision\` waits ${awaitRevisionMs / 60_000} minutes by default for its operator to deploy that revision, then is \`stalled\` with \`wrong-revision\`; the default \`timeout\` counts from the moment at which it begins to. There, \`0\` sets no limit of its own.`,
+    details: list(
+      'Until then, the resource still has its old version, which may be healthy. If its change does not arrive, it is `stalled` with `change-not-seen`, never ready. `0` judges it at once. The change has arrived:',
+      'with `manifests`: when what was applied last equals the file, removals included (`kubectl apply` and server-side apply record it); without that record, when each field that differed matches;',
+      'with `expect-images`: when the digest in its spec matches; if the spec has a tag, when the image is another one, or the pods run the digest;',
+      'without both: when it is created, its generation increases or a client writes it. A scale by an autoscaler is not the change;',
+      `with \`--revision\`: when its operator begins to deploy that revision. It waits ${awaitRevisionMs / 60_000} minutes by default, then is \`stalled\` with \`wrong-revision\`. The default \`timeout\` counts from then; \`0\` sets no limit of its own.`,
+    ),
   }),
   requireChangeMs: input(optionalDuration, {
     name: 'require-change',
@@ -355,14 +366,26 @@ const definitions = {
     group: 'After ready',
     placeholder: 'REQUEST',
     description: 'HTTP requests that the new pods must answer, one per line: a reference, a method and a path.',
-    details: `For example \`service/web GET /healthz\` or \`deployment/web:8080 GET /version --each-pod --expect-body=v2\`. A reference is one of the gated resources: one with pods, also a custom one, or a Service (the pods behind it). Its port may be left out if it has only one. Only ready pods of the new revision are asked, through the API server, once the resource is ready. The resource is ready only after a right answer, and fails after ${answersProven} wrong or missing answers in a row by one pod in ${answersProvenMs / 1_000} seconds or more (\`wrong-answer\`, \`no-answer\`). Flags of a line: \`-n\`, \`--expect-status=200-299\`, \`--expect-body=TEXT\`, \`--header='Name: value'\` (a credential is masked), \`--scheme=https\`, \`--timeout=${formatDuration(defaultRequestTimeoutMs)}\`, \`--times=1\` (right answers in a row), \`--each-pod\`. Default: none.`,
+    details: list(
+      'For example `service/web GET /healthz` or `deployment/web:8080 GET /version --each-pod --expect-body=v2`.',
+      'A reference is one of the gated resources: one with pods, also a custom one, or a Service (the pods behind it). Its port may be left out if it has only one.',
+      'Only ready pods of the new revision are asked, through the API server, once the resource is ready.',
+      `The resource is ready only after a right answer, and fails after ${answersProven} wrong or missing answers in a row by one pod in ${answersProvenMs / 1_000} seconds or more (\`wrong-answer\`, \`no-answer\`).`,
+      `Flags of a line: \`-n\`, \`--expect-status=200-299\`, \`--expect-body=TEXT\`, \`--header='Name: value'\` (a credential is masked), \`--scheme=https\`, \`--timeout=${formatDuration(defaultRequestTimeoutMs)}\`, \`--times=1\` (right answers in a row), \`--each-pod\`.`,
+    ),
   }),
   holdMs: input(duration, {
     name: 'hold',
     group: 'After ready',
     default: '0',
     description: 'How long everything must stay ready, and go on answering, before the gate passes.',
-    details: `A container of the new revision that dies, or a pod that loses readiness, ends the gate as \`failed\`, with \`not-held\`. A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready. A resource without pods of its own, such as an autoscaler, may be not ready meanwhile, but not fail, and must be ready at the end. A wrong or missing answer at the end is asked again until it is cleared or proven; if no request reaches a pod within ${lastAnswerMs / 1_000} seconds, the gate is \`unknown\`. \`timeout\` counts up to the start of this time.`,
+    details: list(
+      'It begins when everything is ready and has answered; `timeout` counts up to then.',
+      'A container of the new revision that dies, or a pod that loses readiness, ends the gate as `failed`, with `not-held`.',
+      'A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready.',
+      'A resource without pods of its own, such as an autoscaler, may be not ready meanwhile, but not fail, and must be ready at the end.',
+      `A wrong or missing answer at the end is asked again until it is cleared or proven; if no request reaches a pod within ${lastAnswerMs / 1_000} seconds, the gate is \`unknown\`.`,
+    ),
   }),
   logLines: input(number, {
     name: 'log-lines',
@@ -379,7 +402,14 @@ const definitions = {
     placeholder: 'REFERENCE',
     isRecorded: false,
     description: 'The gated resources whose logs are shown live, one reference per line, in the form of `resources`.',
-    details: `For example \`job/migrate\`, or any other kind that runs pods. All containers of the new pods are shown, also init containers and sidecars; each line begins with its pod and container. A reference without \`-n\` means every gated resource of its name; one without a match is a mistake. For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${grouped(logLineBytes)} bytes. At most ${liveLogStreams} logs are read at a time, and ${grouped(liveLogLines)} lines are shown in total, besides the last ones. Lines from more than ${logsBeforeStartMs / 60_000} minutes before the gate are not shown. A log that cannot be read is a warning, and does not change the outcome. Default: none.`,
+    details: list(
+      'For example `job/migrate`, or any other kind that runs pods.',
+      'All containers of the new pods are shown, also init containers and sidecars; each line begins with its pod and container.',
+      'A reference without `-n` means every gated resource of its name; one without a match is a mistake.',
+      `For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${grouped(logLineBytes)} bytes.`,
+      `At most ${liveLogStreams} logs are read at a time, and ${grouped(liveLogLines)} lines are shown in total, besides the last ones. Lines from more than ${logsBeforeStartMs / 60_000} minutes before the gate are not shown.`,
+      'A log that cannot be read is a warning, and does not change the outcome.',
+    ),
   }),
   record: input(text, {
     name: 'record',

@@ -9,6 +9,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const documents = [
   ...[
     'README.md',
+    'CHANGELOG.md',
     'CONTRIBUTING.md',
     'RELEASING.md',
     'SECURITY.md',
@@ -51,6 +52,12 @@ it.each(documents)('the links of %s lead to files and headings that exist', (doc
       return anchor !== undefined && !anchors(target).has(anchor)
     })
   expect(broken).toEqual([])
+})
+
+it.each(['action.yml', 'merge/action.yml'])('the links of %s lead to headings that exist', (file) => {
+  const links = [...read(file).matchAll(/blob\/main\/(docs\/[\w-]+\.md)#([\w-]+)/g)]
+  expect(links).not.toEqual([])
+  expect(links.filter(([, page = '', anchor = '']) => !anchors(page).has(anchor)).map(([link]) => link)).toEqual([])
 })
 
 it('README, docs and action.yml are as short as they were once', () => {
