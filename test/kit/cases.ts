@@ -4,7 +4,8 @@ import type { EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { is, iso, make, moment, podIs } from './objects.ts'
+import { iso, make, moment } from './objects.ts'
+import { toPodStatus } from './pods.ts'
 import { revive } from './rows.ts'
 import { read } from './rule.ts'
 
@@ -20,7 +21,7 @@ import { read } from './rule.ts'
  * A verdict is `ready`, `progressing condition-false slow: the message of the problem`, or `ready: the message of the
  * assessment`; at other seconds than 60: `{ 9: progressing until 10, 10: failed }`. In an object, `@9` is second 9 of the
  * gate, and a condition is `Ready False @9 Reason: message`, of generation 1: `Ready/1 False`. A pod is a bare one, whose status
- * may be `ready 1`, `dead 2 9`, `loop 3 15` or `waits Reason: message`, as in `podIs`.
+ * may be in words (`toPodStatus`).
  */
 interface Group {
   readonly of?: Partial<KubeObject>
@@ -48,14 +49,6 @@ type Verdict = string | Readonly<Record<number, string>>
 
 const fieldsOfObjects = ['status', 'spec', 'metadata', 'kind', 'apiVersion', 'data']
 
-function podStatusOf(text: string): PodStatus {
-  const [, verb, first = '', second, message] = /^(\w+) (-?\w+)(?: (\d+))?(?:: (.*))?$/s.exec(text) ?? []
-  if (verb === 'ready') return podIs.ready(Number(first))
-  if (verb === 'dead') return podIs.dead(Number(first), Number(second))
-  if (verb === 'loop') return podIs.looping(Number(first), Number(second))
-  return podIs.unready({ state: is.waiting(first, message) }, { phase: 'Pending' })
-}
-
 function eventOf(about: KubeObject, text: string): EventObject {
   const [, container, reason = '', count = '1', first = '0', last = first, message = ''] =
     /^(?:([a-z]+) )?([A-Z]\w+)(?: x(\d+))?(?: (-?\d+)(?:-(\d+))?)?(?:: (.*))?$/s.exec(text) ?? []
@@ -75,7 +68,7 @@ function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   const { status, ...rest } = object as KubeObject
   if (rest.kind === 'Pod') {
     const { metadata, spec } = rest as Pod
-    const pod = typeof status === 'string' ? podStatusOf(status) : (status as PodStatus | undefined)
+    const pod = typeof status === 'string' ? toPodStatus(status) : (status as PodStatus | undefined)
     return make.barePod({ metadata, ...(spec && { spec }), ...(pod && { status: pod }) })
   }
   return status === undefined || status === null ? rest : { ...rest, status }

@@ -23,6 +23,7 @@ import {
   unavailable,
 } from './gate.ts'
 import { complete, condition, is, iso, make, moment, podIs } from './objects.ts'
+import { toPodStatus } from './pods.ts'
 
 const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' })
 
@@ -91,14 +92,10 @@ function ofWorkload(name: string, [verb, ...words]: readonly string[], second: n
   if (verb === 'creating')
     return second === 0 ? begun : [...modified(deployment(progressing)), ...added(replicaSet, pod(creating))]
   if (verb === 'done') return done
-  if (verb === 'ready') {
-    const restarts = two === undefined ? {} : { restartCount: Number(two) }
-    return becomes(podIs.ready(Number(one || second), restarts), complete())
-  }
+  if (verb === 'ready') return becomes(toPodStatus(['ready', ...words].join(' '), second), complete())
   if (verb === 'pod') return modified(pod(podIs.ready(Number(two ?? second))))
-  if (verb === 'dead') return becomes(podIs.dead(Number(one), second))
-  if (verb === 'loop') return becomes(podIs.looping(Number(one), Number(two ?? second)))
-  if (verb === 'waits') return becomes(podIs.unready({ state: is.waiting(one, two) }, { phase: 'Pending' }))
+  if (verb === 'dead' || verb === 'loop') return becomes(toPodStatus([verb, ...words].join(' '), second))
+  if (verb === 'waits') return becomes(toPodStatus(`waits ${one}${two === undefined ? '' : `: ${two}`}`))
   if (verb === 'stuck') return modified(pod(podIs.unready({}, { phase: 'Pending' })))
   if (verb === 'pulled') return modified(pod(podIs.unready({ imageID: 'sha256:1' }, { phase: 'Pending' })))
   if (verb === 'falls') return becomes(podIs.unready({ state: is.running(-60) }))

@@ -2,7 +2,11 @@ import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { historyOf, observePod, observePodEvents, PodHistories } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
+import { toVersions } from '../kit/pods.ts'
+import { rows } from '../kit/rows.ts'
 import { counted, createGateTime, seenPod, sightings } from '../kit/rule.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 type Seen = readonly [seconds: number, pod: Pod]
 
@@ -17,11 +21,18 @@ function app(...versions: readonly Seen[]) {
 describe('deaths of a container', () => {
   const probed = { containers: [make.container({ readinessProbe: {} })] }
 
+  it.each(rows<[string, number, string]>(data, 'deaths of a container'))('%s', (_, deaths, text) => {
+    expect(deathsOf(...toVersions(text))).toBe(deaths)
+  })
+
+  it.each(rows<[string, number, string]>(data, 'deaths of a container with a readiness probe'))(
+    'with a readiness probe %s',
+    (_, deaths, text) => {
+      expect(deathsOf(...toVersions(text, probed))).toBe(deaths)
+    },
+  )
+
   it.each<[string, number, readonly Seen[]]>([
-    ['a container that never died has none', 0, [[1, make.pod({ status: podIs.ready() })]]],
-    ['one that lies dead for the first time has one', 1, [[2, make.pod({ status: podIs.dead(1, 2) })]]],
-    ['one that waits for its second restart has two', 2, [[15, make.pod({ status: podIs.looping(2, 14) })]]],
-    ['one that runs again keeps its deaths', 2, [[15, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })]]],
     [
       'the same death is counted once however often it is seen',
       1,
@@ -37,14 +48,6 @@ describe('deaths of a container', () => {
       ],
     ],
     [
-      'a watch that was cut for a while loses none',
-      6,
-      [
-        [2, make.pod({ status: podIs.dead(1, 2) })],
-        [200, make.pod({ status: podIs.looping(6, 199) })],
-      ],
-    ],
-    [
       'exit code 0 is a death where the container must run for ever',
       1,
       [[2, make.pod({ status: podIs.unready({ state: is.terminated(0, 2) }) })]],
@@ -53,60 +56,6 @@ describe('deaths of a container', () => {
       'exit code 0 is no death where the container may end',
       0,
       [[2, make.pod({ spec: { restartPolicy: 'OnFailure' }, status: podIs.unready({ state: is.terminated(0, 2) }) })]],
-    ],
-    [
-      'being ready and settled forgives the deaths before',
-      1,
-      [
-        [5, make.pod({ status: podIs.looping(2, 4) })],
-        [20, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })],
-        [40, make.pod({ status: podIs.dead(3, 40) })],
-      ],
-    ],
-    [
-      'being ready in a status that arrives late forgives nothing: the next one contains the end',
-      3,
-      [
-        [5, make.pod({ status: podIs.looping(2, 4) })],
-        [40, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })],
-        [40, make.pod({ status: podIs.dead(3, 17) })],
-      ],
-    ],
-    [
-      'being ready for less than the settle time forgives nothing',
-      3,
-      [
-        [5, make.pod({ status: podIs.looping(2, 4) })],
-        [20, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })],
-        [24, make.pod({ status: podIs.dead(3, 24) })],
-      ],
-    ],
-    [
-      'being ready for just the settle time forgives the deaths before',
-      1,
-      [
-        [5, make.pod({ status: podIs.looping(2, 4) })],
-        [20, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })],
-        [25, make.pod({ status: podIs.dead(3, 25) })],
-      ],
-    ],
-    [
-      'a readiness probe that passes for less than the settle time forgives nothing',
-      3,
-      [
-        [5, make.pod({ spec: probed, status: podIs.looping(2, 4) })],
-        [20, make.pod({ spec: probed, status: podIs.ready(15, { restartCount: 2 }) })],
-        [24, make.pod({ spec: probed, status: podIs.dead(3, 24) })],
-      ],
-    ],
-    [
-      'a readiness probe that passes for the settle time forgives the deaths before',
-      1,
-      [
-        [5, make.pod({ spec: probed, status: podIs.looping(2, 4) })],
-        [20, make.pod({ spec: probed, status: podIs.ready(15, { restartCount: 2 }) })],
-        [30, make.pod({ spec: probed, status: podIs.dead(3, 30) })],
-      ],
     ],
     [
       'a readiness probe that has just passed at first sight forgives nothing',
