@@ -1,6 +1,7 @@
+import type * as api from '@kubernetes/client-node/dist/gen/models/all.js'
+
 /**
- * The fields of Kubernetes objects that the gate reads, as JSON of the API (timestamps are strings).
- * Every field may be absent: clusters may have any version, and objects are untrusted.
+ * Kubernetes objects as JSON of the API. Every field may be absent: clusters may have any version, and objects are untrusted.
  */
 
 /** A kind, of one version of its group. */
@@ -13,14 +14,6 @@ export interface KindName {
 export interface ObjectName extends KindName {
   readonly namespace?: string
   readonly name: string
-}
-
-export interface OwnerReference {
-  apiVersion: string
-  kind: string
-  name: string
-  uid: string
-  controller?: boolean
 }
 
 /** An entry of `metadata.managedFields`, without its field set. */
@@ -111,302 +104,65 @@ export interface Condition {
   observedGeneration?: number | string
 }
 
-export interface LabelSelector {
-  matchLabels?: Record<string, string>
-  matchExpressions?: { key: string; operator: string; values?: string[] }[]
-}
+/** What tells the entries of a list apart. The API requires it, and rules rely on it. */
+type EntryName = 'conditionType' | 'containerPort' | 'key' | 'mountPath' | 'name' | 'operator'
 
-export interface EnvVar {
-  name: string
-  value?: string
-  valueFrom?: object
-}
+/** A model of the API's client as JSON: times are strings, and fields may be absent that the API requires. */
+type Json<Model> = Model extends Date
+  ? string
+  : Model extends readonly (infer Item)[]
+    ? Json<Item>[]
+    : Model extends { type: string; status: string }
+      ? Condition
+      : Model extends object
+        ? JsonObject<Model>
+        : Model
 
-export interface Probe {
-  initialDelaySeconds?: number
-  periodSeconds?: number
-  timeoutSeconds?: number
-  failureThreshold?: number
-  successThreshold?: number
-  httpGet?: { port?: number | string; path?: string; scheme?: string }
-  tcpSocket?: { port?: number | string }
-  exec?: { command?: string[] }
-  grpc?: { port?: number }
-}
+type JsonObject<Model> = string extends keyof Model
+  ? Model
+  : { [Field in keyof Model as Extract<Field, EntryName>]: Json<Model[Field]> } & {
+      [Field in keyof Model as Exclude<Field, EntryName>]?: Json<Model[Field]>
+    }
 
-export interface Container {
-  name: string
-  lifecycle?: { postStart?: object }
-  image?: string
-  imagePullPolicy?: string
-  command?: string[]
-  args?: string[]
-  env?: EnvVar[]
-  envFrom?: object[]
-  ports?: { name?: string; containerPort: number; protocol?: string }[]
-  resources?: { limits?: Record<string, string>; requests?: Record<string, string> }
-  readinessProbe?: Probe
-  livenessProbe?: Probe
-  startupProbe?: Probe
-  /** `Always` on an init container makes it a sidecar (KEP-753). */
-  restartPolicy?: string
-  workingDir?: string
-  volumeMounts?: { name: string; mountPath: string; subPath?: string }[]
-}
+/** An object of a kind. Its metadata are those of any kind. */
+type JsonOfKind<Model> = KubeObject & Omit<JsonObject<Model>, 'apiVersion' | 'kind' | 'metadata'>
 
-/** A volume of a pod with its source. */
-interface Volume {
-  name: string
-  secret?: { secretName?: string }
-  configMap?: { name?: string }
-  persistentVolumeClaim?: { claimName?: string }
-  ephemeral?: object
-  image?: { reference?: string }
-}
-
-export interface PodSpec {
-  /** Of the pod as a whole (KEP-2837). */
-  resources?: Container['resources']
-  resourceClaims?: { name: string; resourceClaimName?: string; resourceClaimTemplateName?: string }[]
-  containers?: Container[]
-  initContainers?: Container[]
-  restartPolicy?: string
-  nodeName?: string
-  hostNetwork?: boolean
-  serviceAccountName?: string
-  terminationGracePeriodSeconds?: number
-  readinessGates?: { conditionType: string }[]
-  schedulerName?: string
-  schedulingGates?: { name: string }[]
-  tolerations?: Toleration[]
-  volumes?: Volume[]
-}
-
-export interface ContainerStateTerminated {
-  exitCode?: number
-  signal?: number
-  reason?: string
-  message?: string
-  startedAt?: string
-  finishedAt?: string
-}
-
-export interface ContainerState {
-  waiting?: { reason?: string; message?: string }
-  running?: { startedAt?: string }
-  terminated?: ContainerStateTerminated
-}
-
-export interface ContainerStatus {
-  name: string
-  ready?: boolean
-  started?: boolean
-  restartCount?: number
-  image?: string
-  imageID?: string
-  state?: ContainerState
-  lastState?: ContainerState
-}
-
-export interface PodStatus {
-  phase?: string
-  reason?: string
-  message?: string
-  startTime?: string
-  observedGeneration?: number
-  conditions?: Condition[]
-  containerStatuses?: ContainerStatus[]
-  initContainerStatuses?: ContainerStatus[]
-}
-
-export interface Pod extends KubeObject {
-  spec?: PodSpec
-  status?: PodStatus
-}
-
-export interface PodTemplate {
-  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }
-  spec?: PodSpec
-}
-
-/** Common to the specs of Deployment, ReplicaSet, StatefulSet and DaemonSet. */
-interface WorkloadSpec {
-  replicas?: number
-  minReadySeconds?: number
-  selector?: LabelSelector
-  template?: PodTemplate
-}
+export type OwnerReference = api.V1OwnerReference
+export type LabelSelector = Json<api.V1LabelSelector>
+export type EnvVar = Json<api.V1EnvVar>
+export type Probe = Json<api.V1Probe>
+export type Container = Json<api.V1Container>
+export type ContainerState = Json<api.V1ContainerState>
+export type ContainerStateTerminated = Json<api.V1ContainerStateTerminated>
+export type ContainerStatus = Json<api.V1ContainerStatus>
+export type PodSpec = Json<api.V1PodSpec>
+export type PodStatus = Json<api.V1PodStatus>
+export type PodTemplate = Json<api.V1PodTemplateSpec>
+export type Pod = JsonOfKind<api.V1Pod>
+export type Deployment = JsonOfKind<api.V1Deployment>
+export type ReplicaSet = JsonOfKind<api.V1ReplicaSet>
+export type StatefulSet = JsonOfKind<api.V1StatefulSet>
+export type DaemonSet = JsonOfKind<api.V1DaemonSet>
+export type Job = JsonOfKind<api.V1Job>
+export type ServicePort = Json<api.V1ServicePort>
+export type ServiceSpec = Json<api.V1ServiceSpec>
+export type Service = JsonOfKind<api.V1Service>
+export type EndpointSlice = JsonOfKind<api.V1EndpointSlice>
+export type PersistentVolumeClaim = JsonOfKind<api.V1PersistentVolumeClaim>
+export type Taint = Json<api.V1Taint>
+export type Toleration = Json<api.V1Toleration>
+export type Node = JsonOfKind<api.V1Node>
+export type Ingress = JsonOfKind<api.V1Ingress>
+type StorageClass = JsonOfKind<api.V1StorageClass>
 
 /** Common to the statuses of Deployment, ReplicaSet and StatefulSet. */
-export interface WorkloadStatus {
-  observedGeneration?: number
-  replicas?: number
-  readyReplicas?: number
-  updatedReplicas?: number
-  availableReplicas?: number
-  conditions?: Condition[]
-}
+export type WorkloadStatus = Pick<
+  NonNullable<StatefulSet['status']>,
+  'observedGeneration' | 'replicas' | 'readyReplicas' | 'updatedReplicas' | 'availableReplicas' | 'conditions'
+>
 
-export interface Deployment extends KubeObject {
-  spec?: WorkloadSpec & { strategy?: { type?: string }; paused?: boolean; progressDeadlineSeconds?: number }
-  status?: WorkloadStatus & { unavailableReplicas?: number; terminatingReplicas?: number }
-}
-
-export interface ReplicaSet extends KubeObject {
-  spec?: WorkloadSpec
-  status?: WorkloadStatus
-}
-
-export interface StatefulSet extends KubeObject {
-  spec?: WorkloadSpec & {
-    serviceName?: string
-    podManagementPolicy?: string
-    ordinals?: { start?: number }
-    updateStrategy?: { type?: string; rollingUpdate?: { partition?: number; maxUnavailable?: number | string } }
-  }
-  status?: WorkloadStatus & { currentReplicas?: number; currentRevision?: string; updateRevision?: string }
-}
-
-export interface DaemonSet extends KubeObject {
-  spec?: WorkloadSpec & {
-    updateStrategy?: { type?: string; rollingUpdate?: { maxUnavailable?: number | string; maxSurge?: number | string } }
-  }
-  status?: {
-    observedGeneration?: number
-    desiredNumberScheduled?: number
-    currentNumberScheduled?: number
-    updatedNumberScheduled?: number
-    numberReady?: number
-    numberAvailable?: number
-    numberMisscheduled?: number
-    conditions?: Condition[]
-  }
-}
-
-/** A core/v1 Event; controllers set either `count` or `series.count`. */
-export interface EventObject extends KubeObject {
-  involvedObject?: {
-    apiVersion?: string
-    kind?: string
-    namespace?: string
-    name?: string
-    uid?: string
-    fieldPath?: string
-  }
-  type?: string
-  reason?: string
-  message?: string
-  count?: number
-  firstTimestamp?: string | null
-  lastTimestamp?: string | null
-  eventTime?: string | null
-  series?: { count?: number; lastObservedTime?: string } | null
-  source?: { component?: string; host?: string }
-  reportingComponent?: string
-}
-
-export interface Job extends KubeObject {
-  spec?: {
-    parallelism?: number
-    managedBy?: string
-    completions?: number
-    completionMode?: string
-    backoffLimit?: number
-    backoffLimitPerIndex?: number
-    podReplacementPolicy?: string
-    activeDeadlineSeconds?: number
-    suspend?: boolean
-    selector?: LabelSelector
-    template?: PodTemplate
-  }
-  status?: {
-    active?: number
-    ready?: number
-    succeeded?: number
-    failed?: number
-    /** The indexes that are not retried: `1,4-6`. */
-    failedIndexes?: string
-    startTime?: string
-    completionTime?: string
-    conditions?: Condition[]
-  }
-}
-
-export interface ServicePort {
-  name?: string
-  port?: number
-  targetPort?: number | string
-  protocol?: string
-}
-
-export interface ServiceSpec {
-  type?: string
-  clusterIP?: string
-  selector?: Record<string, string>
-  ports?: ServicePort[]
-  externalName?: string
-  loadBalancerIP?: string
-  externalIPs?: string[]
-}
-
-export interface Service extends KubeObject {
-  spec?: ServiceSpec
-  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] }; conditions?: Condition[] }
-}
-
-export interface EndpointSlice extends KubeObject {
-  endpoints?: {
-    addresses?: string[]
-    conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean }
-    targetRef?: { kind?: string; name?: string; uid?: string }
-  }[]
-  ports?: { name?: string; port?: number; protocol?: string }[]
-}
-
-export interface PersistentVolumeClaim extends KubeObject {
-  spec?: { storageClassName?: string; volumeName?: string }
-  status?: { phase?: string; conditions?: Condition[] }
-}
-
-export interface Taint {
-  key: string
-  value?: string
-  effect?: string
-}
-
-/** Without `key`, it tolerates all taints; without `effect`, every effect. */
-export interface Toleration {
-  key?: string
-  operator?: string
-  value?: string
-  effect?: string
-  /** How long it tolerates a taint with the effect NoExecute; absent: without end. */
-  tolerationSeconds?: number
-}
-
-export interface Node extends KubeObject {
-  spec?: { unschedulable?: boolean; taints?: Taint[] }
-  status?: { conditions?: Condition[] }
-}
-
-export interface Ingress extends KubeObject {
-  spec?: {
-    ingressClassName?: string
-    defaultBackend?: IngressBackend
-    tls?: { secretName?: string }[]
-    rules?: { host?: string; http?: { paths?: { path?: string; backend?: IngressBackend }[] } }[]
-  }
-  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
-}
-
-export interface IngressBackend {
-  service?: { name?: string; port?: { name?: string; number?: number } }
-}
-
-/** A StorageClass, which has no `spec`: the fields are at the top level. */
-interface StorageClass extends KubeObject {
-  volumeBindingMode?: string
-}
+/** Controllers set either `count` or `series.count`. */
+export type EventObject = JsonOfKind<api.CoreV1Event>
 
 /** The kinds whose objects have a type here. The fields that are read are checked when they arrive (`objectMistake`). */
 interface TypedKinds {

@@ -3,7 +3,7 @@ import { ingressRule } from '../../src/lifecycle/network/ingress.ts'
 import { iso, make } from '../kit/objects.ts'
 import { type ContextOptions, read } from '../kit/rule.ts'
 
-function createIngress(backends: readonly object[], addresses: readonly object[] = []): Ingress {
+function createIngress(backends: readonly { name: string }[], addresses: readonly object[] = []): Ingress {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',

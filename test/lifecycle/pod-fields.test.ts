@@ -1,4 +1,4 @@
-import type { Pod } from '../../src/cluster/objects.ts'
+import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { containersOf, eventCount } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { make, moment } from '../kit/objects.ts'
 import { seenPod } from '../kit/rule.ts'
@@ -52,9 +52,9 @@ test.each([
   [4, { count: 4 }],
   [6, { series: { count: 6 } }],
   [1, { count: 0, series: null }],
-])('an event counts %d occurrences with %j', (count, fields) => {
+])('an event counts %d occurrences with %j', (count, fields: object) => {
   const { count: _, ...event } = make.event(make.pod(), { reason: 'Failed' })
-  expect(eventCount({ ...event, ...fields })).toBe(count)
+  expect(eventCount({ ...event, ...fields } as EventObject)).toBe(count)
 })
 
 test('a pod that is seen again keeps its first sight', () => {
