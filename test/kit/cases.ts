@@ -3,11 +3,12 @@ import { load } from 'js-yaml'
 import type { EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { observePodEvents } from '../../src/lifecycle/workloads/observe-pods.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { iso, make, moment } from './objects.ts'
 import { toPodStatus } from './pods.ts'
 import { revive } from './rows.ts'
-import { read } from './rule.ts'
+import { counted, createGateTime, read, sightings } from './rule.ts'
 
 /**
  * Objects and what their rules say about them, as data:
@@ -41,6 +42,11 @@ interface Options {
   /** Events about the object, or of a container of it: `Pulling`, `app Failed x2 1-40: message`, from second 1 to 40. */
   readonly events?: readonly string[]
   readonly othersProgress?: boolean
+  /** The second at which another target became ready. */
+  readonly othersReadyAt?: number
+  readonly maxRestarts?: number
+  /** The second at which a pod was first seen: by default now. */
+  readonly seen?: number
   readonly notes?: readonly string[]
   readonly warnings?: readonly string[]
 }
@@ -74,23 +80,22 @@ function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   return status === undefined || status === null ? rest : { ...rest, status }
 }
 
-function expectVerdict(
-  object: KubeObject,
-  verdict: string,
-  now: number,
-  { waitFor, beside = [], events = [], unseen = [], othersProgress = false, ...rest }: Options,
-) {
+function expectVerdict(object: KubeObject, verdict: string, now: number, options: Options) {
+  const { waitFor, beside = [], unseen = [], seen, maxRestarts, othersProgress = false, othersReadyAt } = options
   const rule = waitFor === undefined ? ruleOf(object) : waitForRule(waitFor)
-  const result = read(
-    {
-      now,
-      objects: [object, ...(revive(beside) as KubeObject[]), ...events.map((each) => eventOf(object, each))],
-      unseen,
-      othersProgress,
-    },
-    rule,
-    object,
-  )
+  const events = (options.events ?? []).map((each) => eventOf(object, each))
+  const history = (first: number) =>
+    counted(observePodEvents(sightings([first, object as Pod]), events, moment(now), createGateTime()), object as Pod)
+  const context = {
+    now,
+    objects: [object, ...(revive(beside) as KubeObject[]), ...events],
+    unseen,
+    othersProgress,
+    ...(othersReadyAt !== undefined && { othersReadyAt }),
+    ...(maxRestarts !== undefined && { settings: { maxRestarts } }),
+    ...(seen !== undefined && { podHistories: new Map([[object.metadata.uid ?? '', history(seen)]]) }),
+  }
+  const result = read(context, rule, object)
   const [, status, reason, problemClass, until, message] =
     /^(\w+)(?: ((?!slow|strike|terminal|until)[a-z-]+))?(?: (slow|strike|terminal))?(?: until ([\d.]+))?(?:: (.*))?$/s.exec(
       verdict,
@@ -106,7 +111,7 @@ function expectVerdict(
     ...(reason === undefined && message !== undefined && { message }),
     ...(until !== undefined && { recheckAt: moment(Number(until)) }),
   })
-  const { problems, notes, warnings } = rest
+  const { problems, notes, warnings } = options
   if (problems !== undefined) expect(result.problems.map((each) => each.reason)).toEqual(problems)
   if (notes !== undefined) expect(result.notes).toEqual(notes)
   if (warnings !== undefined) expect(result.warnings ?? []).toEqual(warnings)

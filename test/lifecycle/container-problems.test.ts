@@ -187,91 +187,7 @@ describe('a pull that is refused', () => {
   })
 })
 
-describe('an image that cannot be used', () => {
-  it.each([
-    ['InvalidImageName', 'image-name-invalid'],
-    ['ErrImageNeverPull', 'image-never-pull'],
-  ])('%s fails at once', (state, reason) => {
-    const pod = make.pod({ status: podIs.unready({ state: is.waiting(state) }) })
-    expect(examine(pod, { now: 2 }).problem).toMatchObject({ reason, class: 'terminal', proven: true })
-  })
-})
-
 describe('a Secret or ConfigMap that the environment needs and that is missing', () => {
-  const message = 'secret "nope" not found'
-  const pod = make.pod({ status: podIs.unready({ state: is.waiting('CreateContainerConfigError', message) }) })
-  const seen = sightings([2, pod])
-
-  // The kubelet checks every 10 to 15 s: a state that persists for 80 s was checked after 60 s.
-  it.each([
-    [2, false],
-    [81.999, false],
-    [82, true],
-  ])('at %d s, seen since 2 s: proven is %s', (now, proven) => {
-    expect(examine(pod, { now, seen })).toEqual({
-      problem: expect.objectContaining({
-        reason: 'config-missing',
-        class: 'strike',
-        proven,
-        message: 'cannot be created: secret/nope does not exist',
-      }),
-      ...(proven ? {} : { recheckAt: moment(82) }),
-    })
-  })
-
-  const checked = (first: number, last: number) =>
-    make.event(pod, {
-      container: 'app',
-      reason: 'Failed',
-      message: `Error: ${message}`,
-      firstTimestamp: iso(first),
-      lastTimestamp: iso(last),
-    })
-
-  it.each<[string, boolean, EventObject, Look]>([
-    ['not proven by a check 59 s after the first, however long ago', false, checked(2, 61), { now: 75 }],
-    ['proven by a check 60 s after the first', true, checked(2, 62), { now: 62 }],
-    ['proven by a check 60 s after one shortly before the gate', true, checked(-30, 30), { now: 30 }],
-    ['not proven by a check 60 s after one long before the gate', false, checked(-61, 31), { now: 70 }],
-    ['proven without further events by the time of the next check', true, checked(2, 20), { now: 82 }],
-    [
-      'not proven by that check while another target progresses',
-      false,
-      checked(2, 62),
-      { now: 62, othersProgress: true },
-    ],
-    [
-      'proven by a check 90 s after the first while another target progresses',
-      true,
-      checked(2, 92),
-      { now: 92, othersProgress: true },
-    ],
-    ['not proven by a check before another target became ready', false, checked(2, 62), { now: 64, othersReadyAt: 63 }],
-    ['proven by a check after another target became ready', true, checked(2, 62), { now: 64, othersReadyAt: 61 }],
-  ])('is %s', (_, proven, event, options) => {
-    expect(examine(pod, { ...options, seen, events: [event] }).problem?.proven).toBe(proven)
-  })
-
-  it.each(['CreateContainerError', 'PreCreateHookError', 'PreStartHookError'])(
-    'is not confused with a container that the runtime cannot create: %s',
-    (reason) => {
-      const broken = make.pod({ status: podIs.unready({ state: is.waiting(reason, 'no command specified') }) })
-      expect(examine(broken, { now: 2 }).problem).toMatchObject({ reason: 'container-create-failed', class: 'strike' })
-    },
-  )
-
-  it.each([
-    ['CreateContainerError', 'context deadline exceeded'],
-    ['CreateContainerError', 'failed to reserve container name "app_web-1": name "app_web-1" is reserved for "3f1c"'],
-    ['CreateContainerConfigError', 'failed to sync configmap cache: timed out waiting for the condition'],
-  ])('is not proven by %s of a busy node: %s', (reason, message) => {
-    const refused = (words: string) => make.pod({ status: podIs.unready({ state: is.waiting(reason, words) }) })
-    const proven = (words: string) =>
-      examine(refused(words), { now: 300, seen: sightings([2, refused(words)]) }).problem?.proven
-    expect(proven(message)).toBe(false)
-    expect(proven('no command specified')).toBe(true)
-  })
-
   it.each(['container has runAsNonRoot and image will run as root', "container's runAsUser breaks non-root policy"])(
     'is not confused with a user that the pod forbids: %s',
     (words) => {
@@ -286,42 +202,6 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
 })
 
 describe('a container that dies', () => {
-  it.each([
-    ['the first death proves nothing', podIs.dead(1, 1), 60, false],
-    ['nor does the second', podIs.looping(2, 15), 60, false],
-    ['the third does, 30 s after the first', podIs.looping(3, 15), 45, true],
-    ['but not sooner', podIs.looping(3, 15), 44.999, false],
-  ])('%s', (_, status, now, proven) => {
-    const pod = make.pod({ status })
-    expect(examine(pod, { now, seen: sightings([20, pod]) }).problem).toMatchObject({ reason: 'crash-loop', proven })
-  })
-
-  it('is assessed again when the 30 s are over', () => {
-    const pod = make.pod({ status: podIs.looping(3, 15) })
-    expect(examine(pod, { now: 20 }).recheckAt).toBe(moment(45))
-  })
-
-  it.each([
-    [45, false],
-    [104.999, false],
-    [105, true],
-  ])('while another target progresses has 90 s: at %d s of a first death at 15 s proven is %s', (now, proven) => {
-    const pod = make.pod({ status: podIs.looping(5, 15) })
-    const seen = sightings([20, pod])
-    expect(examine(pod, { now, seen, othersProgress: true }).problem?.proven).toBe(proven)
-  })
-
-  it.each([
-    [0, 1, true],
-    [0, 0, undefined],
-    [3, 3, false],
-    [3, 4, true],
-  ])('of %d restarts forgiven and %d deaths: proven is %s', (maxRestarts, nth, proven) => {
-    const pod = make.pod({ status: nth === 0 ? podIs.ready(1) : podIs.looping(nth, 1) })
-    const finding = examine(pod, { now: 60, settings: { maxRestarts } })
-    expect(finding.problem?.proven).toBe(proven)
-  })
-
   it('proves nothing while its next instance runs', () => {
     const status = podIs.unready({ restartCount: 5, state: is.running(50), lastState: is.terminated(3, 40) })
     const pod = make.pod({ spec: { containers: [make.container({ readinessProbe: {} })] }, status })
@@ -363,13 +243,6 @@ describe('a container that dies', () => {
     const message = `Container app failed ${probe} probe, will be restarted`
     const killing = make.event(pod, { container: 'app', reason: 'Killing', message })
     expect(examine(pod, { now: 5, events: [killing] }).problem?.reason).toBe(reason)
-  })
-
-  it('is not explained by the probe of another container', () => {
-    const pod = make.pod({ status: podIs.looping(1, 4) })
-    const message = 'Container sidecar failed liveness probe, will be restarted'
-    const killing = make.event(pod, { container: 'sidecar', reason: 'Killing', message })
-    expect(examine(pod, { now: 5, events: [killing] }).problem?.reason).toBe('crash-loop')
   })
 
   it('is reported with its exit code and its number', () => {
