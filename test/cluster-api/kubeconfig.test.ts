@@ -175,7 +175,7 @@ describe('context and namespace', () => {
   })
 
   test('a missing current-context is answered with what to set', () => {
-    expect(mistake({ kubeconfig: text({ currentContext: '' }) })).toContain('Set the input `context` to one of: prod.')
+    expect(mistake({ kubeconfig: text({ currentContext: '' }) })).toContain('Choose one of its contexts: prod.')
   })
 
   test('a missing user and a missing cluster are named', () => {
