@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setOutput } from '@actions/core'
-import type { EndedTimeline, TargetOutcome, TargetRecord, Verdict } from './gate/timeline.ts'
+import { mapRecord } from './gate/redact-record.ts'
+import type { EndedTimeline, TargetRecord } from './gate/timeline.ts'
 import type { ExtraName, knownExtras } from './inputs.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
@@ -130,8 +131,8 @@ function failedResources(timeline: EndedTimeline): string {
     .filter(({ outcome }) => outcome !== 'ready')
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
     .map((record) => {
-      const { causedBy, causedByNamespace } = record
-      return resourceEntry(plainFields(nameOf(record)), record, plainFields({ causedBy, causedByNamespace }))
+      const { outcome, reason, message, causedBy, causedByNamespace } = record
+      return entryOf(record, { outcome, reason, message: plain(message, messageLimit), causedBy, causedByNamespace })
     })
   return jsonArray(entries)
 }
@@ -141,17 +142,17 @@ function changedResources(timeline: EndedTimeline): string {
   const entries = timeline.targets.flatMap((record) => {
     const { change, changedAt } = record
     if (change !== 'recent' || changedAt === undefined) return []
-    return [JSON.stringify({ ...plainFields(nameOf(record)), changedAt: iso(changedAt + shiftOf(record, timeline)) })]
+    return [entryOf(record, { changedAt: iso(changedAt + shiftOf(record, timeline)) })]
   })
   return jsonArray(entries)
 }
 
-function nameOf({ target, namespace, gate }: TargetRecord) {
-  return { target, namespace, gate }
-}
-
-function plainFields(fields: Readonly<Record<string, string | undefined>>): object {
-  return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, text && plain(text)]))
+/** A target with these facts as JSON, each of its texts plain. */
+function entryOf(
+  { target, namespace, gate }: TargetRecord,
+  facts: Readonly<Record<string, string | undefined>>,
+): string {
+  return JSON.stringify(mapRecord({ target, namespace, gate, ...facts }, (text) => plain(String(text))))
 }
 
 /** An array of JSON texts, cut to the largest size; then its last entry has the number of omitted ones. */
@@ -180,12 +181,4 @@ function slowestMilestone(timeline: EndedTimeline): string {
   if (slowest === undefined) return ''
   const { target, step } = slowest
   return `${plain(target)} ${plain(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
-}
-
-function resourceEntry(
-  named: object,
-  { outcome, reason, message }: Verdict<TargetOutcome>,
-  cause: object = {},
-): string {
-  return JSON.stringify({ ...named, outcome, reason, message: plain(message, messageLimit), ...cause })
 }

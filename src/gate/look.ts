@@ -1,6 +1,6 @@
-import { joinSubject, type ProblemClass } from '../reasons/spec.ts'
+import type { ProblemClass } from '../reasons/spec.ts'
 import type { Gate, JudgedTarget } from './gate.ts'
-import { gravest } from './outcome.ts'
+import { concludeWorst } from './outcome.ts'
 import { problemVerdict } from './target-record.ts'
 import { type GatedTarget, objectOf, wasDeleted } from './target-state.ts'
 import {
@@ -9,7 +9,6 @@ import {
   causeOf,
   type JudgedRecord,
   type JudgedTimeline,
-  type Outcome,
   type TargetOutcome,
   type TargetRecord,
   type Verdict,
@@ -36,12 +35,7 @@ export function lookAt(gate: Gate, now: number): JudgedTimeline {
       record: causeOf(look.record, shown)?.outcome === 'progressing' ? look.before : look.record,
     }))
     .toSorted((a, b) => gravityOf(a.record) - gravityOf(b.record))
-  const targets = sorted.map(({ record }) => record)
-  const conclusion = concludeLook(
-    targets,
-    sorted.map(({ name }) => name),
-  )
-  return { ...timeline, entries: [], targets, ...conclusion }
+  return { ...timeline, entries: [], targets: sorted.map(({ record }) => record), ...concludeLook(sorted) }
 }
 
 const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'superseded', 'stalled', 'progressing', 'ready']
@@ -78,25 +72,14 @@ function leftRevision({ rule, state, gateTime }: GatedTarget, now: number): Verd
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 
-function concludeLook(targets: readonly TargetRecord[], names: readonly string[]): Conclusion<TargetOutcome> {
-  const bad = targets.flatMap((record, index) => {
-    const { outcome, causedBy } = record
-    const isBad = outcome !== 'ready' && outcome !== 'progressing' && causedBy === undefined
-    return isBad ? [{ ...record, outcome, name: names[index] ?? '' }] : []
-  })
-  const outcome: Outcome = gravest(bad.map((record) => record.outcome))
-  const first = bad.find((record) => record.outcome === outcome)
-  if (first === undefined) {
-    const open = targets.filter((record) => record.outcome === 'progressing').length
-    if (targets.some((record) => record.outcome !== 'ready'))
-      return { outcome: 'progressing', reason: '', message: `${open} of ${targets.length} in progress` }
-    return {
-      outcome: 'ready',
-      reason: '',
-      message: targets.length === 0 ? 'there is nothing to look at' : 'all are ready',
-    }
-  }
-  const { name, reason, message, form = 'clause' } = first
-  const others = bad.length === 1 ? '' : ` (and ${bad.length - 1} more)`
-  return { outcome, reason, message: `${joinSubject(name, { text: message, form })}${others}` }
+function concludeLook(
+  looks: readonly { readonly record: TargetRecord; readonly name: string }[],
+): Conclusion<TargetOutcome> {
+  const own = looks.filter(({ record }) => record.causedBy === undefined)
+  const worst = concludeWorst(own.map(({ record, name }) => ({ ...record, name })))
+  if (worst !== undefined) return worst
+  const open = looks.filter(({ record }) => record.outcome === 'progressing').length
+  if (looks.some(({ record }) => record.outcome !== 'ready'))
+    return { outcome: 'progressing', reason: '', message: `${open} of ${looks.length} in progress` }
+  return { outcome: 'ready', reason: '', message: looks.length === 0 ? 'there is nothing to look at' : 'all are ready' }
 }

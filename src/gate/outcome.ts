@@ -2,7 +2,7 @@ import { traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
-import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
+import type { Conclusion, EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
 
 /** All outcomes but `ready`, the gravest first: what could not be judged is graver than what failed. */
 const precedence = [
@@ -47,25 +47,30 @@ export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
  * then the input order. A target that only waits for another one does not decide, and is not counted.
  * @param causes the causes that `findCauses` found
  */
-export function decide(targets: readonly GatedTarget[], causes: ReadonlyMap<number, number>): Verdict {
+export function decide(targets: readonly GatedTarget[], causes: ReadonlyMap<number, number>): Conclusion {
   const ended = targets.flatMap(({ name, index, state }) =>
-    state.type === 'ended' && !causes.has(index) ? [{ name, ...state }] : [],
+    state.type === 'ended' && !causes.has(index) ? [{ ...state.verdict, name, at: state.at }] : [],
   )
-  const bad = ended.filter(({ verdict }) => precedence.some((outcome) => outcome === verdict.outcome))
-  for (const outcome of precedence) {
-    const [first] = bad.filter(({ verdict }) => verdict.outcome === outcome).toSorted((a, b) => a.at - b.at)
-    if (first === undefined) continue
-    const { reason, message, form = 'clause' } = first.verdict
-    const others = bad.length === 1 ? '' : ` (and ${bad.length - 1} more)`
-    return {
-      outcome,
-      reason,
-      message: `${joinSubject(first.name, { text: message, form })}${others}`,
-    }
-  }
+  const conclusion = concludeWorst(ended.toSorted((a, b) => a.at - b.at))
+  if (conclusion !== undefined) return conclusion
   const message =
     targets.length === 1 && targets[0] ? `${targets[0].name} is ready` : `all ${targets.length} targets are ready`
   return { outcome: 'ready', reason: '', message: targets.length === 0 ? 'nothing to wait for' : message }
+}
+
+/** The conclusion of the gravest of several targets, of equal ones the first; undefined if none has ended without being ready. */
+export function concludeWorst(
+  targets: readonly (Pick<Verdict<TargetOutcome>, 'outcome' | 'reason' | 'message' | 'form'> & {
+    readonly name: string
+  })[],
+): Conclusion | undefined {
+  const bad = targets.filter((each) => precedence.some((outcome) => outcome === each.outcome))
+  const outcome = precedence.find((each) => bad.some((target) => target.outcome === each))
+  const first = bad.find((target) => target.outcome === outcome)
+  if (outcome === undefined || first === undefined) return undefined
+  const { name, reason, message, form = 'clause' } = first
+  const others = bad.length === 1 ? '' : ` (and ${bad.length - 1} more)`
+  return { outcome, reason, message: `${joinSubject(name, { text: message, form })}${others}` }
 }
 
 /**

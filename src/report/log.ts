@@ -168,7 +168,7 @@ function shortPodName(pod: string, { kind, name }: LogTarget): string {
 /** The whole log of a merged timeline: a line for each gate, then the outcome and the evidence. */
 export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout, 'color' | 'groups'>): string[] {
   const { targets, gates = [] } = timeline
-  const layout = layoutLog({ ...timeline, targets: targets }, options)
+  const layout = layoutLog(timeline, options)
   const names = shortenNames(
     gates.map(({ name }) => name),
     maxNameWidth,
