@@ -48,6 +48,8 @@ interface Options {
   /** The second at which a pod was first seen: by default now. */
   readonly seen?: number
   readonly notes?: readonly string[]
+  /** Why the stall clock stops; null if it does not. */
+  readonly stallHold?: string | null
   readonly warnings?: readonly string[]
 }
 
@@ -111,7 +113,8 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
     ...(reason === undefined && message !== undefined && { message }),
     ...(until !== undefined && { recheckAt: moment(Number(until)) }),
   })
-  const { problems, notes, warnings } = options
+  const { problems, notes, warnings, stallHold } = options
+  if (stallHold !== undefined) expect(result.stallHold ?? null).toBe(stallHold)
   if (problems !== undefined) expect(result.problems.map((each) => each.reason)).toEqual(problems)
   if (notes !== undefined) expect(result.notes).toEqual(notes)
   if (warnings !== undefined) expect(result.warnings ?? []).toEqual(warnings)

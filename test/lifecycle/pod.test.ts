@@ -348,68 +348,6 @@ describe('the problem of a pod before its containers exist', () => {
 
 describe('a pod has a stall hold', () => {
   const stallHold = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).stallHold
-  const creating = make.barePod({ status: { phase: 'Pending', containerStatuses: [make.containerStatus()] } })
-  const pulling = make.event(creating, { container: 'app', reason: 'Pulling', type: 'Normal' })
-
-  it('while an image is being pulled', () => {
-    expect(stallHold(creating, 300, pulling)).toBe('an image is being pulled')
-  })
-
-  it('but not once the pull was refused', () => {
-    const refused = make.event(creating, {
-      container: 'app',
-      reason: 'Failed',
-      message: 'Failed to pull image "x": no',
-    })
-    expect(stallHold(creating, 300, pulling, refused)).toBeUndefined()
-  })
-
-  it('but not once the image was pulled', () => {
-    expect(
-      stallHold(creating, 300, pulling, make.event(creating, { container: 'app', reason: 'Pulled' })),
-    ).toBeUndefined()
-  })
-
-  it('during the time of its probes, and not after it', () => {
-    const spec = { containers: [make.container({ readinessProbe: {} })] }
-    const pod = make.barePod({ spec, status: podIs.unready({ state: is.running(10), started: true }) })
-    expect(stallHold(pod, 40)).toBe('probes are within the time they ask for')
-    expect(stallHold(pod, 41)).toBeUndefined()
-  })
-
-  const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable' })
-  const homeless = make.barePod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [unschedulable] } })
-  const reports = (reason: string, at: number, message = '') =>
-    make.event(homeless, { reason, message, lastTimestamp: iso(at), metadata: { name: `${reason}-${at}` } })
-  const refused = 'Failed to schedule pod, all available instance types exceed limits for nodepool: "default"'
-
-  it.each([
-    ['TriggeredScaleUp', true, [reports('TriggeredScaleUp', 5)]],
-    ['Nominated', true, [reports('Nominated', 5)]],
-    ['NotTriggerScaleUp', false, [reports('NotTriggerScaleUp', 5)]],
-    [
-      'NotTriggerScaleUp after TriggeredScaleUp',
-      false,
-      [reports('TriggeredScaleUp', 5), reports('NotTriggerScaleUp', 9)],
-    ],
-    [
-      'FailedScaleUp after TriggeredScaleUp',
-      false,
-      [reports('TriggeredScaleUp', 5), reports('FailedScaleUp', 9, 'Node scale up failed: GCE out of resources.')],
-    ],
-    [
-      'a refusal of Karpenter after Nominated',
-      false,
-      [reports('Nominated', 5), reports('FailedScheduling', 9, refused)],
-    ],
-    [
-      'Nominated before a message of the scheduler',
-      true,
-      [reports('Nominated', 5), reports('FailedScheduling', 9, '0/3 nodes are available: 3 Insufficient cpu.')],
-    ],
-  ])('when an autoscaler reports %s: %s', (_, given, events) => {
-    expect(stallHold(homeless, 300, ...events) !== undefined).toBe(given)
-  })
 
   describe('while the node of a pod does not respond', () => {
     const tolerating = (tolerationSeconds?: number) => ({
