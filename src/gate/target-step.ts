@@ -579,6 +579,9 @@ function fallBack(
   return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
 }
 
+/** Ends of a target after which somebody may want the older version back. */
+const undoableOutcomes: ReadonlySet<TargetOutcome> = new Set(['failed', 'stalled', 'timed-out'])
+
 /** Ends a target. A target of an endless gate is left unchanged. */
 function end(
   state: UnendedState,
@@ -597,7 +600,7 @@ function end(
   const isDeadline = failure !== undefined && traitsOf(failure).yieldsToPods === true
   const problem = (isDeadline && problems.find((each) => each.reason !== failure.reason)) || failure
   const undo =
-    verdict.outcome === 'failed' && object !== undefined
+    undoableOutcomes.has(verdict.outcome) && object !== undefined
       ? context.findUndo(object, seen?.availableRevision, problem)
       : undefined
   return {

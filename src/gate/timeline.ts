@@ -158,7 +158,7 @@ export interface TargetRecord extends NamedTarget, VersionAge, Conclusion<Target
   readonly warnings?: readonly string[]
   /** See `AssessedFacts.hasRun`. */
   readonly hasRun?: boolean
-  /** Whether an undo restores what ran before; only of a target that failed. */
+  /** What serves, and whether an undo restores what ran before; only of a target that failed, stalled or timed out. */
   readonly undo?: Undo
   readonly deployedBy?: Target['deployedBy']
   readonly hook?: Hook

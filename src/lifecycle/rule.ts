@@ -45,6 +45,17 @@ export type Arrival = { readonly known: KnownRevision } & (
   | { readonly type: 'superseded' | 'rolled-back'; readonly detail: RevisionChange }
 )
 
+/** What serves while an object is not ready: the newest older revision that has ready pods. */
+export interface ServingRevision {
+  /** Absent if no pod is ready. */
+  readonly revision?: number
+  /** The images of its containers. */
+  readonly images: readonly string[]
+  readonly ready: number
+  /** How many pods the object wants. */
+  readonly wanted: number
+}
+
 /** Whether the undo of a failed object restores what ran before: to this revision, unless there is an obstacle. */
 export interface Undo {
   readonly revision?: number
@@ -54,6 +65,8 @@ export interface Undo {
   readonly obstacle?: string
   /** Only metadata differ, such as the checksum of a ConfigMap: the undo of a Helm release restores that too. */
   readonly isOnlyRestart?: true
+  /** Absent if the object has no older revision, or if pods of the present one are ready. */
+  readonly serving?: ServingRevision
 }
 
 /** The facts that show when the present version of an object came. */

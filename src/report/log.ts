@@ -3,6 +3,7 @@ import {
   type EndedTimeline,
   type Entry,
   gateDurationMs,
+  hasEnded,
   type ProblemRecord,
   type TargetOutcome,
   type TargetRecord,
@@ -13,6 +14,7 @@ import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { plain, plainLines, shorten, shortenNames } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
+import { wayBackOf } from './rollback.ts'
 import {
   capitalised,
   clockTexts,
@@ -210,7 +212,15 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
     ...(judged.length > 1 && outcome !== 'ready'
       ? [`  ${[tally(judged), lateEnd(timeline)].filter(Boolean).join(' · ')}`]
       : []),
+    ...wayBackLines(timeline).map((line) => `  ${plain(line)}`),
   ]
+}
+
+/** What serves now, and the command of the way back. Raw text: renderers escape it. */
+function wayBackLines(timeline: Timeline): readonly string[] {
+  if (!hasEnded(timeline)) return []
+  const { sentences, command } = wayBackOf(timeline)
+  return [...sentences, ...(command === '' ? [] : [`Back: ${command}`])]
 }
 
 /** A folded group for each target that is not ready: its status, problems, evidence and hint. */

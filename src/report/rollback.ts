@@ -1,7 +1,9 @@
 import { inClusterContext } from '../cluster/feed.ts'
 import type { EndedTimeline, TargetRecord } from '../gate/timeline.ts'
+import type { ServingRevision } from '../lifecycle/rule.ts'
 import { label } from '../plan/names.ts'
 import { displayName, fullNames, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
+import { counted } from '../reasons/wording.ts'
 import { hookLeadMs, recentVersionMs, releaseClockMs } from '../thresholds.ts'
 
 /** What a failed gate recommends to undo. */
@@ -29,10 +31,59 @@ export function rollbackOf(timeline: EndedTimeline): Rollback {
   if (outcome !== 'failed') return { command: '', note: `The outcome ${outcome} proves no failure of this change.` }
   // Reports contain no undo.
   if (timeline.gates !== undefined) return { command: '', note: 'Each gate has a rollback-command of its own.' }
+  return undoOf(timeline, ({ outcome }) => outcome === 'failed')
+}
+
+/** What serves now and the way back, for people. Raw text: renderers escape it. */
+export interface WayBack {
+  /** `Revision 6 (acme/web:v1) still serves with 2 of 2 pods.` */
+  readonly sentences: readonly string[]
+  /** Empty if none is known. */
+  readonly command: string
+}
+
+const namedServing = 3
+
+/** What serves in place of the targets that are not ready, and how to go back to it. Empty if nothing is known of it. */
+export function wayBackOf(timeline: EndedTimeline): WayBack {
+  const isConcerned = ({ outcome, causedBy, undo }: TargetRecord) =>
+    causedBy === undefined && undo?.serving !== undefined && /^(?:failed|stalled|timed-out)$/.test(outcome)
+  const names = fullNames(timeline.targets)
+  const concerned = timeline.targets.flatMap((record, index) =>
+    isConcerned(record) ? [{ record, name: names[index] }] : [],
+  )
+  if (concerned.length === 0 || timeline.gates !== undefined) return { sentences: [], command: '' }
+  const isOnly = timeline.targets.length === 1
+  const serving = concerned
+    .slice(0, namedServing)
+    .flatMap(({ record, name }) => record.undo?.serving && servingText(record.undo.serving, isOnly ? undefined : name))
+  const { command, note } = undoOf(timeline, isConcerned)
+  const more = concerned.length - namedServing
+  return {
+    sentences: [
+      ...serving.filter((text) => text !== undefined),
+      ...(more > 0 ? [`${counted(more, 'more target')}: see the report.`] : []),
+      ...(command === '' && note !== '' ? [note] : []),
+    ],
+    command,
+  }
+}
+
+function servingText({ revision, images, ready, wanted }: ServingRevision, name: string | undefined): string {
+  if (revision === undefined)
+    return `${name ?? 'It'} does not serve: no pod is ready, neither of this revision nor of an older one.`
+  const [image, ...others] = images
+  const what = image === undefined ? '' : ` (${image}${others.length === 0 ? '' : ` and ${others.length} more`})`
+  const owner = name === undefined ? '' : ` of ${name}`
+  return `Revision ${revision}${owner}${what} still serves with ${ready} of ${counted(wanted, 'pod')}.`
+}
+
+/** The undo of the targets that `isUndone` selects. */
+function undoOf(timeline: EndedTimeline, isUndone: (record: TargetRecord) => boolean): Rollback {
   const names = fullNames(timeline.targets)
   const named = timeline.targets.map((record, index) => ({ record, name: names[index] ?? '' }))
   const failed = named
-    .filter(({ record }) => record.outcome === 'failed')
+    .filter(({ record }) => isUndone(record))
     .map((each) => ({ ...each, step: stepOf(each.record, each.name, timeline) }))
   const steps = new Map(failed.flatMap(({ step }) => (step === undefined ? [] : [[step.command, step.restores]])))
   const command = [...steps.keys()].join(' && ')

@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { causeOf, type Entry, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
+import { causeOf, type Entry, gateDurationMs, hasEnded, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -20,6 +20,7 @@ import { code, fence, markdown, plain, prose, shorten, shortenNames, shortenWord
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
+import { wayBackOf } from './rollback.ts'
 import {
   type DetailOptions,
   longestWait,
@@ -167,8 +168,17 @@ function cause(timeline: Timeline, { tracked }: SummaryOptions): string[] {
       ? messages.map((message) => `- ${prose(message)}`)
       : messages.map((message) => `${prose(message)}${source === '' ? '' : ` · ${source}`}`)),
     ...(hint === undefined ? [] : ['', `**What to do:** ${prose(hint)}`]),
+    ...wayBack(timeline),
   ]
   return lines.length === 0 ? [] : [alert(alertKinds[outcomeLabels[outcome].mark], lines)]
+}
+
+/** What serves now, and the way back. */
+function wayBack(timeline: Timeline): string[] {
+  if (!hasEnded(timeline)) return []
+  const { sentences, command } = wayBackOf(timeline)
+  const back = command === '' ? [] : [`Back: ${code(command)}`]
+  return sentences.length + back.length === 0 ? [] : ['', [...sentences.map((each) => prose(each)), ...back].join(' ')]
 }
 
 /** Red for failures, amber for other ends. */

@@ -71,7 +71,7 @@ const whole: Whole<Timeline> = {
       notes: [''],
       warnings: [''],
       change: 'recent',
-      undo: { obstacle: '' },
+      undo: { obstacle: '', serving: { images: [''] } },
       deployedBy: named,
       hook: { annotation: '', removal: '' },
       release: { name: '', namespace: '', revisions: [{ status: '', createdAt: '' }] },

@@ -1,6 +1,6 @@
 import type { TargetRecord } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { rollbackOf } from '../../src/report/rollback.ts'
+import { rollbackOf, wayBackOf } from '../../src/report/rollback.ts'
 import { createTarget, createTargetRecord, createTimeline, type RecordOverrides } from './builders.ts'
 
 const startedAt = Date.parse('2026-01-01T13:05:00Z')
@@ -176,3 +176,55 @@ test.each(['prod; reboot', '$(reboot)', '-h', 'my prod', "o'brien", 'a`b`', 'pro
     })
   },
 )
+
+describe('what serves now, and the way back', () => {
+  const serving = { revision: 6, images: ['acme/web:v1'], ready: 2, wanted: 2 }
+  const wayBack = (targets: readonly TargetRecord[]) =>
+    wayBackOf(
+      createTimeline({
+        startedAt,
+        context: 'prod',
+        verdict: { outcome: 'failed', reason: 'crash-loop', message: '' },
+        targets,
+      }),
+    )
+  const command = 'kubectl --context prod rollout undo deployment/web -n shop --to-revision=6'
+
+  test.each<[string, TargetRecord[], object]>([
+    [
+      'names the older revision, its image and its pods',
+      [failed({}, { undo: { revision: 6, serving } })],
+      { sentences: ['Revision 6 (acme/web:v1) still serves with 2 of 2 pods.'], command },
+    ],
+    [
+      'names the target where there are several, and counts further images',
+      [
+        failed({}, { undo: { revision: 6, serving: { ...serving, images: ['a', 'b', 'c'], ready: 1 } } }),
+        createTargetRecord({ target: createTarget({ name: 'api' }) }),
+      ],
+      { sentences: ['Revision 6 of deployment/web (a and 2 more) still serves with 1 of 2 pods.'], command },
+    ],
+    [
+      'reports that nothing serves, and why it is not undone',
+      [failed({}, { undo: { obstacle: 'it is paused', serving: { images: [], ready: 0, wanted: 2 } } })],
+      {
+        sentences: [
+          'It does not serve: no pod is ready, neither of this revision nor of an older one.',
+          'deployment/web is not undone: it is paused.',
+        ],
+        command: '',
+      },
+    ],
+    [
+      'gives the way back of a target that stalled too',
+      [failed({}, { outcome: 'stalled', undo: { revision: 6, serving } })],
+      { sentences: ['Revision 6 (acme/web:v1) still serves with 2 of 2 pods.'], command },
+    ],
+    ['is empty where nothing is known of it', [failed({})], { sentences: [], command: '' }],
+    [
+      'is empty for a target that only waits for another one',
+      [failed({}, { causedBy: 'deployment.apps/db', undo: { revision: 6, serving } })],
+      { sentences: [], command: '' },
+    ],
+  ])('%s', (_, targets, expected) => expect(wayBack(targets)).toEqual(expected))
+})

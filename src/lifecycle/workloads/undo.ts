@@ -11,7 +11,7 @@ import {
 import type { MissingObject } from '../../reasons/containers.ts'
 import { type Problem, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import { hookLeadMs } from '../../thresholds.ts'
-import type { Rule, Undo } from '../rule.ts'
+import type { Rule, ServingRevision, Undo } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { examinePod } from './pod-state.ts'
@@ -48,9 +48,11 @@ function undo(
   problem: Problem | undefined,
   context: RuleContext,
 ): Undo {
+  const serving = servingOf(object, context)
+  const known = serving && { serving }
   const revision = olderRevisions(object, context).find((each) => numberOf(each) === number)
   if (number === undefined || revision === undefined)
-    return { obstacle: 'no older revision of it was available when the gate began' }
+    return { ...known, obstacle: 'no older revision of it was available when the gate began' }
   const [before, after] = [templateOf(revision), templateOf(object)]
   const since = releaseOf(object) === undefined ? undefined : madeAt(revision, object, context)
   const areReady = podsOf(revision, object, context).every((pod) => examinePod(pod, context).ready)
@@ -64,11 +66,29 @@ function undo(
     blocked ??
     (isOnlyRestart ? 'its containers are the same in both revisions' : changeObstacle(before, after, problem))
   return {
+    ...known,
     revision: number,
     ...(since !== undefined && { since }),
     ...(obstacle !== undefined && { obstacle }),
     ...(isOnlyRestart && { isOnlyRestart }),
   }
+}
+
+function servingOf(object: KubeObject, context: RuleContext): ServingRevision | undefined {
+  const readyOf = (revision: KubeObject) =>
+    podsOf(revision, object, context).filter((pod) => examinePod(pod, context).ready).length
+  const older = olderRevisions(object, context)
+  const revision = newestOf(older.filter((each) => readyOf(each) > 0))
+  const { replicas } = (object.spec ?? {}) as { readonly replicas?: number }
+  const { desiredNumberScheduled = 1 } = (object.status ?? {}) as { readonly desiredNumberScheduled?: number }
+  const wanted = replicas ?? desiredNumberScheduled
+  if (revision !== undefined) {
+    const images = containersOf(templateOf(revision)).flatMap(({ image }) => image ?? [])
+    return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
+  }
+  const isServed =
+    older.length === 0 || revisionsOf(object.metadata.uid, context.owned).some((each) => readyOf(each) > 0)
+  return isServed || wanted === 0 ? undefined : { images: [], ready: 0, wanted }
 }
 
 /** The revisions with another template than the present one, which may have no revision yet. */
