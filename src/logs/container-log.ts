@@ -28,7 +28,11 @@ interface ContainerLogListener {
   readonly onFailure: (error: unknown) => void
 }
 
-type StreamEnd = 'ended' | 'silent' | 'interrupted'
+interface ContainerLogResources {
+  readonly source: LogSource
+  readonly clock: Clock
+  readonly slots: Semaphore
+}
 
 /**
  * Reads one container's log while it is written, also when streams break or the container restarts. No line is
@@ -37,9 +41,7 @@ type StreamEnd = 'ended' | 'silent' | 'interrupted'
  */
 export class ContainerLog {
   readonly #ref: ContainerRef
-  readonly #source: LogSource
-  readonly #clock: Clock
-  readonly #slots: Semaphore
+  readonly #resources: ContainerLogResources
   readonly #listener: ContainerLogListener
   readonly #cursor: LogCursor
   readonly #done = Promise.withResolvers<void>()
@@ -58,22 +60,17 @@ export class ContainerLog {
   /** The last message of the kubelet. Every new stream repeats the message, but it is shown once. */
   #kubeletLine: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
-  #stopStream = () => {}
+  #stream = new AbortController()
+  #lastLineAt = 0
+  #stopSilenceTimer = () => {}
   #wake = () => {}
 
   /** @param oldest the time of the oldest line to read, in milliseconds since the epoch */
-  constructor(
-    ref: ContainerRef,
-    oldest: number,
-    listener: ContainerLogListener,
-    { source, clock, slots }: { readonly source: LogSource; readonly clock: Clock; readonly slots: Semaphore },
-  ) {
+  constructor(ref: ContainerRef, oldest: number, listener: ContainerLogListener, resources: ContainerLogResources) {
     this.#ref = ref
     this.#cursor = new LogCursor(oldest)
     this.#listener = listener
-    this.#source = source
-    this.#clock = clock
-    this.#slots = slots
+    this.#resources = resources
   }
 
   /** Whether the latest run has ended, by the container's status. */
@@ -85,7 +82,7 @@ export class ContainerLog {
     if (run.restarts === this.#run?.restarts && run.hasEnded === this.#run.hasEnded) return
     this.#run = run
     this.#wake()
-    this.#start('reading')
+    if (this.#state === 'idle') this.#start('reading')
   }
 
   /**
@@ -93,7 +90,7 @@ export class ContainerLog {
    * container whose log still waits for a slot.
    */
   finish(): Promise<void> {
-    if (this.#state === 'finishing' || this.#state === 'closed') return this.#done.promise
+    if (this.#state === 'finishing' || this.#isClosed) return this.#done.promise
     const hasMore = this.#run === undefined || (this.#run.hasEnded ? this.#hasMore : this.#opened >= 0)
     if (!hasMore) this.close()
     else if (this.#state === 'idle') this.#start('finishing')
@@ -112,17 +109,21 @@ export class ContainerLog {
     this.#done.resolve()
   }
 
-  #start(state: 'reading' | 'finishing'): void {
-    if (this.#state !== 'idle') return
-    this.#state = state
-    void this.#readAll()
+  #interrupt(): void {
+    this.#stream.abort()
+    this.#wake()
   }
 
-  async #readAll(): Promise<void> {
-    while (this.#state !== 'closed') {
+  async #start(state: 'reading' | 'finishing'): Promise<void> {
+    this.#state = state
+    while (!this.#isClosed) {
       if (this.#state === 'finishing' || this.#hasMore) await this.#readRun()
-      else await this.#pause(Number.POSITIVE_INFINITY)
+      else await this.#pause()
     }
+  }
+
+  get #isClosed(): boolean {
+    return this.#state === 'closed'
   }
 
   get #hasMore(): boolean {
@@ -131,28 +132,28 @@ export class ContainerLog {
 
   /** Reads the log of the present run until the stream ends, and waits before the next attempt. */
   async #readRun(): Promise<void> {
-    await this.#slots.acquire()
+    const { slots } = this.#resources
+    await slots.acquire()
     const run = this.#run
     let pauseMs = 0
     try {
-      const end = await this.#open(run?.restarts ?? 0)
-      if (end === 'ended' && run?.hasEnded) {
-        this.#read = run.restarts
-        this.#listener.onRunEnd()
+      if (!this.#isClosed && (await this.#open(run?.restarts ?? 0))) {
+        pauseMs = this.#nextPauseMs
+        if (run?.hasEnded) {
+          this.#read = run.restarts
+          this.#listener.onRunEnd()
+        }
       }
-      if (end === 'ended') pauseMs = this.#nextPauseMs
-      else this.#attempts = 0
     } catch (error) {
       pauseMs = this.#handleFailure(error)
     } finally {
-      this.#slots.release()
+      slots.release()
     }
     // The status may have changed meanwhile.
     if (this.#run === run && this.#hasMore && pauseMs > 0) await this.#pause(pauseMs)
   }
 
-  async #open(restarts: number): Promise<StreamEnd> {
-    if (this.#state === 'closed') return 'interrupted'
+  async #open(restarts: number): Promise<boolean> {
     const before = this.#opened
     this.#opened = Math.max(before, restarts)
     // A run started and ended between two versions of the status.
@@ -161,17 +162,17 @@ export class ContainerLog {
     return this.#readStream(false)
   }
 
-  /** Reads one stream from the cursor on. The final stream ends with the present log; others follow the container. */
-  async #readStream(previous: boolean): Promise<StreamEnd> {
+  /**
+   * Reads one stream from the cursor on. The final stream ends with the present log; others follow the container. Returns
+   * whether the server ended the stream, not `#interrupt` or its silence.
+   */
+  async #readStream(previous: boolean): Promise<boolean> {
+    const { source } = this.#resources
     const isFinal = this.#state === 'finishing'
-    const controller = new AbortController()
-    let end: StreamEnd = 'ended'
-    const stop = (why: StreamEnd) => {
-      end = why
-      controller.abort()
-    }
-    this.#stopStream = () => stop('interrupted')
-    const silence = startSilenceTimer(this.#clock, () => stop('silent'))
+    const stream = new AbortController()
+    this.#stream = stream
+    this.#lastLineAt = this.#resources.clock.now()
+    this.#watchSilence(stream)
     this.#cursor.reopen()
     this.#attempts += 1
     const request: LogStreamRequest = {
@@ -183,22 +184,31 @@ export class ContainerLog {
       timeoutMs: 2 * logSilenceMs,
     }
     try {
-      for await (const line of await this.#source.followLog(request, controller.signal)) {
-        if (this.#state === 'closed') break
-        silence.restart()
+      for await (const line of await source.followLog(request, stream.signal)) {
+        if (this.#isClosed) break
+        this.#lastLineAt = this.#resources.clock.now()
         if (!this.#isNew(line)) continue
         if (isFinal) this.#finalLines.push(line)
         else this.#emit(line)
       }
     } catch (error) {
-      if (!controller.signal.aborted) throw error
+      if (!stream.signal.aborted) throw error
+      this.#attempts = 0
     } finally {
-      silence.stop()
-      this.#stopStream = () => {}
+      this.#stopSilenceTimer()
       this.#emitFinalLines()
     }
+    const isWhole = !stream.signal.aborted
     if (isFinal && !previous) this.close()
-    return end
+    return isWhole
+  }
+
+  /** Aborts a stream that brings no line for `logSilenceMs`. A line sets no timer, because lines are many. */
+  #watchSilence(stream: AbortController): void {
+    const { clock } = this.#resources
+    const leftMs = this.#lastLineAt + logSilenceMs - clock.now()
+    if (leftMs <= 0) stream.abort()
+    else this.#stopSilenceTimer = clock.after(leftMs, () => this.#watchSilence(stream))
   }
 
   #isNew({ at, text }: LogLine): boolean {
@@ -240,36 +250,13 @@ export class ContainerLog {
     return Math.min(maxLogRetryMs, firstLogRetryMs * 2 ** Math.min(10, this.#attempts))
   }
 
-  #interrupt(): void {
-    this.#stopStream()
-    this.#wake()
-  }
-
-  async #pause(ms: number): Promise<void> {
+  async #pause(ms?: number): Promise<void> {
     if (this.#state !== 'reading') return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const stop = ms === Number.POSITIVE_INFINITY ? () => {} : this.#clock.after(ms, resolve)
+    const stop = ms === undefined ? () => {} : this.#resources.clock.after(ms, resolve)
     this.#wake = resolve
     await promise
     stop()
-  }
-}
-
-/** Calls back when `restart` was not called for `logSilenceMs`. A restart sets no timer, because lines are many. */
-function startSilenceTimer(clock: Clock, onSilent: () => void) {
-  let restartedAt = clock.now()
-  let cancel = () => {}
-  const check = () => {
-    const leftMs = restartedAt + logSilenceMs - clock.now()
-    if (leftMs > 0) cancel = clock.after(leftMs, check)
-    else onSilent()
-  }
-  check()
-  return {
-    restart: () => {
-      restartedAt = clock.now()
-    },
-    stop: () => cancel(),
   }
 }
 
@@ -281,47 +268,47 @@ function startSilenceTimer(clock: Clock, onSilent: () => void) {
  * Many lines may have the same time, and stdout and stderr may be out of order, so lines are counted.
  */
 export class LogCursor {
-  readonly #oldest: number
-  #second: number | undefined
+  #since: number
   /** Accepted lines of that second, including earlier lines that arrived after it. */
   #accepted = 0
   #latest = 0
-  /** Number of repeated lines still expected, none later than `#repeatedUntil`. */
+  /** Number of repeated lines still expected, none later than `#latest`. */
   #repeated = 0
-  #repeatedUntil = 0
 
   /** @param oldest the time of the oldest line to read, in milliseconds since the epoch like all times here */
   constructor(oldest: number) {
-    this.#oldest = oldest
+    this.#since = startOfSecond(oldest)
   }
 
   /** Where to start reading. */
   get since(): number {
-    return Math.max(this.#oldest, (this.#second ?? 0) * 1000)
+    return this.#since
   }
 
   /** Call when the log is opened again at `since`. */
   reopen(): void {
     this.#repeated = this.#accepted
-    this.#repeatedUntil = this.#latest
   }
 
   /** Whether the next line, with this time, is new. */
   accept(at: number): boolean {
-    if (this.#repeated > 0 && at <= this.#repeatedUntil) {
+    if (this.#repeated > 0 && at <= this.#latest) {
       this.#repeated -= 1
       return false
     }
     // Fewer lines are repeated if the node rotated the file or only the last lines were requested.
     this.#repeated = 0
-    const second = Math.floor(at / 1000)
-    if (this.#second === undefined || second > this.#second) {
-      this.#second = second
-      this.#accepted = 1
-    } else if (second === this.#second) {
-      this.#accepted += 1
+    const second = startOfSecond(at)
+    if (second > this.#since) {
+      this.#since = second
+      this.#accepted = 0
     }
+    if (second === this.#since) this.#accepted += 1
     this.#latest = Math.max(this.#latest, at)
     return true
   }
+}
+
+function startOfSecond(at: number): number {
+  return Math.floor(at / 1000) * 1000
 }

@@ -7,7 +7,7 @@ import { Semaphore } from '../cluster/semaphore.ts'
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry } from '../gate/timeline.ts'
-import { containersOf, type PodContainer } from '../lifecycle/workloads/pod-fields.ts'
+import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import type { Target } from '../plan/target.ts'
 import type { LogOutput } from '../report/log.ts'
 import {
@@ -40,6 +40,8 @@ interface LiveLogsOptions {
     readonly cancelled: AbortSignal
   }
 }
+
+type ShownText = Pick<LogOutput, 'type' | 'text' | 'cutBytes'>
 
 interface Stream {
   readonly target: number
@@ -77,14 +79,13 @@ export class LiveLogs {
     this.#isScheduled = true
     queueMicrotask(() => {
       this.#isScheduled = false
-      this.#updateRuns()
+      for (const target of this.#options.streamed) this.#read(target, false)
     })
   }
 
   /** Shows the remaining lines within a second, and ends all streams. */
   async finish(): Promise<void> {
-    this.#updateRuns()
-    for (const target of this.#options.streamed) if (this.#isJob(target)) this.#openAll(target)
+    for (const target of this.#options.streamed) this.#read(target, this.#isJob(target))
     const { aborted } = this.#options.listener.cancelled
     await this.#finish([...this.#streams.values()], aborted ? lastLogLinesWhenCancelledMs : lastLogLinesMs)
     this.#queue.flush()
@@ -99,9 +100,8 @@ export class LiveLogs {
   /** Shows the last lines of a target's ended containers; undefined if it has none or its logs are not shown. */
   #complete(target: number): Promise<void> | undefined {
     if (!this.#options.streamed.has(target)) return undefined
-    this.#updateRuns()
     const isJob = this.#isJob(target)
-    if (isJob) this.#openAll(target)
+    this.#read(target, isJob)
     const ended = [...this.#streams.values()].filter(
       (stream) => stream.target === target && (isJob || stream.log.hasEnded),
     )
@@ -121,24 +121,18 @@ export class LiveLogs {
     closeAll(streams)
   }
 
-  #updateRuns(): void {
-    for (const target of this.#options.streamed) {
-      for (const [pod, { container, status }] of this.#containersOf(target)) {
+  /**
+   * @param withUnstarted whether containers that seem not started are read too: a container's status may arrive later than
+   * the end of its Job
+   */
+  #read(target: number, withUnstarted: boolean): void {
+    for (const pod of this.#options.gate.gatedPods(target)) {
+      for (const { container, status } of containersOf(pod)) {
         const run = runOf(status)
         if (run !== undefined) this.#streamOf(target, pod, container.name).log.update(run)
+        else if (withUnstarted) this.#streamOf(target, pod, container.name)
       }
     }
-  }
-
-  /**
-   * A container's status may arrive later than the end of its Job, so containers that seem not started are read too.
-   */
-  #openAll(target: number): void {
-    for (const [pod, { container }] of this.#containersOf(target)) this.#streamOf(target, pod, container.name)
-  }
-
-  #containersOf(target: number): readonly (readonly [Pod, PodContainer])[] {
-    return this.#options.gate.gatedPods(target).flatMap((pod) => containersOf(pod).map((each) => [pod, each] as const))
   }
 
   #streamOf(target: number, { metadata }: Pod, container: string): Stream {
@@ -152,10 +146,9 @@ export class LiveLogs {
   #open(target: number, ref: ContainerRef): Stream {
     const { source, clock, startedAt } = this.#options
     const { pod, container } = ref
-    const show = (output: Pick<LogOutput, 'type' | 'text' | 'cutBytes'>) =>
-      this.#queue.log({ at: clock.now(), target, pod, container, ...output })
-    const throttle = new LogThrottle(clock, this.#allowance, (line) => {
-      show(outputOf(line))
+    const show = (output: ShownText) => this.#queue.log({ at: clock.now(), target, pod, container, ...output })
+    const throttle = new LogThrottle(clock, this.#allowance, (output) => {
+      show(output)
       if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
     })
     const log = new ContainerLog(
@@ -200,17 +193,6 @@ function closeAll(streams: Iterable<Stream>): void {
     log.close()
     throttle.flush()
   }
-}
-
-function outputOf(throttled: ThrottledLine): Pick<LogOutput, 'type' | 'text' | 'cutBytes'> {
-  if (throttled.type === 'line') {
-    const { text, cutBytes } = throttled.line
-    return { type: 'line', text, cutBytes: cutBytes || undefined }
-  }
-  const { lines, orMore } = throttled
-  const count = `${lines.toLocaleString('en-US')} ${lines === 1 ? 'line' : 'lines'}`
-  const text = lines === 0 ? 'some lines not shown' : `${orMore ? 'more than ' : ''}${count} not shown`
-  return { type: 'note', text }
 }
 
 /** The latest run in a container's status; undefined before the first run. */
@@ -261,12 +243,6 @@ interface LineAllowance {
   lines: number
 }
 
-/** A log line, or the number of omitted lines. */
-export type ThrottledLine =
-  | { readonly type: 'line'; readonly line: LogLine }
-  /** `orMore`: more lines are missing, because they were never read. */
-  | { readonly type: 'left-out'; readonly lines: number; readonly orMore: boolean }
-
 /**
  * Limits the output of one container's log. The first lines are shown immediately. Then, every `liveLogIntervalMs`, the
  * newest lines are shown with the number of omitted lines. The last lines are always shown.
@@ -274,7 +250,7 @@ export type ThrottledLine =
 export class LogThrottle {
   readonly #clock: Clock
   readonly #allowance: LineAllowance
-  readonly #show: (line: ThrottledLine) => void
+  readonly #show: (output: ShownText) => void
   #lines = 0
   #bytes = 0
   #held: LogLine[] = []
@@ -282,7 +258,7 @@ export class LogThrottle {
   #isMoreLeftOut = false
   #stopTimer: (() => void) | undefined
 
-  constructor(clock: Clock, allowance: LineAllowance, show: (line: ThrottledLine) => void) {
+  constructor(clock: Clock, allowance: LineAllowance, show: (output: ShownText) => void) {
     this.#clock = clock
     this.#allowance = allowance
     this.#show = show
@@ -295,7 +271,7 @@ export class LogThrottle {
     if (isHead && this.#allowance.lines > 0) {
       this.#allowance.lines -= 1
       this.#showLeftOut()
-      this.#show({ type: 'line', line })
+      this.#showLine(line)
       return
     }
     this.#held.push(line)
@@ -318,15 +294,22 @@ export class LogThrottle {
     this.#stopTimer?.()
     this.#stopTimer = undefined
     this.#showLeftOut()
-    for (const line of this.#held) this.#show({ type: 'line', line })
+    for (const line of this.#held) this.#showLine(line)
     this.#held = []
+  }
+
+  #showLine({ text, cutBytes }: LogLine): void {
+    this.#show({ type: 'line', text, cutBytes: cutBytes || undefined })
   }
 
   #showLeftOut(): void {
     const [lines, orMore] = [this.#leftOut, this.#isMoreLeftOut]
     this.#leftOut = 0
     this.#isMoreLeftOut = false
-    if (lines > 0 || orMore) this.#show({ type: 'left-out', lines, orMore })
+    if (lines === 0 && !orMore) return
+    const count = `${lines.toLocaleString('en-US')} ${lines === 1 ? 'line' : 'lines'}`
+    const what = lines === 0 ? 'some lines' : orMore ? `more than ${count}` : count
+    this.#show({ type: 'note', text: `${what} not shown` })
   }
 
   #showNewest(): void {

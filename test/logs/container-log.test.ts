@@ -292,3 +292,10 @@ test('the lines of the next run are new, also within the same second', () => {
   newLines(cursor, [at(1.1), at(1.2)])
   expect(newLines(cursor, [at(1.6), at(1.7)])).toEqual([at(1.6), at(1.7)])
 })
+
+test('a log wanted from within a second on repeats no line of that second when it is opened again', () => {
+  const cursor = new LogCursor(at(0.5))
+  const written = [at(0.2), at(0.7)]
+  expect(newLines(cursor, written)).toEqual(written)
+  expect(newLines(cursor, written)).toEqual([])
+})
