@@ -156,7 +156,7 @@ const uses = blocks.flatMap((block) =>
     .map((step) => ({ place: block.place, step })),
 )
 
-it.each(uses)('the action reads the inputs in $place without a mistake', ({ step }) => {
+it.each(uses)('the action reads the inputs in $place without a mistake ($#)', ({ step }) => {
   expect(mistakesOf(step)).toEqual([])
 })
 

@@ -242,7 +242,7 @@ describe('mistakes', () => {
     [text({ user: { exec: { command: 'aws', env: { AWS_PROFILE: 'prod' } } } }), '`env` in the `exec` section of user'],
     [text({ user: { exec: { command: 'aws', env: ['AWS_PROFILE=prod'] } } }), '`- name: NAME` and `value: VALUE`'],
     [text({ user: { exec: { command: 'aws', args: 'eks get-token' } } }), '`args` in the `exec` section of user'],
-  ])('%.40s', (given, message) => {
+  ])('the mistakes %# are reported', (given, message) => {
     expect(mistake({ kubeconfig: given })).toContain(message)
   })
 

@@ -38,7 +38,7 @@ describe('the end of a log', () => {
       'failed to try resolving symlinks in path "/var/log/pods/a/app/0.log": lstat /var/log/pods/a/app/0.log: no such file or directory',
     ],
     ['rpc error: code = NotFound desc = an error occurred when try to find container "0123"', gone],
-  ])("the kubelet's message in place of a removed log is recognised: %.30s", async (message, why) => {
+  ])("the kubelet's message in place of a removed log is recognised (%#)", async (message, why) => {
     const { server, client } = await start()
     server.setLog({ ...ref, previous: true }, `${message}\n`)
     expect(await readLog(client, { ...request, previous: true })).toEqual({ text: undefined, why })

@@ -50,7 +50,7 @@ describe('an object that no API server wrote', () => {
     ['metadata.labels', having(custom, { metadata: { name: 'w', labels: 'app=web' } })],
     ['involvedObject', having(make.event(pod, { reason: 'Failed' }), { involvedObject: null })],
     ['involvedObject.fieldPath', having(make.event(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
-  ])('is reported with the field of another type: %s', (path, object) => {
+  ])('is reported with the field of another type: %s (%#)', (path, object) => {
     expect(objectMistake(object)).toBe(`its object is invalid: ${path} has the wrong type`)
   })
 })

@@ -170,7 +170,7 @@ describe('an error of a container runtime', () => {
     "exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory"
 
   it.each(rows<[string, string]>(data, 'is read by the step that failed'))(
-    'is read by the step that failed: %s',
+    'is read by the step that failed: %s (%#)',
     (step, message) => {
       expect(runtimeError(message).step).toBe(step)
     },

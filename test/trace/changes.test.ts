@@ -153,7 +153,7 @@ describe('the differences of two documents', () => {
     ['a[y].c', { a: [{ name: 'y', c: { d: 1 } }] }, { a: [{ name: 'y', c: { d: 2 } }] }],
     ['a[0]', { a: [{ b: { name: 'x' }, c: 1 }] }, { a: [{ b: { name: 'x' }, c: 2 }] }],
     ['a.b', { a: { b: { c: 1, d: 1 } } }, { a: { b: { c: 1 } } }],
-  ])('%s', (path, before, after) => {
+  ])('have the path %s (%#)', (path, before, after) => {
     expect(diffYaml(yamlLines(before), yamlLines(after)).map((hunk) => hunk.path)).toEqual([path])
   })
 
