@@ -9,12 +9,16 @@ export type MistakeReason =
   | 'credentials-expired'
   | 'api-unreachable'
 
-/** A mistake in an input, with its place and remedy. */
-export interface Mistake {
+/** Where the user wrote something. */
+export interface Place {
   /** The input (`resources`), environment variable or file. */
   readonly input: string
   /** Line in the input or file, counted from 1. */
   readonly line?: number
+}
+
+/** A mistake in an input, with its place and remedy. */
+export interface Mistake extends Place {
   /** The error and its remedy, in full sentences. */
   readonly message: string
 }
@@ -97,7 +101,7 @@ export function describeMistakes(mistakes: readonly Mistake[]): readonly string[
 }
 
 /** `resources, line 3` */
-export function describePlace({ input, line }: Omit<Mistake, 'message'>): string {
+export function describePlace({ input, line }: Place): string {
   return line === undefined ? input : `${input}, line ${line}`
 }
 

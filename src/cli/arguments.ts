@@ -98,6 +98,8 @@ const namespaceHint = ' Name one namespace with -n.'
 const kustomizeHint = ' Render the kustomization, and pass it on stdin: kubectl kustomize FOLDER | rollout-gate wait -'
 const hints: ReadonlySet<string | undefined> = new Set([namespaceHint, kustomizeHint])
 
+const lineBreak = 'The argument contains a line break. Pass lines on stdin: kubectl apply -f k8s/ | rollout-gate wait -'
+
 /** Flags of kubectl that users may try, each with our equivalent flag or a hint. */
 const kubectlFlags: Readonly<Record<string, string>> = {
   '--tail': 'log-lines',
@@ -219,9 +221,11 @@ class ArgumentReader {
       this.#files.push(word)
       return
     }
+    const [line = '', ...further] = word.split(/[\r\n]/)
+    if (further.length > 0) this.#mistakes.push({ input: line, message: lineBreak })
     const last = this.#references.at(-1)
-    if (last !== undefined && canTakeMoreNames(last) && !/^!|^-$|[/\s]/.test(word)) last.push(word)
-    else this.#references.push([word])
+    if (last !== undefined && canTakeMoreNames(last) && !/^!|^-$|[/\s]/.test(line)) last.push(line)
+    else this.#references.push([line])
   }
 
   #addFlag(name: string, rawName: string, value: string | undefined, isInline: boolean, index: number): void {

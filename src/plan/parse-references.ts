@@ -1,6 +1,5 @@
 import { withoutEscapes } from '../cluster/decoded-text.ts'
-import { type AddMistake, type Mistake, quote } from '../errors.ts'
-import { writtenLines } from '../input-types.ts'
+import { type AddMistake, type Mistake, type Place, quote } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { maxReferences } from '../thresholds.ts'
 import {
@@ -54,44 +53,65 @@ const excludeInOutput =
 
 const tooManyReferences = `More than ${maxReferences} resources are named. Use selectors (-l), or several gates.`
 
+/** A line of references, and where the user wrote it. */
+export interface Line {
+  readonly text: string
+  readonly place: Place
+  /** The words of an argument of the command line: a shell has split them. */
+  readonly words?: readonly string[]
+}
+
+interface ParseOptions {
+  /** Whether there is no other source of references: then at least one is required. */
+  readonly alone?: boolean
+  /** The mistake of an empty text. */
+  readonly emptyMessage?: string
+  /** Adds flags that stand for all references to the words of a line, the first of which is 0. */
+  readonly withFlags?: (words: readonly string[], line: number, addMistake: AddMistake) => readonly string[]
+}
+
 /**
  * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output. Never throws:
  * mistakes are collected with their lines.
  * @param text the whole input, untrimmed for correct line numbers
  * @param input the name of the input or file, for messages
- * @param options.alone whether there is no other source of references: then at least one is required
- * @param options.emptyMessage the mistake of an empty text
  */
-export function parseReferences(
-  text: string,
-  input = 'resources',
-  { alone = true, emptyMessage = noReferences } = {},
+export function parseReferences(text: string, input = 'resources', options: ParseOptions = {}): ParsedReferences {
+  return parseLines(linesOf(text, input), input, options)
+}
+
+export function linesOf(text: string, input: string): Line[] {
+  const lines = withoutEscapes(text).split(/\r\n|\r|\n/)
+  return lines.map((line, index) => ({ text: line, place: { input, line: index + 1 } }))
+}
+
+/** Reads references as `parseReferences` does, from lines of several places. */
+export function parseLines(
+  lines: readonly Line[],
+  input: string,
+  { alone = true, emptyMessage = noReferences, withFlags = (words) => words }: ParseOptions,
 ): ParsedReferences {
   const references: Reference[] = []
   const invalid: Reference[] = []
   const skipped: SkippedLine[] = []
-  const plain = withoutEscapes(text)
-  const all = plain.split(/\r\n|\r|\n/)
-  const mistakes: Mistake[] = excludesInOutput(all).map((line) => ({ input, line, message: excludeInOutput }))
-  const foreign = recognizeForeignOutput(all)
-  if (foreign !== undefined) return { input, references, skipped, mistakes: [{ input, ...foreign }] }
+  const texts = lines.map(({ text }) => text)
+  const mistakeAt = (line: number, message: string) => ({ input, ...lines[line - 1]?.place, message })
+  const foreign = recognizeForeignOutput(texts)
+  if (foreign !== undefined) return { input, references, skipped, mistakes: [mistakeAt(foreign.line, foreign.message)] }
 
-  const lines = writtenLines(plain)
-  const printedLines = readKubectlLines(lines.map((each) => each.text))
-  for (const [index, { line, text: written }] of lines.entries()) {
-    const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
-    const printed = printedLines[index]
+  const mistakes: Mistake[] = excludesInOutput(texts).map((line) => mistakeAt(line, excludeInOutput))
+  const printedLines = readKubectlLines(texts.map((text) => text.trim().replace(/^#.*/, '')))
+  for (const [index, { text, place, words: argument }] of lines.entries()) {
+    const line = index + 1
+    const addMistake: AddMistake = (message) => mistakes.push({ ...place, message })
+    const printed = argument === undefined ? printedLines[index] : undefined
     if (printed?.type === 'failure') addMistake(explainFailure(printed.message))
-    else if (printed?.type === 'skipped') skipped.push({ line, text: written, why: printed.why })
+    else if (printed?.type === 'skipped') skipped.push({ line, text: text.trim(), why: printed.why })
     if (printed !== undefined && printed.type !== 'resource') continue
-    const words = printed?.words ?? splitWords(written, addMistake)?.map((word) => word.text)
-    if (words === undefined) continue
-    if (words.length > maxReferences) {
-      addMistake(tooManyReferences)
-      continue
-    }
+    const words = argument ?? printed?.words ?? splitWords(text.trim(), addMistake)?.map((word) => word.text) ?? []
+    if (words.length === 0) continue
     const mistakesBefore = mistakes.length
-    const parsed = parseWords(words, line, addMistake)
+    const parsed = parseWords(withFlags(words, index, addMistake), line, addMistake)
     const list = mistakes.length === mistakesBefore ? references : invalid
     list.push(...(printed === undefined ? parsed : parsed.map((each) => ({ ...each, applied: printed.applied }))))
     if (references.length > maxReferences) {
@@ -111,6 +131,10 @@ export function parseReferences(
  * @returns one reference for each resource or selector, also if a flag has a mistake
  */
 function parseWords(words: readonly string[], line: number, addMistake: AddMistake): Reference[] {
+  if (words.length > maxReferences) {
+    addMistake(tooManyReferences)
+    return []
+  }
   const args = [...words]
   const exclude = args[0]?.startsWith('!') === true
   if (exclude) args[0] = args[0]?.slice(1) ?? ''

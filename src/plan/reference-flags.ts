@@ -3,7 +3,7 @@ import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMeanFlag, type Mistake, quote } from '../errors.ts'
 import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
-import type { ParsedReferences } from './reference.ts'
+import { type ParsedReferences, placeOf } from './reference.ts'
 import { parseRevision, type WantedRevision } from './revision.ts'
 import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
 
@@ -20,7 +20,7 @@ const flagOptions = {
 } as const
 
 /** The value of each flag. If `--revision` is given several times, its values are joined by line breaks. */
-type Flags = ReadonlyMap<string, string>
+export type Flags = ReadonlyMap<string, string>
 
 /** The flags that a line may contain. A flag with `multiple` may be given several times; line breaks join its values. */
 export type FlagOptions = Readonly<
@@ -204,17 +204,17 @@ function areBracketsClosed(path: string): boolean {
  * @returns one mistake for each line, in the order of the references
  */
 export function timeoutMistakes(
-  { input, references }: Pick<ParsedReferences, 'input' | 'references'>,
+  parsed: Pick<ParsedReferences, 'input' | 'places' | 'references'>,
   gateMs: number | undefined,
 ): readonly Mistake[] {
   const mistakes = new Map<string, Mistake>()
-  for (const { line, clocks, manifest, exclude } of references) {
+  for (const { line, clocks, manifest, exclude } of parsed.references) {
     const message = exclude ? undefined : explainLongTimeout(clocks.timeoutMs, gateMs)
     if (message === undefined) continue
-    const place = {
-      input: manifest?.file ?? input,
-      line: manifest?.lineOf(['metadata', 'annotations', 'rollout-gate/timeout']) ?? line,
-    }
+    const place =
+      manifest === undefined
+        ? placeOf(parsed, line)
+        : { input: manifest.file, line: manifest.lineOf(['metadata', 'annotations', 'rollout-gate/timeout']) }
     mistakes.set(JSON.stringify(place), { ...place, message })
   }
   return [...mistakes.values()]

@@ -1,6 +1,6 @@
 import type { PathStep } from '../cluster/field-paths.ts'
 import { shortName } from '../cluster/objects.ts'
-import type { Mistake } from '../errors.ts'
+import type { Mistake, Place } from '../errors.ts'
 import type { WantedRevision } from './revision.ts'
 import type { Hook, ManifestObject, TargetClocks, WaitFor } from './target.ts'
 
@@ -52,14 +52,19 @@ export interface LineNotice {
 export interface ParsedReferences {
   /** The input or file that contains the lines. */
   readonly input: string
-  /** How notices name each line. Set for command-line arguments; by default `resources, line 2`. */
-  readonly places?: readonly string[]
+  /** Where the user wrote each line, if the lines are not those of the input: arguments of the command line. */
+  readonly places?: readonly Place[]
   readonly references: readonly Reference[]
   /** References with a mistake in their flags. They are kept so that their kinds and names are checked too. */
   readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
   readonly notices?: readonly LineNotice[]
   readonly mistakes: readonly Mistake[]
+}
+
+/** Where the user wrote a line of references. */
+export function placeOf({ input, places }: Pick<ParsedReferences, 'input' | 'places'>, line: number): Place {
+  return places?.[line - 1] ?? { input, line }
 }
 
 /** One object of a manifest file, with the lines of its fields. */

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
 import { type ObjectName, shortName } from '../cluster/objects.ts'
-import { type MistakeWithReason, throwMistakes } from '../errors.ts'
+import { describePlace, type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
 import { isPending, type Release, releaseKind, type Selection } from './helm-release.ts'
@@ -11,6 +11,7 @@ import {
   hasAnnotation,
   type Manifest,
   type ParsedReferences,
+  placeOf,
   type Reference,
   type SkippedLine,
 } from './reference.ts'
@@ -116,7 +117,7 @@ export async function matchSelections(
  * @param awaited the revisions that the previous call returned. If Helm has replaced some of them, only these are returned.
  */
 export function pendingRevisions(
-  { parsed: { input }, resolved }: Resolution,
+  { parsed, resolved }: Resolution,
   historyOf: (release: Release) => ReleaseHistory | undefined,
   awaited: readonly Target[],
 ): readonly Target[] {
@@ -130,8 +131,8 @@ export function pendingRevisions(
     const { number, status = '' } = history?.revisions.at(-1) ?? {}
     if (history === undefined) continue
     newest.add(nameKey(revisionName(history, number)))
-    const draft = isPending(status) ? revisionDraft(entry, input, history, false) : undefined
-    if (draft !== undefined) addDraft(drafts, draft, mistakes)
+    const draft = isPending(status) ? revisionDraft(entry, parsed.input, history, false) : undefined
+    if (draft !== undefined) addDraft(drafts, draft, parsed, mistakes)
   }
   throwMistakes(mistakes)
   const replaced = awaited.filter((target) => !newest.has(nameKey(target)))
@@ -165,7 +166,7 @@ export function resolveTargets(
     const { name = '', selector } = entry.reference
     return { ...entry, names: selector === undefined ? [name] : (listed.get(JSON.stringify(listRequest(entry))) ?? []) }
   })
-  const drafts = collectDrafts(matched, input, historyOf)
+  const drafts = collectDrafts(matched, parsed, historyOf)
   const excluded = new Set(
     matched.filter(({ reference }) => reference.exclude).flatMap((each) => excludes(each, input)),
   )
@@ -177,7 +178,7 @@ export function resolveTargets(
     throwMistakes(skipped.flatMap(nothingLeftMistake))
     const line = resolved.find(({ reference }) => reference.exclude)?.reference.line
     const message = 'The excludes leave nothing to gate. Remove "!" before a resource to gate.'
-    if (drafts.size > 0 && line !== undefined) throwMistakes([{ input, line, message }])
+    if (drafts.size > 0 && line !== undefined) throwMistakes([{ ...placeOf(parsed, line), message }])
   }
   return {
     targets: kept.map(({ target }) => target),
@@ -193,9 +194,10 @@ export function resolveTargets(
 /** The targets of all lines without `!`, by key. */
 function collectDrafts(
   matched: readonly MatchedReference[],
-  input: string,
+  parsed: ParsedReferences,
   historyOf: (release: Release) => ReleaseHistory | undefined,
 ): ReadonlyMap<string, Draft> {
+  const { input } = parsed
   const mistakes: MistakeWithReason[] = []
   const drafts = new Map<string, Draft>()
   const asWritten = selectorsAsWritten(matched)
@@ -207,9 +209,9 @@ function collectDrafts(
     const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
     const history = entry.release && historyOf(entry.release)
     const revision = history && revisionDraft(entry, input, history, isMatched === true)
-    if (revision !== undefined) addDraft(drafts, revision, mistakes)
+    if (revision !== undefined) addDraft(drafts, revision, parsed, mistakes)
     if (revision !== undefined && !isMatched) continue
-    for (const name of all) addDraft(drafts, draftOf(entry, input, name, history), mistakes)
+    for (const name of all) addDraft(drafts, draftOf(entry, input, name, history), parsed, mistakes)
   }
   throwMistakes(mistakes)
   return drafts
@@ -251,31 +253,34 @@ function annotatedWaits(
 
 /** The messages about skipped lines, unused namespaces, and selectors and excludes without a match. */
 function noticesOf(
-  { input, places, skipped, notices = [] }: ParsedReferences,
+  parsed: ParsedReferences,
   matched: readonly MatchedReference[],
   drafts: ReadonlyMap<string, Draft>,
 ): readonly string[] {
-  const placeOf = (line: number, file?: string) =>
-    (file === undefined ? places?.[line - 1] : undefined) ?? `${file ?? input}, line ${line}`
+  const { input, skipped, notices = [] } = parsed
+  const nameLine = (line: number, file?: string) =>
+    describePlace(file === undefined ? placeOf(parsed, line) : { input: file, line })
   return [
-    ...notices.map(({ file, line, message }) => `${placeOf(line, file)}: ${message}`),
-    ...skipped.map(({ file, line, why, text }) => `${placeOf(line, file)} is skipped (${why}): ${text}`),
+    ...notices.map(({ file, line, message }) => `${nameLine(line, file)}: ${message}`),
+    ...skipped.map(({ file, line, why, text }) => `${nameLine(line, file)} is skipped (${why}): ${text}`),
     ...matched.flatMap(({ reference: { namespace, line, manifest }, resource, release }) => {
       if (namespace === undefined || resource.namespaced || release !== undefined) return []
-      return [`${placeOf(line, manifest?.file)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
+      return [`${nameLine(line, manifest?.file)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
     }),
     ...annotatedWaits(matched, input, drafts).flatMap(({ manifest: { file, line, object }, isUsed }) => {
       if (isUsed) return []
-      return [`${placeOf(line, file)}: rollout-gate/for is not used: ${shortName(object)} is also named without --for.`]
+      return [
+        `${nameLine(line, file)}: rollout-gate/for is not used: ${shortName(object)} is also named without --for.`,
+      ]
     }),
     ...[...selectorsAsWritten(matched).values()].flatMap((entries) => {
       const notice = unmatchedNotice(entries)
-      return notice === undefined ? [] : [`${placeOf(notice.line)}: ${notice.text}`]
+      return notice === undefined ? [] : [`${nameLine(notice.line)}: ${notice.text}`]
     }),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, line } = entry.reference
       if (!exclude || name === undefined || drafts.has(keyOf(draftOf(entry, input, name).target))) return []
-      return [`${placeOf(line)}: excludes ${kind}/${name}, which no line names.`]
+      return [`${nameLine(line)}: excludes ${kind}/${name}, which no line names.`]
     }),
   ]
 }
@@ -379,7 +384,12 @@ function draftOf(
   }
 }
 
-function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWithReason[]): void {
+function addDraft(
+  drafts: Map<string, Draft>,
+  draft: Draft,
+  parsed: ParsedReferences,
+  mistakes: MistakeWithReason[],
+): void {
   const key = keyOf(draft.target)
   const earlier = drafts.get(key)
   if (earlier === undefined) {
@@ -389,7 +399,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
   const message = contradiction(earlier, draft)
   if (message !== undefined) {
     const { file, line } = draft.target.source
-    mistakes.push({ input: file, line, message })
+    mistakes.push({ ...(draft.manifest === undefined ? placeOf(parsed, line) : { input: file, line }), message })
     return
   }
   const [winner, other] =

@@ -18,7 +18,7 @@ import {
 } from './helm-release.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { checkName, checkNamespace } from './names.ts'
-import type { ParsedReferences, Reference } from './reference.ts'
+import { type ParsedReferences, placeOf, type Reference } from './reference.ts'
 import { takesRevision } from './revision.ts'
 import type { WaitFor } from './target.ts'
 
@@ -62,7 +62,7 @@ export function resolveReferences(
   resources: readonly ApiResource[],
   defaults: PlanDefaults,
 ): Resolution {
-  const { input, references } = parsed
+  const { references } = parsed
   const mistakes: MistakeWithReason[] = [...parsed.mistakes]
   const resolved: ResolvedReference[] = []
   const kinds = [...resources, ...definedKinds(references)]
@@ -70,7 +70,10 @@ export function resolveReferences(
 
   for (const reference of references) {
     const { name, manifest } = reference
-    const place = { input: manifest?.file ?? input, line: manifest?.lineOf(['kind']) ?? reference.line }
+    const place =
+      manifest === undefined
+        ? placeOf(parsed, reference.line)
+        : { input: manifest.file, line: manifest.lineOf(['kind']) }
     const addMistake = (message: string, reason?: MistakeReason) => addOnce(mistakes, { ...place, message, reason })
     if (manifest === undefined && reference.kind.toLowerCase() === releaseKind.word) {
       resolved.push(...resolveRelease(reference, kinds, defaults, addMistake))

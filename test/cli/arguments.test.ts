@@ -53,7 +53,9 @@ describe('flags that stand for all references', () => {
       '!e/f',
       'c/d --for=condition=Ready',
     ])
-    expect(linesOf('a/b --revision=app=v1 --revision=web=v2')).toEqual(['a/b --revision=app=v1 --revision=web=v2'])
+    const { text, parsed } = readReferences(read('a/b --revision=app=v1 --revision=web=v2'), '')
+    expect(text).toBe('a/b --revision=app=v1 --revision=web=v2')
+    expect(parsed).toMatchObject({ references: [{ revisions: [{ source: 'app' }, { source: 'web' }] }], mistakes: [] })
     expect(linesOf('--all deploy,sts !deploy/old')).toEqual(['deploy,sts --all', '!deploy/old'])
     expect(readReferences(read('-f k8s --for=delete'), '', { hasManifests: true }).waitFor).toEqual({ type: 'delete' })
   })
@@ -120,8 +122,7 @@ describe('a reference in quotes', () => {
   })
 
   test('with a mistake is the place of the mistake', () => {
-    const { parsed, locate } = readReferences(read("a/b 'c/d --timeout=5'"), '')
-    expect(parsed.mistakes.map(locate)).toEqual([
+    expect(readReferences(read("a/b 'c/d --timeout=5'"), '').parsed.mistakes).toEqual([
       { input: 'c/d --timeout=5', message: expect.stringMatching(/^--timeout: "5" has no unit/) },
     ])
   })
@@ -166,8 +167,7 @@ describe('references', () => {
   })
 
   test('with a line break are refused, with the fix', () => {
-    const { parsed } = readReferences(readArguments(['a/b created\nc/d created'], grammar('wait')), '')
-    expect(parsed.mistakes).toEqual([
+    expect(readArguments(['a/b created\nc/d created'], grammar('wait')).mistakes).toEqual([
       { input: 'a/b created', message: expect.stringContaining('kubectl apply -f k8s/ | rollout-gate wait -') },
     ])
   })
