@@ -42,8 +42,7 @@ export function targetDeadlines(
   isUnanswered: boolean,
   isHolding = false,
 ): readonly Deadline[] {
-  const { state } = gated
-  const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
+  const { state, recheckAt } = gated
   let ends: readonly (End | undefined)[] = []
   if (!isUnanswered && isUndecided(state) && !gated.settings.isEndless)
     ends =
@@ -55,7 +54,8 @@ export function targetDeadlines(
   const deadlines = ends
     .filter((end) => end !== undefined)
     .map(({ at, verdict }): Deadline => ({ at, verdict, ends: 'target', gated }))
-  if (recheckAt !== undefined && recheckAt > now) deadlines.push({ at: recheckAt, ends: 'nothing', gated })
+  if (state.type !== 'ended' && recheckAt !== undefined && recheckAt > now)
+    deadlines.push({ at: recheckAt, ends: 'nothing', gated })
   return sortDeadlines(deadlines)
 }
 

@@ -438,6 +438,7 @@ export class GatedTargets {
     if (object === undefined || state.type === 'ended') return
     const context = this.contextOf(gated, this.#now())
     const assessment = rule.assess(object, context)
+    gated.recheckAt = context.nextMoment()
     for (const { metadata } of assessment.related ?? []) this.#ownership.assign(metadata.uid, gated)
     const { failure, explainedBy = [] } = assessment
     // What the target itself reports does not depend on the objects that explain it.

@@ -42,6 +42,8 @@ export interface StepContext {
 export interface GatedTarget extends StepContext {
   /** The state that the last step returned. */
   state: TargetState
+  /** When it is assessed again although nothing changes: the earliest moment to come that its assessment asked for. */
+  recheckAt?: number | undefined
 }
 
 /** The state of a target. Moments are milliseconds since the epoch. */

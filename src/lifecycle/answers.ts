@@ -7,7 +7,7 @@ import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs } from '../thresholds.ts'
 import { type Ask, type AskedPod, type Draft, type Milestone, revisedPods } from './assessment.ts'
 import { ownProblem } from './conditions.ts'
-import { prove } from './proof.ts'
+import { presentAt, prove } from './proof.ts'
 import { amended, type Rule, type ServedPort, type Serving } from './rule.ts'
 import type { RuleContext } from './rule-context.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
@@ -244,7 +244,7 @@ function problemOf({ check, pods, portOf }: Asking, book: AnswerBook): Problem |
     // The last answer must come so late: time alone proves nothing.
     const { proven } = prove(
       { seen: wrong, needed: answersProven, since: wrongSince, atLeastMs: answersProvenMs, isCurrent: true },
-      lastAt,
+      presentAt(lastAt),
     )
     const reason = answerReason(check, last, { port: portOf(pod), declared: declaredPorts(pod) })
     return [{ ...reason, subject: subjectOf(pod), count: wrong, firstSeenAt: wrongSince, proven }]

@@ -129,7 +129,7 @@ export function reportedProblem(
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition) },
-    ...provePersisted(since, atLeastMs, context.now),
+    ...provePersisted(since, atLeastMs, context),
   }
 }
 

@@ -3,6 +3,29 @@ import type { GateTime } from './gate-time.ts'
 /** Timestamps of the API are rounded down to this unit. */
 export const timestampUnitMs = 1_000
 
+/** The present moment of an assessment. It notes what it is asked: the target is assessed again when an answer changes. */
+export interface Present {
+  /** Milliseconds since the epoch on the runner's clock. */
+  readonly now: number
+  /** Whether a moment has come; false for an unknown one. */
+  passed(moment: number | undefined): boolean
+  /** The earliest moment to come of those asked for; undefined if there is none. */
+  nextMoment(): number | undefined
+}
+
+export function presentAt(now: number): Present {
+  let next = Infinity
+  return {
+    now,
+    passed: (moment = Infinity) => {
+      if (moment <= now) return true
+      next = Math.min(next, moment)
+      return false
+    },
+    nextMoment: () => (next === Infinity ? undefined : next),
+  }
+}
+
 /** The observations of a problem, and the requirements of its proof. Moments and durations are milliseconds. */
 export interface Observations {
   /** How often the problem was observed, before and after the gate's start. */
@@ -23,16 +46,19 @@ export interface Proof {
   readonly recheckAt?: number
 }
 
-/** Whether the observations of a problem prove it at `now`. */
-export function prove({ seen, needed, since, atLeastMs, isCurrent }: Observations, now: number): Proof {
+/** Whether the observations of a problem prove it at present. */
+export function prove(
+  { seen, needed, since, atLeastMs, isCurrent }: Observations,
+  { passed }: Pick<Present, 'passed'>,
+): Proof {
   if (!isCurrent || seen < needed) return { proven: false }
   const provenAt = since + atLeastMs
-  return now >= provenAt ? { proven: true } : { proven: false, recheckAt: provenAt }
+  return passed(provenAt) ? { proven: true } : { proven: false, recheckAt: provenAt }
 }
 
 /** Whether a state has persisted long enough: a controller may change its report while it retries. */
-export function provePersisted(since: number, atLeastMs: number, now: number): Proof {
-  return prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, now)
+export function provePersisted(since: number, atLeastMs: number, present: Pick<Present, 'passed'>): Proof {
+  return prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, present)
 }
 
 /** Whether a moment on the runner's clock may be after the gate's start; false for an unknown moment. */
@@ -42,15 +68,17 @@ export function isSinceStart(moment: number | undefined, { startedAt }: Pick<Gat
 
 /** The earliest known moment. */
 export function earliest(moments: readonly (number | undefined)[]): number | undefined {
-  return earliestAfter(-Infinity, moments)
+  let first: number | undefined
+  for (const moment of moments) if (moment !== undefined && (first === undefined || moment < first)) first = moment
+  return first
 }
 
-/** The earliest known moment after `now`. */
-export function earliestAfter(now: number, moments: readonly (number | undefined)[]): number | undefined {
-  let first: number | undefined
-  for (const moment of moments)
-    if (moment !== undefined && moment > now && (first === undefined || moment < first)) first = moment
-  return first
+/** The earliest known moment to come. */
+export function earliestAfter(
+  { passed }: Pick<Present, 'passed'>,
+  moments: readonly (number | undefined)[],
+): number | undefined {
+  return earliest(moments.filter((moment) => !passed(moment)))
 }
 
 /** The latest moment; undefined if one is unknown, or there is none. */

@@ -5,6 +5,7 @@ import type { Inputs } from '../inputs.ts'
 import type { WantedRevision } from '../plan/revision.ts'
 import type { Draft } from './assessment.ts'
 import type { PodHistory } from './pod-history.ts'
+import type { Present } from './proof.ts'
 import type { TargetHistory } from './target-history.ts'
 
 /** What the gate keeps of an awaited revision from one version of the object to the next. */
@@ -28,9 +29,8 @@ export type PodRevision = 'gated' | 'kept' | 'other'
  * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
  * settings. A new one is built for each assessment.
  */
-export interface RuleContext {
-  /** Now, and when the gate began: milliseconds since the epoch on the runner's clock. */
-  readonly now: number
+export interface RuleContext extends Present {
+  /** When the gate began: milliseconds since the epoch on the runner's clock. */
   readonly startedAt: number
   readonly settings: LifecycleSettings
   /** The history of the target itself. */

@@ -406,9 +406,10 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
 function staleUntil(
   object: KubeObject,
   signals: readonly (Condition | undefined)[],
-  { now, time, history, settings }: RuleContext,
+  context: RuleContext,
   copiesOthers = false,
 ): number | undefined {
+  const { time, history, settings } = context
   const { generation, creationTimestamp } = object.metadata
   const isDated =
     observedGenerations(object).length > 0 || signals.every((each) => each?.observedGeneration !== undefined)
@@ -424,7 +425,7 @@ function staleUntil(
     signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
   if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
-  return provePersisted(Math.min(specAt, history.specSeenAt), periodMs, now).recheckAt
+  return provePersisted(Math.min(specAt, history.specSeenAt), periodMs, context).recheckAt
 }
 
 function terminatingProblem(object: KubeObject, { now, time }: RuleContext): Problem | undefined {

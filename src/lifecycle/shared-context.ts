@@ -1,5 +1,6 @@
 import type { Change, Store } from '../cluster/store.ts'
 import type { GateTime } from './gate-time.ts'
+import { type Present, presentAt } from './proof.ts'
 import type { LifecycleSettings, RuleContext } from './rule-context.ts'
 import { PodHistories } from './workloads/observe-pods.ts'
 
@@ -16,7 +17,7 @@ export interface SharedContexts {
 export function createContexts(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedContexts {
   const pods = new PodHistories(store, gateTime)
   const { startedAt, time } = gateTime
-  const timeless: Omit<SharedContext, 'now' | 'podHistory'> = {
+  const timeless: Omit<SharedContext, keyof Present | 'podHistory'> = {
     startedAt,
     settings,
     time,
@@ -31,6 +32,6 @@ export function createContexts(store: Store, gateTime: GateTime, settings: Lifec
   }
   return {
     observe: (change, now) => pods.observe(change, now),
-    at: (now) => ({ ...timeless, now, podHistory: (pod) => pods.of(pod, now) }),
+    at: (now) => ({ ...timeless, ...presentAt(now), podHistory: (pod) => pods.of(pod, now) }),
   }
 }

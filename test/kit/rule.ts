@@ -3,6 +3,7 @@ import type { KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
 import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
+import { presentAt } from '../../src/lifecycle/proof.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
@@ -59,7 +60,7 @@ export function context(options: ContextOptions = {}): RuleContext {
   for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
   return {
-    now,
+    ...presentAt(now),
     startedAt: start,
     settings,
     history: options.history ?? observeTarget(undefined, make.deployment(), now),

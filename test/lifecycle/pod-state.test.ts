@@ -1,4 +1,5 @@
 import type { Condition, ContainerStatus, EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
+import { presentAt } from '../../src/lifecycle/proof.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { condition, is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
 import { context, counted, reported, seenPod, sightings } from '../kit/rule.ts'
@@ -563,10 +564,10 @@ describe('a pod that is examined again and again', () => {
     const base = { ...context(), podHistory: () => history }
     const found = new Set()
     for (let seconds = 5; seconds < 100; seconds += 1) {
-      const state = examinePod(pod, { ...base, now: moment(seconds) })
+      const state = examinePod(pod, { ...base, ...presentAt(moment(seconds)) })
       found.add(state)
       const copy = structuredClone(pod)
-      expect({ ...state, pod: copy }).toEqual(examinePod(copy, { ...base, now: moment(seconds) }))
+      expect({ ...state, pod: copy }).toEqual(examinePod(copy, { ...base, ...presentAt(moment(seconds)) }))
     }
     expect(found.size).toBe(states)
   })
@@ -575,10 +576,13 @@ describe('a pod that is examined again and again', () => {
     const pod = make.pod({ spec: probed, status: podIs.unready({ state: is.running(5), started: true }) })
     const history = counted(sightings([5, pod]), pod)
     const base = { ...context(), podHistory: () => history }
-    const at = (seconds: number) => examinePod(pod, { ...base, now: moment(seconds) })
+    const at = (seconds: number) => examinePod(pod, { ...base, ...presentAt(moment(seconds)) })
     const early = at(10)
     expect(early.stallHold).toBeDefined()
     expect(at(20)).toBe(early)
+    const present = presentAt(moment(20))
+    examinePod(pod, { ...base, ...present })
+    expect(present.nextMoment()).toBe(early.recheckAt)
     expect(at(60).stallHold).toBeUndefined()
     expect(at(60).problems).toHaveLength(1)
     expect(at(61)).not.toBe(at(60))

@@ -1,4 +1,4 @@
-import { isSinceStart, prove } from '../../src/lifecycle/proof.ts'
+import { isSinceStart, presentAt, prove } from '../../src/lifecycle/proof.ts'
 import { moment, start } from '../kit/objects.ts'
 
 const third = { seen: 3, needed: 3, since: moment(5), atLeastMs: 30_000, isCurrent: true }
@@ -15,7 +15,21 @@ describe('a problem', () => {
       900,
       { proven: false },
     ],
-  ])('%s', (_, observations, now, proof) => expect(prove(observations, moment(now))).toEqual(proof))
+  ])('%s', (_, observations, now, proof) => expect(prove(observations, presentAt(moment(now)))).toEqual(proof))
+})
+
+describe('the present moment', () => {
+  it('notes the earliest moment to come of those that it is asked for', () => {
+    const present = presentAt(moment(10))
+    expect([10, 30, 20].map((each) => present.passed(moment(each)))).toEqual([true, false, false])
+    expect(present.nextMoment()).toBe(moment(20))
+  })
+
+  it('has passed no unknown moment, and none at infinity, and waits for neither', () => {
+    const present = presentAt(moment(10))
+    expect([undefined, Infinity, -Infinity].map(present.passed)).toEqual([false, false, true])
+    expect(present.nextMoment()).toBeUndefined()
+  })
 })
 
 describe('an observation', () => {

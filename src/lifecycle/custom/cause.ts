@@ -68,7 +68,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
     const { firstSeenAt, specSeenAt } = context.history
     const seenAt = Math.max(firstSeenAt, specSeenAt)
     const isUrgent = context.settings.isLook === true || behind.isWorkload || own.problems.some(isReported)
-    const waited = provePersisted(seenAt, isUrgent ? 0 : causeSearchMs, context.now)
+    const waited = provePersisted(seenAt, isUrgent ? 0 : causeSearchMs, context)
     if (!waited.proven) return { ...own, recheckAt: earliest([own.recheckAt, waited.recheckAt]) }
     const found = search(object, { custom: object, behind, context })
     const requests = [...ownedRequests(object, behind), ...found.requests]
@@ -83,7 +83,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
       explainedBy,
     }
     const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
-    const listed = provePersisted(seenAt, ownedListsMs, context.now)
+    const listed = provePersisted(seenAt, ownedListsMs, context)
     const isHeld = explained.failure !== undefined && isListing && !listed.proven
     if (!isHeld) return explained
     return { ...explained, failure: undefined, recheckAt: earliest([explained.recheckAt, listed.recheckAt]) }

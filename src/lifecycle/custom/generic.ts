@@ -110,12 +110,13 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
  * is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the object.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is complete
  */
-function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: RuleContext): number | undefined {
+function awaitsSignalUntil(object: KubeObject, context: RuleContext): number | undefined {
   if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return undefined
+  const { time, history, settings } = context
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
   const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.statesMovedAt, history.specSeenAt))
-  return provePersisted(since, settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1), now).recheckAt
+  return provePersisted(since, settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1), context).recheckAt
 }
 
 /**

@@ -142,7 +142,7 @@ function assessOperator(object: KubeObject, check: HealthCheck, context: RuleCon
   const statusUntil = isStatic ? awaitsStatusUntil(object, check, context) : undefined
   const ready = verdict === 'current' && statusUntil === undefined
   const isOtherVersion = verdict === 'undescribed' && summary?.meaning !== undefined
-  const settled = provePersisted(fieldsSettledSince(context), context.settings.settleTimeMs, context.now)
+  const settled = provePersisted(fieldsSettledSince(context), context.settings.settleTimeMs, context)
   if (isOtherVersion && settled.proven) return assessByConventions(object, check, context)
   const isAwaited = isObserved && isEmpty(object.status) && verdict !== 'current' && verdict !== 'suspended'
   const explanation = isObserved ? explain(present, check, signals) : { signals: [] }
@@ -179,7 +179,7 @@ function readyText(good: SignalSummary['signals'] = [], isStatic: boolean): stri
 function awaitsStatusUntil(object: KubeObject, { statusFields }: HealthCheck, context: RuleContext) {
   const mayGetStatus = statusFields.length > 0 && (isEmpty(object.status) || isInitialStatus(object))
   return mayGetStatus
-    ? provePersisted(specChangedAt(object, context), context.settings.settleTimeMs, context.now).recheckAt
+    ? provePersisted(specChangedAt(object, context), context.settings.settleTimeMs, context).recheckAt
     : undefined
 }
 
@@ -288,7 +288,7 @@ function failedProblem(
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition), cause, healthCheck },
-    ...provePersisted(since, reportedFailureMs, now),
+    ...provePersisted(since, reportedFailureMs, context),
   }
 }
 

@@ -67,8 +67,8 @@ interface Awaited {
 }
 
 function awaitLists(requests: readonly WatchRequest[], context: RuleContext): Awaited | undefined {
-  const { now, history } = context
-  const { proven, recheckAt } = provePersisted(Math.max(history.firstSeenAt, history.specSeenAt), ownedListsMs, now)
+  const { history } = context
+  const { proven, recheckAt } = provePersisted(Math.max(history.firstSeenAt, history.specSeenAt), ownedListsMs, context)
   if (proven || requests.every((request) => context.listState(request) !== 'pending')) return undefined
   return { message: 'waiting for the list of its workloads', recheckAt }
 }
@@ -92,7 +92,7 @@ function asUpdatedByOperator(workload: KubeObject, custom: KubeObject): KubeObje
 }
 
 function awaitChange(changedAt: number, workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
-  const { proven, recheckAt } = provePersisted(changedAt, context.settings.settleTimeMs, context.now)
+  const { proven, recheckAt } = provePersisted(changedAt, context.settings.settleTimeMs, context)
   if (proven || workloads.some((each) => wasWrittenSince(each.object, changedAt, context))) return undefined
   return { message: 'its workloads have not changed since its spec did', recheckAt }
 }

@@ -852,7 +852,7 @@ function failureOf(object: KubeObject, attempt: Attempt, context: RuleContext): 
   const { now, time, history } = context
   const { message, hook, mustPersistMs } = attempt
   const since = Math.min(time(attempt.since) ?? history.firstSeenAt, now)
-  const proof = provePersisted(since, mustPersistMs, now)
+  const proof = provePersisted(since, mustPersistMs, context)
   if (hook?.kind === 'Job' && hook.group === 'batch') {
     const job = findJob(hook, context)
     const failure = job && assessOwned(job, jobRule as Rule, context).failure

@@ -140,10 +140,10 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
  * (`loadBalancerIP`, k8s.io/api/core/v1).
  * @returns milliseconds since the epoch on the runner's clock; undefined if the address is final
  */
-function otherAddressUntil(service: Service, { now, time }: RuleContext): number | undefined {
-  const requestedAt = lastWriteOf(service, time) ?? -Infinity
-  const isAnswered = (lastWriteOf(service, time, 'status') ?? Infinity) > requestedAt
-  return isAnswered ? undefined : provePersisted(requestedAt, addressMovesMs, now).recheckAt
+function otherAddressUntil(service: Service, context: RuleContext): number | undefined {
+  const requestedAt = lastWriteOf(service, context.time) ?? -Infinity
+  const isAnswered = (lastWriteOf(service, context.time, 'status') ?? Infinity) > requestedAt
+  return isAnswered ? undefined : provePersisted(requestedAt, addressMovesMs, context).recheckAt
 }
 
 /** The part of a Service's assessment that depends on its endpoints. */
@@ -191,7 +191,7 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
     return withoutEndpoints(`has no endpoints: every workload behind it is scaled to zero (${names.join(', ')})`)
   }
   const { ports = [] } = service.spec ?? {}
-  const settled = backends.filter(({ settledAt }) => settledAt <= context.now)
+  const settled = backends.filter(({ settledAt }) => context.passed(settledAt))
   const done = countOf(settled)
   const count = { done, total: Math.max(1, endpoints) }
   const created: Milestone =
@@ -199,7 +199,7 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
       ? { name: 'endpoints', state: 'done', message: `${counted(endpoints, 'endpoint')} created` }
       : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' }
   const servedAt = servedFrom(ports, backends)
-  if (servedAt !== undefined && servedAt <= context.now) {
+  if (context.passed(servedAt)) {
     const message = `${counted(done, 'endpoint')} ready`
     return {
       ready: true,

@@ -152,7 +152,7 @@ function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: Ru
   const { firstSeenAt, failures } = context.history
   if (phase === 'Lost') {
     const since = failures.get(lostKey) ?? context.now
-    const proof = provePersisted(since, lostClaimMs, context.now)
+    const proof = provePersisted(since, lostClaimMs, context)
     return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, ...proof }
   }
   const message = bindingEvent(context.events(claim))?.message

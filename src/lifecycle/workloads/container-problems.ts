@@ -76,7 +76,7 @@ function neverPulledProblem(facts: ContainerFacts, isInvalid: boolean): Problem 
     count: 1,
     firstSeenAt: since,
     detail: { image: facts.container.image ?? '' },
-    ...provePersisted(since, atLeastMs, context.now),
+    ...provePersisted(since, atLeastMs, context),
   })
 }
 
@@ -104,7 +104,7 @@ export function proveMissing({ first, last, retryMs }: MissingChecks, context: R
   const since = first < context.startedAt - earlierPodMs ? context.startedAt : first
   const neededMs = mayAwaitOther(last, context) ? deathsProvenWhileOthersProgressMs : missingObjectMs
   const isLate = last - since >= neededMs
-  return provePersisted(since, isLate ? 0 : neededMs + retryMs, context.now)
+  return provePersisted(since, isLate ? 0 : neededMs + retryMs, context)
 }
 
 /** Whether what failed at this moment may have waited for another target: one still progresses, or was ready only later. */
@@ -166,7 +166,7 @@ function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusa
     count,
     firstSeenAt: firstAt,
     detail: pullDetail(refusedImage(facts, message), message),
-    ...prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, context.now),
+    ...prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, context),
   })
 }
 
@@ -225,7 +225,7 @@ function deathProblem(facts: ContainerFacts): Problem | undefined {
       atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
       isCurrent: history.isCurrent,
     },
-    context.now,
+    context,
   )
   return explainedDeath(facts, death, proof)
 }
@@ -272,7 +272,7 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
   if (isInit) return longStep(facts)
   const due = probesDueAt(facts, context)
   if (due === undefined) return undefined
-  if (context.now >= due) return probeProblem(facts, due)
+  if (context.passed(due)) return probeProblem(facts, due)
   const death = status.lastState?.terminated
   return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, { proven: false })
 }
@@ -316,7 +316,7 @@ export function failingProbe(pod: Pod, context: RuleContext): Problem | undefine
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
 function longStep(facts: ContainerFacts): Problem | undefined {
   const longAt = longStepAt(facts, facts.context)
-  if (longAt === undefined || facts.context.now < longAt) return undefined
+  if (longAt === undefined || !facts.context.passed(longAt)) return undefined
   const firstSeenAt = longAt - longStepMs
   return problemOfContainer(facts, {
     reason: facts.isInit ? 'init-container-running' : 'post-start-hook-running',

@@ -270,7 +270,7 @@ function progressDeadlineProblem(
       cause: state?.problems[0] ?? stuck.problems[0] ?? failingProbeOf(state, context),
       ...(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, context)))
         ? { proven: false }
-        : provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context.now)),
+        : provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context)),
     },
   ]
 }

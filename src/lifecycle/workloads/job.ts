@@ -230,7 +230,7 @@ function keptPod({ pod }: PodState, job: Job, context: RuleContext): KeptPod {
   const isAnyOwn = others.some((each) => own.includes(each))
   if (kept === undefined || isAnyOwn || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return {}
   const since = latest(ends.map((end) => context.time(end?.finishedAt))) ?? context.now
-  const { proven, recheckAt } = provePersisted(since, isAdded ? 0 : longStepMs, context.now)
+  const { proven, recheckAt } = provePersisted(since, isAdded ? 0 : longStepMs, context)
   if (!proven) return { recheckAt }
   const container = kept.container.name
   return { problem: { ...ownProblem(pod, since), reason: 'sidecar-running', container, detail: { isAdded } } }
@@ -375,7 +375,7 @@ interface Retry {
 function nextRetry(job: Job, pods: readonly Pod[], context: RuleContext): Retry | undefined {
   const ofController = job.spec?.suspend || !isBuiltIn(job) ? [] : podRetries(job, pods, context)
   return [...ofController, ...restarts(pods, context)]
-    .filter(({ at }) => at > context.now)
+    .filter(({ at }) => !context.passed(at))
     .toSorted((a, b) => a.at - b.at)[0]
 }
 

@@ -52,7 +52,7 @@ export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefin
  */
 function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
   const dueAt = acknowledgedBy(pod, context)
-  if (dueAt === undefined || context.now < dueAt) return undefined
+  if (dueAt === undefined || !context.passed(dueAt)) return undefined
   const since = dueAt - acknowledgedMs
   if (pod.spec?.nodeName)
     return nodeProblem(pod, isNodeMissing(pod.spec.nodeName, context) ? 'missing' : 'silent', since)

@@ -77,17 +77,21 @@ export function examinePod(pod: Pod, context: RuleContext): PodState {
   const known = examinations.get(pod)
   const isSame =
     known?.history === history && known.events === events && known.time === time && known.settings === settings
-  if (isSame && now >= known.from && now < known.until) return known.state
-  const { state, until } = readState(pod, context)
+  if (isSame && now >= known.from && !context.passed(known.until)) return known.state
+  let until = Infinity
+  const passed = (moment = Infinity) => {
+    const isPast = context.passed(moment)
+    if (!isPast) until = Math.min(until, moment)
+    return isPast
+  }
+  const state = readState(pod, { ...context, passed })
   // Problems also depend on other targets and other objects, and so does a pod whose node may be lost.
   if (state.problems.length === 0 && state.quietNode === undefined)
-    examinations.set(pod, { state, history, events, time, settings, from: now, until: until ?? Infinity })
+    examinations.set(pod, { state, history, events, time, settings, from: now, until })
   return state
 }
 
-/** @returns `until`: when time alone may change the state, if the pod has no problem */
-function readState(pod: Pod, context: RuleContext): { readonly state: PodState; readonly until: number | undefined } {
-  const { now } = context
+function readState(pod: Pod, context: RuleContext): PodState {
   const containers = containersOf(pod)
   const { containers: histories, minReadyMs } = context.podHistory(pod)
   const observed = containers.flatMap((each) => {
@@ -98,16 +102,16 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     (problem) => problem !== undefined,
   )
   const { ready, settledAt } = readiness(pod, context)
-  const settlesAt = ready ? earliestAfter(now, [settledAt]) : undefined
+  const settlesAt = ready ? earliestAfter(context, [settledAt]) : undefined
   const probesDue = earliestAfter(
-    now,
+    context,
     containers.map((each) => probesDueAt(each, context)),
   )
   const longStep = earliestAfter(
-    now,
+    context,
     containers.map((each) => longStepAt({ ...each, pod }, context)),
   )
-  const toleratedUntil = earliestAfter(now, [lostNodeToleratedUntil(pod, context)])
+  const toleratedUntil = earliestAfter(context, [lostNodeToleratedUntil(pod, context)])
   const isHookRunning = (each: PodContainer) => hookStartedAt({ ...each, pod }, context) !== undefined
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
@@ -120,9 +124,9 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const recheckAt = earliest([
     ...problems.map((problem) => problem.recheckAt),
     ...[probesDue, longStep, settlesAt, toleratedUntil],
-    earliestAfter(now, [acknowledgedBy(pod, context), quietFrom]),
+    earliestAfter(context, [acknowledgedBy(pod, context), quietFrom]),
   ])
-  const state: PodState = {
+  return {
     pod,
     scheduled: (pod.spec?.nodeName ?? '') !== '',
     initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
@@ -134,17 +138,16 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     ready,
     settled: ready && settlesAt === undefined,
     settlesAt,
-    better: (ready && now >= availableAt) || (running && hasNoDeaths),
+    better: (ready && context.passed(availableAt)) || (running && hasNoDeaths),
     moments: momentsOf(pod, containers, { readySince, settledAt }, context),
     problems,
     runningStep: runningStep(containers, isHookRunning),
     stallHold:
       wait ??
       (toleratedUntil === undefined ? undefined : 'its node does not respond, and it tolerates that for a time'),
-    quietNode: quietFrom !== undefined && quietFrom <= now ? pod.spec?.nodeName : undefined,
+    quietNode: context.passed(quietFrom) ? pod.spec?.nodeName : undefined,
     recheckAt,
   }
-  return { state, until: earliest([recheckAt, earliestAfter(now, [availableAt])]) }
 }
 
 /**

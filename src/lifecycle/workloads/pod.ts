@@ -96,7 +96,7 @@ function containersOutdatedUntil(pod: Pod, context: RuleContext): number | undef
   if (generation <= 1 || !containersOf(pod).some(isOutdated)) return undefined
   const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
   const until = Math.min(writtenAt, context.history.firstSeenAt) + graceMs + context.settings.settleTimeMs
-  return until > context.now ? until : undefined
+  return context.passed(until) ? undefined : until
 }
 
 /** Whether a runtime's image name is the pod's: `nginx` is `docker.io/library/nginx:latest`. */

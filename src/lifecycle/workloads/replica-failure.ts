@@ -16,7 +16,7 @@ import {
   maxCreationRetryMs,
   refusedCreations,
 } from '../../thresholds.ts'
-import { earliest, isSinceStart, latest, prove } from '../proof.ts'
+import { earliest, isSinceStart, latest, presentAt, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, eventCount } from './pod-fields.ts'
@@ -261,7 +261,7 @@ function refusedProblem(
   const seen = isInvalid || traitsOf({ reason }).isDenial ? count : 0
   const isCurrent = isSinceStart(lastAt, context)
   const { proven } = isInvalid
-    ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, context.now)
+    ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, context)
     : prove(
         {
           seen,
@@ -270,7 +270,7 @@ function refusedProblem(
           atLeastMs: deniedMs,
           isCurrent,
         },
-        lastAt,
+        presentAt(lastAt),
       )
   return problemOf({
     reason,

@@ -211,9 +211,9 @@ export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPod
     const at = context.time(pod.metadata.deletionTimestamp)
     return at === undefined ? [] : [{ pod, at, dueAt: at + overdueDeletionMs }]
   })
-  const stuck = terminating.filter(({ dueAt }) => dueAt <= context.now).toSorted((a, b) => a.at - b.at)
+  const stuck = terminating.filter(({ dueAt }) => context.passed(dueAt)).toSorted((a, b) => a.at - b.at)
   const recheckAt = earliestAfter(
-    context.now,
+    context,
     terminating.map(({ dueAt }) => dueAt),
   )
   const [first] = stuck

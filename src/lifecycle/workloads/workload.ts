@@ -90,7 +90,7 @@ export function whenSettled(
   const changedAt = state === undefined ? Math.min(unchangedSince ?? firstSeenAt, firstSeenAt) : firstSeenAt
   const unchangedAt = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + context.settings.settleTimeMs
   const at = removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt
-  return context.now >= at ? { done: true } : { done: false, at }
+  return context.passed(at) ? { done: true } : { done: false, at }
 }
 
 /** The findings of a kind's rule: readiness, milestones, its own problems and notes. */
@@ -153,7 +153,7 @@ export function assessWorkload(
     ...hold,
     counters: state?.counters,
     explainedBy: state?.explainedBy,
-    recheckAt: earliestAfter(context.now, rechecks),
+    recheckAt: earliestAfter(context, rechecks),
     pods: new Set(pods.gated.map(({ metadata }) => metadata.uid).filter((uid) => uid !== undefined)),
     keptPods,
     notes,
@@ -307,9 +307,9 @@ export function scaleHold({ state }: Pick<ExaminedPods, 'state'>, isComplete: bo
 }
 
 /** Stops the stall clock until the controller tries again what was refused. */
-function retryHold(problems: readonly Problem[], { now }: RuleContext): StallHold | undefined {
+function retryHold(problems: readonly Problem[], context: RuleContext): StallHold | undefined {
   const recheckAt = earliestAfter(
-    now,
+    context,
     problems.map((problem) => problem.retryAt),
   )
   return recheckAt === undefined ? undefined : { stallHold: 'its controller tries again later', recheckAt }
@@ -343,19 +343,19 @@ export function stallHold(
 export function minReadyUntil(
   minReadySeconds = 0,
   state: PodsState | undefined,
-  context: Pick<RuleContext, 'now' | 'time'>,
+  context: Pick<RuleContext, 'passed' | 'time'>,
 ): number | undefined {
   if (minReadySeconds === 0) return undefined
   const moments = (state?.pods ?? [])
     .filter(({ ready }) => ready)
     .map(({ pod }) => (context.time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0) + minReadySeconds * 1_000)
-  return earliestAfter(context.now, moments)
+  return earliestAfter(context, moments)
 }
 
 /** When the next grace period of a terminating pod ends, by its `deletionTimestamp`. */
-function graceUntil(pods: readonly Pod[], { now, time }: RuleContext): number | undefined {
+function graceUntil(pods: readonly Pod[], context: RuleContext): number | undefined {
   return earliestAfter(
-    now,
-    pods.map(({ metadata }) => time(metadata.deletionTimestamp)),
+    context,
+    pods.map(({ metadata }) => context.time(metadata.deletionTimestamp)),
   )
 }
