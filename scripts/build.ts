@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { minify, parse } from '@swc/core'
 import { loadCompiler } from '../src/plan/expressions.ts'
 import { compileEntry, parseEntries } from '../src/plan/health-check-entries.ts'
@@ -63,9 +63,7 @@ const isForTests = target !== undefined && !process.argv.includes('--published')
 // The bundler names modules by their path relative to this folder.
 process.chdir(root)
 compile()
-stageForShaking('@kubernetes/client-node', /\/dist\/gen\//)
 stageForShaking('@actions/core')
-excludeApiClient()
 await compileCatalogue()
 const files = new Map([...emittedLaunchers(), ...(await bundle())])
 rejectPathsOf(root, files)
@@ -82,36 +80,16 @@ function compile(): void {
 /**
  * Copies a package into `build/node_modules`, where the bundler finds it first, and declares that its modules have no
  * side effects. Without the declaration the bundle would contain core's OIDC client with a second HTTP client.
- * @param without matches paths that are not copied
  */
-function stageForShaking(name: string, without?: RegExp): void {
+function stageForShaking(name: string): void {
   const copy = join('build/node_modules', name)
   cpSync(join('node_modules', name), copy, {
     recursive: true,
-    filter: (path) => !/\.d\.ts$|\.map$/.test(path) && !without?.test(path),
+    filter: (path) => !/\.d\.ts$|\.map$/.test(path),
   })
   const manifest = join(copy, 'package.json')
   const content = JSON.parse(readFileSync(manifest, 'utf8')) as Record<string, unknown>
   writeFileSync(manifest, JSON.stringify({ ...content, sideEffects: false }))
-}
-
-/**
- * client-node's KubeConfig imports its generated API client (1,000 modules) and undici (0.8 MB, half of the start-up time)
- * for `makeApiClient`. Rollout Gate uses only the credentials of KubeConfig, and `node:https` for requests. Both are
- * replaced by functions that throw; an import of any other name fails the build.
- */
-function excludeApiClient(): void {
-  const clientNode = 'build/node_modules/@kubernetes/client-node'
-  const replace = (file: string, names: readonly string[]) => {
-    const path = join(clientNode, file)
-    const error = `throw new Error('${file} is not part of this bundle: see excludeApiClient in scripts/build.ts')`
-    rmSync(dirname(path), { recursive: true, force: true })
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, names.map((name) => `export function ${name}() { ${error} }\n`).join(''))
-  }
-  replace('dist/gen/index.js', ['ServerConfiguration', 'createConfiguration'])
-  writeFileSync(join(clientNode, 'dist/gen/rxjsStub.js'), 'export function of() {}\n')
-  replace('node_modules/undici/index.js', ['Agent', 'ProxyAgent', 'fetch'])
 }
 
 /**
@@ -163,7 +141,7 @@ async function bundle(): Promise<Files> {
   return files
 }
 
-/** The folders of the packages of which the bundle contains a module; those that replace a package (`excludeApiClient`) too. */
+/** The folders of the packages of which the bundle contains a module. */
 function bundledPackages({ modules, chunkGraph }: Compilation): ReadonlySet<string> {
   const inChunks = [...modules].filter((module) => chunkGraph.getNumberOfModuleChunks(module) > 0)
   // The bundler merges modules into one, which lists them.

@@ -256,7 +256,7 @@ export class Client {
     }
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
-    // client-node's agents close their connection after each request; they are needed only for a proxy.
+    // The agent of a proxy makes its own contexts.
     if (kubeconfig.proxy !== undefined || url.protocol === 'http:') return request
     return { ...request, secureContext: this.#secureContextOf(request) }
   }

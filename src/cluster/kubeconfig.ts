@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import type { Agent } from 'node:http'
 import type { RequestOptions } from 'node:https'
-import { isIP } from 'node:net'
-import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { didYouMean, UserError } from '../errors.ts'
 import type { ExecPlugin } from './exec-plugin.ts'
 import {
@@ -15,14 +14,7 @@ import {
   type Section,
 } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
-import {
-  addBrackets,
-  hostOfProxy,
-  isLoopback,
-  type ProxyAgent,
-  proxyForLibrary,
-  proxyFromEnvironment,
-} from './proxy.ts'
+import { agentFor, hostnameOf, hostOfProxy, isLoopback, proxyFromEnvironment } from './proxy.ts'
 import { secretsOf } from './secrets.ts'
 
 /** The inputs that select the cluster. If one is missing, its default is the same as in kubectl. */
@@ -87,9 +79,8 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
   const proxy = cluster.body['proxy-url'] || proxyFromEnvironment(server, places.env)
   const namespace = input.namespace || context.body['namespace'] || 'default'
   const { exec, token, tokenFile } = user.body
-  const needsLibrary = Boolean(proxy)
   return {
-    applyTo: needsLibrary ? throughLibrary(context, cluster, user, proxy) : directly(cluster, user),
+    applyTo: applying(cluster, user, proxy ? String(proxy) : undefined),
     source: document.source,
     context: context.name,
     namespace: String(namespace),
@@ -98,7 +89,7 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
     proxy: proxy ? hostOfProxy(String(proxy)) : undefined,
     certificateEndsAt: endOfCertificate(user),
     hasOwnAuthority:
-      !needsLibrary && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
+      !proxy && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isObject(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
     execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
     tokenFile: typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined,
@@ -164,7 +155,7 @@ function checkCluster({ name, body }: Entry, user: Entry): void {
   checkFile(body, 'certificate-authority', `cluster "${name}"`)
   checkPem(body, 'certificate-authority-data', `cluster "${name}"`)
   const url = new URL(String(body['server']))
-  const bare = url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))
+  const bare = url.protocol === 'http:' && !isLoopback(hostnameOf(url))
   if (bare && Object.keys(user.body).length > 0 && body['insecure-skip-tls-verify'] !== true) {
     throw mistake(
       `The cluster "${name}" of the kubeconfig has an http:// address: credentials would be sent unencrypted. Use https://, or set insecure-skip-tls-verify: true.`,
@@ -235,14 +226,16 @@ function pemOf({ body }: Entry, setting: string): Buffer | undefined {
   return file ? readFileSync(String(file)) : undefined
 }
 
-/** Applies certificates, token or password. In kubectl, data takes precedence over a file. */
-function directly(cluster: Entry, user: Entry): Kubeconfig['applyTo'] {
+/** Applies certificates, token or password, and a proxy. In kubectl, data takes precedence over a file. */
+function applying(cluster: Entry, user: Entry, proxy: string | undefined): Kubeconfig['applyTo'] {
+  let agent: Promise<Agent> | undefined
   return async (request) => {
     const { token, tokenFile, username, password } = user.body
     const serverName = cluster.body['tls-server-name']
     const ca = pemOf(cluster, 'certificate-authority')
     const cert = pemOf(user, 'client-certificate')
     const key = pemOf(user, 'client-key')
+    if (proxy !== undefined) agent ??= agentFor(proxy, String(cluster.body['server']))
     Object.assign(request, {
       ...(cluster.body['insecure-skip-tls-verify'] === true ? { rejectUnauthorized: false } : {}),
       ...(serverName ? { servername: String(serverName) } : {}),
@@ -250,60 +243,12 @@ function directly(cluster: Entry, user: Entry): Kubeconfig['applyTo'] {
       ...(cert ? { cert } : {}),
       ...(key ? { key } : {}),
       ...(username ? { auth: `${username}:${password}` } : {}),
+      ...(agent ? { agent: await agent } : {}),
     })
     if (token && !tokenFile) {
       request.headers = { ...request.headers, Authorization: `Bearer ${String(token).trim()}` }
     }
   }
-}
-
-/** Applies all by client-node, which has proxies. It takes long to load, so it is loaded when used. */
-function throughLibrary(context: Entry, cluster: Entry, user: Entry, proxy: unknown): Kubeconfig['applyTo'] {
-  let loaded: Promise<KubeConfig> | undefined
-  let agent: RequestOptions['agent']
-  const address = new URL(String(cluster.body['server'])).hostname.replace(/^\[|\]$/g, '')
-  return async (request) => {
-    loaded ??= toKubeConfig(context, cluster, user, proxy)
-    await (await loaded).applyToHTTPSOptions(request)
-    if (isIP(address) === 6 && String(proxy).startsWith('http') && agent !== request.agent)
-      addBrackets(request.agent as unknown as ProxyAgent, address)
-    agent = request.agent
-  }
-}
-
-/**
- * Omits the fields that client-node supports only in part: exec plugins (run without `KUBERNETES_EXEC_INFO`), `tokenFile`
- * and group impersonation. client-node refuses http:// unless verification is off.
- */
-async function toKubeConfig(context: Entry, cluster: Entry, user: Entry, proxy: unknown): Promise<KubeConfig> {
-  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js')
-  const { exec: _exec, tokenFile, as: _as, ...body } = user.body
-  const files = {
-    ...(body['client-certificate-data'] ? { 'client-certificate': undefined } : {}),
-    ...(body['client-key-data'] ? { 'client-key': undefined } : {}),
-    ...(typeof body['token'] === 'string' ? { token: tokenFile ? undefined : body['token'].trim() } : {}),
-  }
-  const plain = String(cluster.body['server']).startsWith('http:')
-  const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromString(
-    JSON.stringify({
-      clusters: [
-        {
-          name: 'cluster',
-          cluster: {
-            ...cluster.body,
-            ...(cluster.body['certificate-authority-data'] ? { 'certificate-authority': undefined } : {}),
-            ...(proxy ? { 'proxy-url': proxyForLibrary(String(proxy)) } : {}),
-            ...(plain ? { 'insecure-skip-tls-verify': true } : {}),
-          },
-        },
-      ],
-      users: [{ name: 'user', user: { ...body, ...files } }],
-      contexts: [{ name: context.name, context: { cluster: 'cluster', user: 'user' } }],
-      'current-context': context.name,
-    }),
-  )
-  return kubeConfig
 }
 
 function execConfig({ body }: Entry): unknown {

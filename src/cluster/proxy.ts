@@ -1,3 +1,4 @@
+import type { Agent } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls'
 import { mistake } from './kubeconfig-file.ts'
@@ -10,7 +11,7 @@ import { mistake } from './kubeconfig-file.ts'
  */
 export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
   const url = new URL(server)
-  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const host = hostnameOf(url)
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
   const proxy =
     url.protocol === 'https:' ? env['HTTPS_PROXY'] || env['https_proxy'] : env['HTTP_PROXY'] || env['http_proxy']
@@ -18,6 +19,11 @@ export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): st
   const exceptions = (env['NO_PROXY'] || env['no_proxy'] || '').split(',').map((entry) => entry.trim().toLowerCase())
   if (exceptions.some((entry) => entry !== '' && matches(entry, host.toLowerCase(), port))) return undefined
   return proxy.includes('://') ? proxy : `http://${proxy}`
+}
+
+/** The host of an address, without the brackets of IPv6. */
+export function hostnameOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '')
 }
 
 /** `localhost` or an IPv4 or IPv6 loopback address. */
@@ -51,6 +57,20 @@ export function hostOfProxy(proxy: string): string {
   return `${protocol}//${host}`
 }
 
+/** The agent that connects to a server through a proxy. Only gates behind a proxy load its library. */
+export async function agentFor(proxy: string, server: string): Promise<Agent> {
+  const address = proxyForLibrary(proxy)
+  if (proxy.startsWith('socks')) {
+    const { SocksProxyAgent } = await import('socks-proxy-agent')
+    return new SocksProxyAgent(address)
+  }
+  const { HttpProxyAgent, HttpsProxyAgent } = await import('hpagent')
+  const url = new URL(server)
+  const agent = new (url.protocol === 'http:' ? HttpProxyAgent : HttpsProxyAgent)({ proxy: address })
+  if (isIP(hostnameOf(url)) === 6) addBrackets(agent as unknown as ProxyAgent, hostnameOf(url))
+  return agent
+}
+
 /**
  * The address of a proxy for the libraries hpagent and socks-proxy-agent. A `%` in its credentials that begins no escape is
  * meant literally: the libraries would throw. SOCKS5 proxies resolve the name of the server, as in kubectl
@@ -75,12 +95,12 @@ export function decodedOrSame(text: string): string {
 }
 
 /** An agent of the library hpagent. */
-export interface ProxyAgent {
+interface ProxyAgent {
   createConnection(options: ConnectionOptions, callback: unknown): unknown
 }
 
 /** The agent requests `fd00::1:6443` from a proxy. An IPv6 address needs brackets (RFC 9110, 9.3.6). */
-export function addBrackets(agent: ProxyAgent, address: string): void {
+function addBrackets(agent: ProxyAgent, address: string): void {
   const create = agent.createConnection.bind(agent)
   agent.createConnection = (options, callback) =>
     create(

@@ -291,7 +291,7 @@ describe('what is read from a kubeconfig', () => {
     expect(await optionsOf(loaded)).not.toHaveProperty('ca')
   })
 
-  test('groups to act for, which client-node does not support', () => {
+  test('groups to act for', () => {
     const user = { as: 'ci', 'as-groups': ['deployers'], 'as-uid': '7', 'as-user-extra': { 'acme/scope': ['x'] } }
     expect(load({ kubeconfig: text({ user }) }).impersonation).toEqual({
       'Impersonate-User': 'ci',
