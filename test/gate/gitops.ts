@@ -57,7 +57,7 @@ interface Sync {
   readonly uid?: string
 }
 
-export const webResource = {
+const webResource = {
   group: 'apps',
   version: 'v1',
   kind: 'Deployment',

@@ -47,7 +47,7 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
 function tape(text: string): FeedEvent[][] {
   return split(text, ';').map((step) => {
     const [, second = '', things = ''] = /^([\d.]+) (.*)$/s.exec(step) ?? []
-    return at(Number(second), ...split(things, ',').map((thing) => happening(wordsOf(thing), Number(second))))
+    return at(Number(second), ...split(things, ',').map((thing) => inWords(thing, Number(second))))
   })
 }
 
@@ -58,11 +58,9 @@ function split(text: string, separator: ';' | ','): string[] {
   )
 }
 
-function wordsOf(thing: string): string[] {
-  return (thing.match(/`[^`]*`|\S+/g) ?? []).map((word) => word.replaceAll('`', ''))
-}
-
-function happening(words: readonly string[], second: number): Observation | Observation[] {
+/** What a part of a tape says: `web ready 3`. */
+export function inWords(thing: string, second: number): Observation | Observation[] {
+  const words = (thing.match(/`[^`]*`|\S+/g) ?? []).map((word) => word.replaceAll('`', ''))
   const [first = '', one = '', two, three] = words
   if (first === 'lists') return allSynced
   if (first === 'list') return synced(...words.slice(1))
@@ -122,7 +120,7 @@ interface CaseOptions extends Omit<RunOptions, 'targets'>, Partial<Pick<Target, 
 type TapeCase = readonly [tape: string, end: string, options?: CaseOptions]
 
 /** `failed crash-loop 33`; `open` without an outcome. */
-function endOf({
+export function endOf({
   outcome,
   reason,
   seconds,
