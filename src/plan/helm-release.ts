@@ -5,7 +5,7 @@ import { Semaphore } from '../cluster/semaphore.ts'
 import { type AddMistake, quote, UserError } from '../errors.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
 import { label } from './names.ts'
-import type { ReleaseHistory, Target } from './target.ts'
+import type { ReleaseHistory, ReleaseRevision, Target } from './target.ts'
 
 /** The word for a Helm release in a reference, `helm/web`, and the kind of a release without objects. No server has it. */
 export const releaseKind = { word: 'helm', ...helmRevisions } as const
@@ -65,12 +65,28 @@ function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[
   return known.length === 0 ? undefined : { name, namespace, revisions: known }
 }
 
-/** A history without the revisions that followed an awaited one. */
-export function historyUntil(history: ReleaseHistory, awaited: readonly Target[] = []): ReleaseHistory {
-  const last = awaited.find(({ release }) => release?.name === history.name && release.namespace === history.namespace)
+/** A history without the revisions that followed an awaited one: these make it superseded. */
+export function historyUntil(history: ReleaseHistory, awaited: readonly Target[]): ReleaseHistory {
+  const last = awaited.find((target) => isRevisionOf(target, history))
   if (last === undefined) return history
   const newest = Number(releaseOfRevision(last.name).revision)
-  return { ...history, revisions: history.revisions.filter(({ number }) => number <= newest) }
+  const revisions = history.revisions.filter(({ number }) => number <= newest)
+  const isReplaced = ({ number, status }: ReleaseRevision) =>
+    number === newest && status === 'deployed' && revisions.length < history.revisions.length
+  return {
+    ...history,
+    revisions: revisions.map((each) => (isReplaced(each) ? { ...each, status: 'superseded' } : each)),
+  }
+}
+
+/** Whether a target belongs to a release. */
+export function isRevisionOf({ release }: Target, { name, namespace }: Pick<Release, 'name' | 'namespace'>): boolean {
+  return release?.name === name && release.namespace === namespace
+}
+
+/** Whether the last revision of a release is pending: its objects may still be of the earlier version, or missing. */
+export function isHelmAtWork(history: ReleaseHistory | undefined): boolean {
+  return isPending(history?.revisions.at(-1)?.status ?? '')
 }
 
 /** Whether Helm still works on a revision with this status (an install, upgrade or rollback), or was killed while it did. */

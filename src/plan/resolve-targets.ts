@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import { type ObjectName, shortName } from '../cluster/objects.ts'
-import { describePlace, type MistakeWithReason, throwMistakes } from '../errors.ts'
+import { describePlace, type MistakeWithReason, type Place, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
-import { isPending, type Release, releaseKind, type Selection } from './helm-release.ts'
+import { type Release, releaseKind, type Selection } from './helm-release.ts'
 import { apiVersionOf } from './kinds.ts'
 import {
   describeAnnotation,
@@ -16,7 +17,7 @@ import {
   type SkippedLine,
 } from './reference.ts'
 import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
-import { definedClocks, displayName, nameKey, type ReleaseHistory, type Target } from './target.ts'
+import { displayName, nameKey, type ReleaseHistory, type Target } from './target.ts'
 
 /** The targets of the gate. */
 export interface Plan {
@@ -111,34 +112,6 @@ export async function matchSelections(
   return namesOf
 }
 
-/**
- * The revisions that Helm installs, upgrades or rolls back now: the objects of their releases may still be of the earlier
- * version, or missing.
- * @param awaited the revisions that the previous call returned. If Helm has replaced some of them, only these are returned.
- */
-export function pendingRevisions(
-  { parsed, resolved }: Resolution,
-  historyOf: (release: Release) => ReleaseHistory | undefined,
-  awaited: readonly Target[],
-): readonly Target[] {
-  const releases = resolved.filter(({ release }) => release !== undefined)
-  const excluded = new Set(releases.filter(({ reference }) => reference.exclude).map(releaseKey))
-  const drafts = new Map<string, Draft>()
-  const mistakes: MistakeWithReason[] = []
-  const newest = new Set<string>()
-  for (const entry of releases.filter((each) => !excluded.has(releaseKey(each)))) {
-    const history = entry.release && historyOf(entry.release)
-    const { number, status = '' } = history?.revisions.at(-1) ?? {}
-    if (history === undefined) continue
-    newest.add(nameKey(revisionName(history, number)))
-    const draft = isPending(status) ? revisionDraft(entry, parsed.input, history, false) : undefined
-    if (draft !== undefined) addDraft(drafts, draft, parsed, mistakes)
-  }
-  throwMistakes(mistakes)
-  const replaced = awaited.filter((target) => !newest.has(nameKey(target)))
-  return replaced.length > 0 ? replaced : [...drafts.values()].map(({ target }) => target)
-}
-
 function releaseKey({ release }: ResolvedReference): string {
   return JSON.stringify([release?.namespace, release?.name])
 }
@@ -149,11 +122,10 @@ interface MatchedReference extends ResolvedReference {
 }
 
 /**
- * Resolves the targets. A target in two lines is gated once, at its first place, with the flags of both lines; flags of a
- * line with its name take precedence over those of a selector.
+ * Resolves the targets. A target in two lines is gated once, at its first place; see `combine`.
  * @param namesOf returns the names of the objects that one of `resolution.selections` matches
  * @param historyOf returns the history of a Helm release, if it is known
- * @throws UserError if two lines have different values for the same flag of a target
+ * @throws UserError if two lines have different flags for a target
  */
 export function resolveTargets(
   { parsed, resolved, selections }: Resolution,
@@ -198,23 +170,27 @@ function collectDrafts(
   historyOf: (release: Release) => ReleaseHistory | undefined,
 ): ReadonlyMap<string, Draft> {
   const { input } = parsed
-  const mistakes: MistakeWithReason[] = []
-  const drafts = new Map<string, Draft>()
   const asWritten = selectorsAsWritten(matched)
-  for (const entry of matched) {
-    const { names, reference } = entry
-    if (reference.exclude) continue
+  const excludedReleases = new Set(
+    matched.flatMap((entry) => (entry.reference.exclude && entry.release ? releaseKey(entry) : [])),
+  )
+  const drafts = matched.flatMap((entry): Draft[] => {
+    const { names, reference, release } = entry
+    if (reference.exclude) return []
     const isMatched = names.length > 0 || asWritten.get(writtenKey(entry))?.some((other) => other.names.length > 0)
     // A line without a match is a target without a name.
     const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
-    const history = entry.release && historyOf(entry.release)
+    const history = release && !excludedReleases.has(releaseKey(entry)) ? historyOf(release) : undefined
     const revision = history && revisionDraft(entry, input, history, isMatched === true)
-    if (revision !== undefined) addDraft(drafts, revision, parsed, mistakes)
-    if (revision !== undefined && !isMatched) continue
-    for (const name of all) addDraft(drafts, draftOf(entry, input, name, history), parsed, mistakes)
-  }
+    if (revision !== undefined && !isMatched) return [revision]
+    return [...(revision === undefined ? [] : [revision]), ...all.map((name) => draftOf(entry, input, name, history))]
+  })
+  const mistakes: MistakeWithReason[] = []
+  const byKey = new Map<string, Draft>()
+  for (const [key, [first, ...further]] of Map.groupBy(drafts, ({ target }) => keyOf(target)))
+    if (first !== undefined) byKey.set(key, combine(first, further, parsed, mistakes))
   throwMistakes(mistakes)
-  return drafts
+  return byKey
 }
 
 /** The references that select targets. `deploy,sts -l app=web` and `helm/web` have a reference for each kind. */
@@ -318,7 +294,7 @@ function keyOf(target: Target): string {
   return `${nameKey(target)} ${target.selector ?? ''}`
 }
 
-/** A target that later lines may extend. */
+/** A target of one line. */
 interface Draft {
   readonly target: Target & Required<Pick<Target, 'source'>>
   /** Whether a line contains the name of the target, not a selector. */
@@ -384,73 +360,51 @@ function draftOf(
   }
 }
 
-function addDraft(
-  drafts: Map<string, Draft>,
-  draft: Draft,
+/**
+ * The one target of all lines that contain it. It has the flags of the line that names it, else those of its selector.
+ * Different flags in two such lines are a mistake.
+ */
+function combine(
+  first: Draft,
+  further: readonly Draft[],
   parsed: ParsedReferences,
   mistakes: MistakeWithReason[],
-): void {
-  const key = keyOf(draft.target)
-  const earlier = drafts.get(key)
-  if (earlier === undefined) {
-    drafts.set(key, draft)
-    return
-  }
-  const message = contradiction(earlier, draft)
-  if (message !== undefined) {
-    const { file, line } = draft.target.source
-    mistakes.push({ ...(draft.manifest === undefined ? placeOf(parsed, line) : { input: file, line }), message })
-    return
-  }
-  const [winner, other] =
-    draft.byName && !earlier.byName ? [draft.target, earlier.target] : [earlier.target, draft.target]
-  const revisions = winner.revisions ?? other.revisions
-  const hook = winner.hook ?? other.hook
+): Draft {
+  if (further.length === 0) return first
+  const drafts = [first, ...further]
+  const [ofManifest, duplicate] = drafts.filter(({ manifest }) => manifest !== undefined)
+  if (ofManifest?.manifest && duplicate?.manifest)
+    mistakes.push({ ...placeOfDraft(duplicate, parsed), message: duplicateOf(duplicate.manifest, ofManifest.manifest) })
   // An annotation of the manifest does not change when an object is ready that the user names.
-  const naming = [draft, earlier].find((each) => each.manifest === undefined && each.byName && !each.target.applied)
-  // The line of a manifest is more specific than that of the input.
-  const { manifest, target } = draft.manifest === undefined ? earlier : draft
-  drafts.set(key, {
-    byName: draft.byName || earlier.byName,
-    manifest,
-    target: {
-      ...earlier.target,
-      clocks: mergeClocks(winner.clocks, other.clocks),
-      waitFor: naming === undefined ? (winner.waitFor ?? other.waitFor) : naming.target.waitFor,
-      ...(revisions && { revisions }),
-      ...(hook && { hook }),
-      applied: target.applied ?? other.applied ?? winner.applied,
-      source: target.source,
-    },
+  const isWritten = drafts.some(({ byName, manifest, target }) => byName && !manifest && !target.applied)
+  const flagsOf = ({ manifest, target: { clocks, waitFor, revisions } }: Draft) => ({
+    clocks,
+    waitFor: manifest && isWritten ? undefined : waitFor,
+    ...(revisions && { revisions }),
   })
+  const withFlags = drafts.filter((draft) => JSON.stringify(flagsOf(draft)) !== '{"clocks":{}}')
+  const named = withFlags.filter(({ byName }) => byName)
+  const [chosen = first, ...others] = named.length > 0 ? named : withFlags
+  const other = others.find((draft) => !isDeepStrictEqual(flagsOf(draft), flagsOf(chosen)))
+  if (other !== undefined) {
+    const place = describePlace(placeOfDraft(chosen, parsed))
+    const message = `${displayName(first.target)} is named in ${place} too, with other flags. Write all of them in one line.`
+    mistakes.push({ ...placeOfDraft(other, parsed), message })
+  }
+  const hook = ofManifest?.target.hook
+  return {
+    ...first,
+    manifest: ofManifest?.manifest,
+    target: {
+      ...first.target,
+      ...flagsOf(chosen),
+      ...(hook && { hook }),
+      applied: drafts.find(({ target }) => target.applied)?.target.applied,
+      source: (ofManifest ?? first).target.source,
+    },
+  }
 }
 
-/** Why two lines of a target contradict each other; undefined if they do not. */
-function contradiction(earlier: Draft, draft: Draft): string | undefined {
-  if (draft.manifest !== undefined && earlier.manifest !== undefined)
-    return duplicateOf(draft.manifest, earlier.manifest)
-  const flag = earlier.byName === draft.byName ? differentFlag(earlier.target, draft.target) : undefined
-  if (flag === undefined) return undefined
-  const { kind, name, source } = earlier.target
-  const place = `${source.file === draft.target.source.file ? '' : `${source.file}, `}line ${source.line}`
-  return `${kind.toLowerCase()}/${name} is named in ${place} too, with another ${flag}. Keep one of them.`
-}
-
-/** The flag that two lines set to different values. */
-function differentFlag({ clocks: a, ...first }: Target, { clocks: b, ...second }: Target): string | undefined {
-  const differ = (x: unknown, y: unknown): boolean =>
-    x !== undefined && y !== undefined && JSON.stringify(x) !== JSON.stringify(y)
-  if (differ(first.waitFor, second.waitFor)) return '--for'
-  if (differ(first.revisions, second.revisions)) return '--revision'
-  if (differ(a.timeoutMs, b.timeoutMs)) return '--timeout'
-  if (differ(a.stallTimeoutMs, b.stallTimeoutMs)) return '--stall-timeout'
-  if (differ(a.requireChangeMs, b.requireChangeMs)) return '--require-change'
-  const milestones = Object.entries(a.milestoneTimeoutsMs ?? {})
-  return milestones.some(([name, ms]) => differ(ms, b.milestoneTimeoutsMs?.[name])) ? '--milestone-timeouts' : undefined
-}
-
-function mergeClocks(winner: Target['clocks'], other: Target['clocks']): Target['clocks'] {
-  const milestones = { ...other.milestoneTimeoutsMs, ...winner.milestoneTimeoutsMs }
-  const milestoneTimeoutsMs = Object.keys(milestones).length === 0 ? undefined : milestones
-  return definedClocks({ ...other, ...winner, milestoneTimeoutsMs })
+function placeOfDraft({ manifest, target: { source } }: Draft, parsed: ParsedReferences): Place {
+  return manifest === undefined ? placeOf(parsed, source.line) : { input: manifest.file, line: manifest.line }
 }

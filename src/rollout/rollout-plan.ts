@@ -5,13 +5,19 @@ import { mapMistakes, UserError } from '../errors.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import type { Checks } from '../plan/checks.ts'
 import type { HealthCheck } from '../plan/health-check-entries.ts'
-import { historyUntil, type Release, selectionReader } from '../plan/helm-release.ts'
-import { listRequest, type Resolution } from '../plan/resolve.ts'
+import {
+  historyUntil,
+  isHelmAtWork,
+  isRevisionOf,
+  type Release,
+  releaseKind,
+  selectionReader,
+} from '../plan/helm-release.ts'
+import { listRequest, type Resolution, type ResolvedReference } from '../plan/resolve.ts'
 import {
   type MatchWait,
   matchLimitMs,
   matchSelections,
-  pendingRevisions,
   type ResolvedPlan,
   resolveTargets,
 } from '../plan/resolve-targets.ts'
@@ -20,6 +26,16 @@ import { selectStreamedTargets } from '../plan/stream-logs.ts'
 import type { Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
 import { importChecks, type Rollout, resolveKinds } from './rollout-inputs.ts'
+
+/** What targets are found with. */
+export interface Planning {
+  readonly rollout: Rollout
+  readonly cluster: Cluster
+  readonly kinds: readonly ApiResource[]
+  readonly healthChecks: readonly HealthCheck[]
+  /** Aborted when the targets must be known. */
+  readonly until: AbortSignal
+}
 
 /** A plan with the kinds of its targets. */
 export interface LivePlan extends ResolvedPlan {
@@ -34,17 +50,13 @@ export interface LivePlan extends ResolvedPlan {
 
 /**
  * Finds the targets.
- * @param awaited the revisions of Helm releases for which the gate has waited until now; undefined if it does not wait for any
- * @param hasFailed whether an awaited revision has failed: then later revisions are no targets
+ * @param awaited the revisions of Helm releases for which the gate has waited until now
+ * @param awaitsHelm whether pending revisions are the only targets, if there are any
  */
 export async function planTargets(
-  written: Rollout,
-  cluster: Cluster,
-  kinds: readonly ApiResource[],
-  healthChecks: readonly HealthCheck[],
-  until: AbortSignal,
-  awaited: readonly Target[] | undefined,
-  hasFailed: boolean,
+  { rollout: written, cluster, kinds, healthChecks, until }: Planning,
+  awaited: readonly Target[],
+  awaitsHelm: boolean,
 ): Promise<LivePlan> {
   const references = (await written.findReferences?.(cluster, kinds)) ?? written.references
   const rollout = { ...written, references }
@@ -61,12 +73,21 @@ export async function planTargets(
   const selections = [...resolution.selections, ...streamed.selections]
   const { namesOf, releases } = selectionReader(selections, cluster, remedyOf)
   await releases?.readHistories()
+  // A gate that begins before the change does not know which revision will be the user's, unless that is pending.
   const historyOf = (release: Release) => {
     const history = releases?.historyOf(release)
-    return hasFailed && history ? historyUntil(history, awaited) : history
+    const isAwaited = isHelmAtWork(history) || awaited.some((target) => isRevisionOf(target, release))
+    return history && (isAwaited || rollout.inputs.awaitChangeMs === 0) ? historyUntil(history, awaited) : undefined
   }
   const gatedKinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
-  const pending = awaited && releases ? pendingRevisions(resolution, historyOf, awaited) : noTargets
+  const isPending = ({ reference: { exclude, waitFor }, release }: ResolvedReference) =>
+    release !== undefined && !exclude && waitFor === undefined && isHelmAtWork(historyOf(release))
+  const isAwaiting = awaitsHelm && resolution.resolved.some(isPending)
+  const wait = rollout.isLook || isAwaiting ? undefined : matchWait(rollout, until)
+  const matched = await matchSelections(resolution, namesOf, wait)
+  const plan = resolveTargets(resolution, matched, historyOf)
+  const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && isHelmAtWork(release)
+  const pending = isAwaiting ? plan.targets.filter(isRevision) : []
   if (pending.length > 0)
     return {
       targets: pending,
@@ -77,13 +98,6 @@ export async function planTargets(
       streamed: new Set(),
       awaitsHelm: true,
     }
-  const wait = rollout.isLook ? undefined : matchWait(rollout, until)
-  const matched = await matchSelections(resolution, namesOf, wait)
-  // A gate that begins before the change does not know which revision will be the user's, unless it has awaited a pending one.
-  const isKnown = ({ name, namespace }: Release) =>
-    rollout.inputs.awaitChangeMs === 0 ||
-    awaited?.some(({ release }) => release?.name === name && release.namespace === namespace)
-  const plan = resolveTargets(resolution, matched, (release) => (isKnown(release) ? historyOf(release) : undefined))
   cluster.redact.keepRecordsOf([...plan.manifests.keys()])
   const dated = await withCommits(plan)
   return {
@@ -94,8 +108,6 @@ export async function planTargets(
     checks: checks && (await importChecks()).placeChecks(checks, dated.targets, cluster.namespace),
   }
 }
-
-export const noTargets: readonly Target[] = []
 
 /** A kind may be unknown only because its API server did not answer. */
 function withStaleGroups(error: unknown, stale: readonly string[]): unknown {

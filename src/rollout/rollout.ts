@@ -11,16 +11,16 @@ import { UserError } from '../errors.ts'
 import { Exit } from '../exit.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from '../gate/settings.ts'
-import { type EndedTimeline, type Entry, emptyTimeline, hasEnded, type Outcome, verdictOf } from '../gate/timeline.ts'
+import { type EndedTimeline, type Entry, emptyTimeline, hasEnded, verdictOf } from '../gate/timeline.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { LiveLogs } from '../logs/live-logs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-check-entries.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
-import type { Target } from '../plan/target.ts'
+import { nameKey, type Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, quotedTextMs } from '../thresholds.ts'
 import { openFiles, type Rollout } from './rollout-inputs.ts'
-import { type LivePlan, noTargets, planTargets } from './rollout-plan.ts'
+import { type LivePlan, planTargets } from './rollout-plan.ts'
 
 /**
  * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording.
@@ -40,7 +40,7 @@ export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
       stop()
       return gateTargets(rollout, plan, settings, cluster, exit)
     }
-    const timeline = await withPlan(rollout, startedAt, work, late.signal, ({ outcome }) => outcome)
+    const timeline = await withPlan(rollout, startedAt, work, late.signal, (ended) => ended)
     if (timeline !== undefined) return timeline
   } finally {
     stop()
@@ -59,9 +59,9 @@ type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster,
  * Connects, plans, reports the settings and targets, runs `work`, and closes the connection to the cluster. Everything that
  * `work` prints or records leaves by `exit`.
  * @param late aborted when the targets must be known
- * @param outcomeOf returns the outcome of `work`, which then runs first on the revisions of Helm releases that are pending.
- * Once Helm has deployed them, the objects of the releases are found, and `work` runs on all targets; also if Helm has
- * failed, because what it has applied explains that, and what a rollback has restored. By default, a pending revision is a target like the others.
+ * @param timelineOf returns the timeline of `work`, which then runs first on the revisions of Helm releases that are pending.
+ * Once these are ready, the targets are found once more; also if one has failed, because what Helm has applied explains
+ * that, and what a rollback has restored. By default, a pending revision is a target like the others.
  * @returns undefined if cancelled, or too late, before the targets were known
  * @throws UserError for invalid input
  */
@@ -70,27 +70,28 @@ export async function withPlan<T>(
   startedAt: number,
   work: PlannedWork<T>,
   late: AbortSignal = rollout.cancelled,
-  outcomeOf?: (result: T) => Outcome,
+  timelineOf?: (result: T) => EndedTimeline,
 ): Promise<T | undefined> {
   const { inputs, cancelled } = rollout
   const [healthChecks, cluster] = await openFiles(inputs, rollout)
   try {
     const kinds = await unlessAborted(cluster.discover(), cancelled)
     if (kinds === undefined) return undefined
-    const until = AbortSignal.any([cancelled, late])
-    let awaited = outcomeOf && noTargets
-    for (let result: T | undefined; ; ) {
-      const hasFailed = result !== undefined && outcomeOf?.(result) === 'failed'
-      const planned = planTargets(rollout, cluster, kinds, healthChecks, until, awaited, hasFailed)
-      const plan = await unlessAborted(planned, until)
-      if (plan === undefined) return undefined
-      // Helm has deleted the revision that failed, or another release is pending.
-      if (plan.awaitsHelm && hasFailed) return result
-      result = await beginWork(rollout, startedAt, plan, cluster, healthChecks, work)
-      if (!plan.awaitsHelm || !['ready', 'failed'].includes(outcomeOf?.(result) ?? '')) return result
-      awaited = plan.targets
-      cluster.endWatches()
-    }
+    const planning = { rollout, cluster, kinds, healthChecks, until: AbortSignal.any([cancelled, late]) }
+    const begin = (plan: LivePlan) => beginWork(rollout, startedAt, plan, cluster, healthChecks, work)
+    const plan = await unlessAborted(planTargets(planning, [], timelineOf !== undefined), planning.until)
+    if (plan === undefined) return undefined
+    const result = await begin(plan)
+    const { outcome = '', targets = [] } = (plan.awaitsHelm && timelineOf?.(result)) || {}
+    if (!['ready', 'failed'].includes(outcome)) return result
+    cluster.endWatches()
+    const next = await unlessAborted(planTargets(planning, plan.targets, false), planning.until)
+    if (next === undefined) return undefined
+    // Helm has deleted a revision that failed.
+    const failed = targets.filter((target) => target.outcome === 'failed').map(nameKey)
+    const kept = new Set(next.targets.map(nameKey))
+    if (!failed.every((key) => kept.has(key))) return result
+    return await begin(next)
   } finally {
     cluster.close()
   }

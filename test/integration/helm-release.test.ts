@@ -259,7 +259,7 @@ test.each([
     for (const object of next()) server.apply(object)
   })
   expect(verdict).toMatchObject({ outcome: 'superseded', reason })
-  expect(names).toEqual(['helm/web.v7'])
+  expect(names).toContain('helm/web.v7')
   expect(replayed).toMatchObject({ outcome: 'superseded', reason })
 })
 

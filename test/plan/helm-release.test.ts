@@ -1,10 +1,10 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
 import { isJudged } from '../../src/lifecycle/rules.ts'
-import { ReleaseObjects } from '../../src/plan/helm-release.ts'
+import { historyUntil, type Release, ReleaseObjects } from '../../src/plan/helm-release.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
-import { matchSelections, pendingRevisions, resolveTargets } from '../../src/plan/resolve-targets.ts'
+import { matchSelections, resolveTargets } from '../../src/plan/resolve-targets.ts'
 import { displayName, type ReleaseHistory, type Target } from '../../src/plan/target.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 
@@ -137,7 +137,7 @@ describe('a pending revision of a Helm release', () => {
   const history = (...statuses: readonly string[]) =>
     statuses.map((status, index) => ({ number: index + 1, status, createdAt: '2026-01-01T00:00:00Z' }))
 
-  const awaited = (lines: string, revisions: ReleaseHistory['revisions'], before: readonly Target[] = []) => {
+  const targetsOf = (lines: string, revisions: ReleaseHistory['revisions'], awaited: readonly Target[] = []) => {
     const defaults = {
       namespace: 'shop',
       milestones: [],
@@ -145,28 +145,35 @@ describe('a pending revision of a Helm release', () => {
       isInRelease: isJudged,
     }
     const resolution = resolveReferences(parseReferences(lines), BUILT_IN_RESOURCES, defaults)
-    return pendingRevisions(resolution, ({ name, namespace }) => ({ name, namespace, revisions }), before)
+    const historyOf = (release: Release) => historyUntil({ ...release, revisions }, awaited)
+    return resolveTargets(resolution, ({ kind }) => (kind === 'Service' ? ['web'] : []), historyOf).targets
   }
+  const revisionsOf = (...args: Parameters<typeof targetsOf>) =>
+    targetsOf(...args)
+      .filter(({ kind }) => kind === 'Helm')
+      .map(displayName)
 
   it.each([
-    ['is awaited', 'helm/web', history('deployed', 'pending-upgrade'), ['helm/web.v2']],
-    ['of the first install is awaited', 'helm/web', history('pending-install'), ['helm/web.v1']],
-    ['of a rollback is awaited', 'helm/web', history('superseded', 'failed', 'pending-rollback'), ['helm/web.v3']],
-    ['that another one followed is not awaited', 'helm/web', history('pending-upgrade', 'deployed'), []],
-    ['that Helm has finished is not awaited', 'helm/web', history('superseded', 'deployed'), []],
-    ['is awaited once for two lines', 'helm/web\nhelm/web -n shop', history('pending-upgrade'), ['helm/web.v1']],
-    ['is awaited for each release', 'helm/web helm/api', history('pending-upgrade'), ['helm/web.v1', 'helm/api.v1']],
-    ['of an excluded release is not awaited', 'helm/web\n!helm/web', history('pending-upgrade'), []],
-    ['is not awaited with --for=delete', 'helm/web --for=delete', history('pending-upgrade'), []],
+    ['is a target', 'helm/web', history('deployed', 'pending-upgrade'), ['helm/web.v2']],
+    ['of the first install is a target', 'helm/web', history('pending-install'), ['helm/web.v1']],
+    ['of a rollback is a target', 'helm/web', history('superseded', 'failed', 'pending-rollback'), ['helm/web.v3']],
+    ['that another one followed is no target', 'helm/web', history('pending-upgrade', 'deployed'), []],
+    ['that Helm has finished is no target', 'helm/web', history('superseded', 'deployed'), []],
+    ['is one target for two lines', 'helm/web\nhelm/web -n shop', history('pending-upgrade'), ['helm/web.v1']],
+    ['is a target for each release', 'helm/web helm/api', history('pending-upgrade'), ['helm/web.v1', 'helm/api.v1']],
+    ['of an excluded release is no target', 'helm/web\n!helm/web\npod/x', history('pending-upgrade'), []],
+    ['is no target with --for=delete', 'helm/web --for=delete', history('pending-upgrade'), []],
   ])('%s', (_, lines, revisions, names) => {
-    expect(awaited(lines, revisions).map(displayName)).toEqual(names)
+    expect(revisionsOf(lines, revisions)).toEqual(names)
   })
 
-  it('that was awaited is judged again if another revision has followed', () => {
-    const before = awaited('helm/web', history('deployed', 'pending-upgrade'))
-    const after = awaited('helm/web', history('superseded', 'superseded', 'deployed'), before)
-    expect(after.map(displayName)).toEqual(['helm/web.v2'])
-    expect(awaited('helm/web', history('superseded', 'deployed'), before)).toEqual([])
+  it.each([
+    ['has followed', ['superseded', 'superseded', 'deployed'], ['helm/web.v2']],
+    ['is pending', ['superseded', 'deployed', 'pending-upgrade'], ['helm/web.v2']],
+    ['has not followed', ['superseded', 'deployed'], []],
+  ])('that was awaited is judged again if another revision %s', (_, statuses, names) => {
+    const before = targetsOf('helm/web', history('deployed', 'pending-upgrade'))
+    expect(revisionsOf('helm/web', history(...statuses), before)).toEqual(names)
   })
 })
 

@@ -154,11 +154,11 @@ it('manifests with the same object are a mistake that names both places, also th
 })
 
 it('resources and manifests together are all gated, each once, at the line of its manifest', () => {
-  const { targets, manifests } = plan('deploy/web --stall-timeout=1m\npod/x', { 'a.yaml': timeout('5m') })
+  const { targets, manifests } = plan('deploy/web\npod/x', { 'a.yaml': timeout('5m') })
   expect(targets).toMatchObject([
     {
       kind: 'Deployment',
-      clocks: { timeoutMs: 300_000, stallTimeoutMs: 60_000 },
+      clocks: { timeoutMs: 300_000 },
       source: { file: 'a.yaml', line: 1 },
     },
     { kind: 'Pod', source: { file: 'resources', line: 2 } },
@@ -168,7 +168,7 @@ it('resources and manifests together are all gated, each once, at the line of it
 
 it('resources and manifests together may not contradict each other', () => {
   expect(mistakesOf(() => plan('deploy/web --timeout=1m', { 'a.yaml': timeout('5m') }))).toEqual([
-    'a.yaml, line 1: deployment/web is named in resources, line 1 too, with another --timeout. Keep one of them.',
+    'a.yaml, line 1: deployment/web is named in resources, line 1 too, with other flags. Write all of them in one line.',
     'input-invalid',
   ])
 })

@@ -201,41 +201,24 @@ it('a target that is named twice is gated once, at its first place', () => {
   ])
 })
 
-it('a target that is named twice has the flags of all its lines', () => {
-  expect(
-    plan(
-      [
-        'deployment.apps/web configured',
-        'deploy/web --timeout=20m --milestone-timeouts=ready=1m',
-        'deploy/web --timeout=20m --milestone-timeouts=pulled=2m --for=create',
-      ].join('\n'),
-    ).targets,
-  ).toMatchObject([
-    {
-      clocks: { timeoutMs: 1_200_000, milestoneTimeoutsMs: { ready: 60_000, pulled: 120_000 } },
-      waitFor: { type: 'create' },
-      source: { line: 1 },
-    },
-  ])
+it.each([
+  ['deployment.apps/web configured\ndeploy/web --timeout=20m'],
+  ['deploy/web --timeout=20m\ndeploy/web\nDeployment web --timeout=20m'],
+  ['deploy/web --timeout=20m\ndeploy -l app=x --timeout=5m --for=create'],
+  ['deploy -l app=x --timeout=5m --for=create\ndeploy/web --timeout=20m'],
+])('a target that is named twice has the flags of the line that names it with flags: %j', (text) => {
+  const { targets } = plan(text, { 'app=x': ['web'] })
+  expect(targets.map(({ clocks, waitFor }) => ({ clocks, waitFor }))).toEqual([{ clocks: { timeoutMs: 1_200_000 } }])
 })
 
 it.each([
-  ['deploy/web --timeout=20m\ndeploy -l app=x --timeout=5m --stall-timeout=1m'],
-  ['deploy -l app=x --timeout=5m --stall-timeout=1m\ndeploy/web --timeout=20m'],
-])('a target that is named twice by a selector too, keeps the flags of its own line: %j', (text) => {
-  expect(plan(text, { 'app=x': ['web'] }).targets).toMatchObject([
-    { name: 'web', clocks: { timeoutMs: 1_200_000, stallTimeoutMs: 60_000 } },
-  ])
-})
-
-it.each([
-  ['--timeout', '--timeout=1m', '--timeout=2m'],
-  ['--stall-timeout', '--stall-timeout=1m', '--stall-timeout=0'],
-  ['--milestone-timeouts', '--milestone-timeouts=ready=1m', '--milestone-timeouts=ready=2m'],
-  ['--for', '--for=create', '--for=delete'],
-])('a target that is named twice with another %s is a mistake', (flag, first, second) => {
-  expect(messageOf(() => plan(`deploy/web ${first}\ndeploy/web ${second}`))).toBe(
-    `resources, line 2: deployment/web is named in line 1 too, with another ${flag}. Keep one of them.`,
+  ['deploy/web --timeout=1m', 'deploy/web --timeout=2m'],
+  ['deploy/web --milestone-timeouts=ready=1m', 'deploy/web --stall-timeout=1m'],
+  ['deploy/web --for=create', 'deploy/web --for=delete'],
+  ['deploy -l app=x --for=create', 'deploy --all --timeout=1m'],
+])('a target that is named twice with other flags is a mistake: %s, %s', (first, second) => {
+  expect(messageOf(() => plan(`${first}\n${second}`, { 'app=x': ['web'], '': ['web'] }))).toBe(
+    'resources, line 2: deployment/web is named in resources, line 1 too, with other flags. Write all of them in one line.',
   )
 })
 
