@@ -11,7 +11,7 @@ import { ChangesView } from '../trace/follow.ts'
 import { paintLine } from '../trace/line.ts'
 import { Trace } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
-import { existingTargets, onlyTarget } from '../trace/view-targets.ts'
+import { existingTargets, onlyTarget, type WrittenLines } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { type ChangePrinting, changePrinter } from './change-printer.ts'
 import { flagAsWritten, inputsAmong, readCommandInputs } from './inputs.ts'
@@ -24,6 +24,8 @@ export interface RecordedView {
   readonly index: RecordingIndex
   /** The targets of the user's references; without references those of the recorded gate. */
   readonly targets: readonly Target[]
+  /** Where the user wrote the targets. */
+  readonly references: WrittenLines
   /** The moment that is shown, in milliseconds since the epoch. */
   readonly until: number
   /** Calls the function with every event up to that moment. */
@@ -68,8 +70,8 @@ export async function runRecordedView(
         cancelled.throwIfAborted()
         skipped.warn(warn)
       }
-      const targets = references === undefined ? plan.targets : existingTargets(plan.targets, references.input)
-      return show({ settings, index, targets, until, play })
+      const targets = references === undefined ? plan.targets : existingTargets(plan.targets, references)
+      return show({ settings, index, targets, references: references ?? { input: 'resources' }, until, play })
     })
   } catch (error) {
     return cancelled.aborted ? cancelledCode : endWithMistakes(error, context)
@@ -78,8 +80,8 @@ export async function runRecordedView(
 
 /** `trace --recording`: prints a resource as it was at a moment. Returns the exit code. */
 export function traceRecording(args: Arguments, context: CommandContext): Promise<number> {
-  return runRecordedView('trace', args, context, [], async ({ settings, index, targets, until, play }) => {
-    const target = onlyTarget(targets, 'resources')
+  return runRecordedView('trace', args, context, [], async ({ settings, index, targets, references, until, play }) => {
+    const target = onlyTarget(targets, references)
     const trace = new Trace(target, settings, (request) => index.hasAnswer(request))
     await play((event) => trace.handle(event))
     const { apiVersion, kind, namespace } = target

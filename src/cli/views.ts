@@ -84,7 +84,7 @@ export async function trace(args: Arguments, given: CommandContext): Promise<num
   const context = endingWithOutput(given)
   if (args.flags.has('recording')) return (await import('./recorded-views.ts')).traceRecording(args, context)
   return runView('trace', args, context, [], async ({ inputs, references, cluster, kinds }) => {
-    const target = onlyTarget(await viewTargets(references, kinds, cluster), references.input)
+    const target = onlyTarget(await viewTargets(references, kinds, cluster), references)
     await reportMissingNamespace(target.namespace, cluster, context)
     const settings = await settingsOf(inputs, cluster, [target])
     const { startedAt } = settings

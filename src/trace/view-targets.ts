@@ -3,12 +3,14 @@ import type { ApiResource } from '../cluster/feed.ts'
 import { UserError } from '../errors.ts'
 import { isJudged, milestonesOf } from '../lifecycle/rules.ts'
 import { selectionReader } from '../plan/helm-release.ts'
-import type { ParsedReferences } from '../plan/reference.ts'
+import { type ParsedReferences, placeOf } from '../plan/reference.ts'
 import { resolveReferences } from '../plan/resolve.ts'
 import { matchSelections, resolveTargets } from '../plan/resolve-targets.ts'
 import { displayName, type Target } from '../plan/target.ts'
 
 const maxNames = 5
+
+export type WrittenLines = Pick<ParsedReferences, 'input' | 'places'>
 
 /**
  * Finds the objects that a view shows: named ones, and those that a selector matches now.
@@ -28,13 +30,13 @@ export async function viewTargets(
   })
   const { namesOf } = selectionReader(resolution.selections, cluster)
   const { targets } = resolveTargets(resolution, await matchSelections(resolution, namesOf))
-  return existingTargets(targets, parsed.input)
+  return existingTargets(targets, parsed)
 }
 
 /** @throws UserError if a selector matches nothing */
-export function existingTargets(targets: readonly Target[], input: string): readonly Target[] {
+export function existingTargets(targets: readonly Target[], parsed: WrittenLines): readonly Target[] {
   const unmatched = targets.find(({ selector }) => selector !== undefined)
-  if (unmatched !== undefined) throw mistake(unmatched, input, `${displayName(unmatched)} matches nothing.`)
+  if (unmatched !== undefined) throw mistake(unmatched, parsed, `${displayName(unmatched)} matches nothing.`)
   return targets
 }
 
@@ -42,18 +44,19 @@ export function existingTargets(targets: readonly Target[], input: string): read
  * The one resource that `trace` shows.
  * @throws UserError if there are several or none
  */
-export function onlyTarget(targets: readonly Target[], input: string): Target {
+export function onlyTarget(targets: readonly Target[], parsed: WrittenLines): Target {
   const [target] = targets
   if (target === undefined)
-    throw mistake(target, input, 'trace shows one resource, and none is named. Write deployment/web.')
+    throw mistake(target, parsed, 'trace shows one resource, and none is named. Write deployment/web.')
   if (targets.length === 1) return target
   const shown = targets.slice(0, maxNames).map(displayName).join(', ')
   const more = targets.length > maxNames ? ', …' : ''
   const message = `trace shows one resource, and ${targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`
-  throw mistake(target, input, message)
+  throw mistake(target, parsed, message)
 }
 
-function mistake(target: Target | undefined, ofAll: string, message: string): UserError {
-  const { file: input = ofAll, line } = target?.source ?? {}
-  return new UserError([{ input, line, message }])
+function mistake(target: Target | undefined, parsed: WrittenLines, message: string): UserError {
+  const { file: input = parsed.input, line } = target?.source ?? {}
+  const isLine = line !== undefined && input === parsed.input
+  return new UserError([{ ...(isLine ? placeOf(parsed, line) : { input, line }), message }])
 }

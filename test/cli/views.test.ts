@@ -117,7 +117,7 @@ describe('trace', () => {
     expect(selected.stdout.text).toContain('pod/web in shop')
     const several = run(server, ['trace', 'pod', 'web', 'api'])
     expect(await several.code).toBe(2)
-    expect(several.stderr.text).toContain('trace shows one resource, and 2 are named: pod/web, pod/api.')
+    expect(several.stderr.text).toContain('pod web api: trace shows one resource, and 2 are named: pod/web, pod/api.')
     const none = run(server, ['trace', 'pod', '-l', 'app=none'])
     expect(await none.code).toBe(2)
     expect(none.stderr.text).toContain('pod -l app=none matches nothing')
@@ -236,7 +236,7 @@ describe('--until-ready', () => {
   test('is a mistake for a selector that matches nothing', async () => {
     const { stderr, code } = run(await start(), ['status', 'pods', '-l', 'app=web', '--until-ready'])
     expect(await code).toBe(2)
-    expect(stderr.text).toContain('pod -l app=web matches nothing.')
+    expect(stderr.text).toContain('pods: pod -l app=web matches nothing.')
   })
 
   test('ignores excluded objects', async () => {
