@@ -17,7 +17,7 @@ import {
   type Reference,
   type SkippedLine,
 } from './reference.ts'
-import { type Hook, type ManifestObject, nameKey } from './target.ts'
+import { nameKey } from './target.ts'
 
 /**
  * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
@@ -58,30 +58,19 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
 
   for (const { name: file, text } of files) {
     const addMistake = (line: number, message: string) => mistakes.push({ input: file, line, message })
-    const { manifests, unnamed } = readObjects(text, file, addMistake)
-    skipped.push(...unnamed.map((each) => skipUnnamed(each, file)))
-    for (const manifest of manifests) {
+    for (const found of readObjects(text, file, addMistake)) {
+      const { hasGeneratedName, ...manifest } = found
       // Without default namespaces; `resolveTargets` finds the other duplicates.
       const key = nameKey(nameOf(manifest.object))
-      const earlier = places.get(key)
+      const earlier = hasGeneratedName ? undefined : places.get(key)
       if (earlier !== undefined) {
         addMistake(manifest.line, duplicateOf(manifest, earlier))
         continue
       }
-      places.set(key, manifest)
-      const annotations = manifest.object.metadata['annotations']
-      const hook = readHook(annotations)
-      const { skip, ...settings } = readGateAnnotations(annotations, (key, message) =>
-        addMistake(manifest.lineOf(['metadata', 'annotations', key]), message),
-      )
-      const { object, line } = manifest
-      const why = skip ? 'rollout-gate/skip' : whySkipped(hook)
-      if (why === undefined) references.push(referenceTo(manifest, settings, hook))
-      else
-        skipped.push({
-          ...{ file, line, text: shortName(object), why },
-          ...(skip && { annotation: describeAnnotation('skip', object) }),
-        })
+      if (!hasGeneratedName) places.set(key, manifest)
+      const line = readManifest(found, (path, message) => addMistake(manifest.lineOf(path), message))
+      if ('why' in line) skipped.push(line)
+      else references.push(line)
     }
     if (references.length > maxManifestObjects) {
       mistakes.push({ input: file, message: `More than ${maxManifestObjects} objects are named. Use several gates.` })
@@ -94,39 +83,29 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
   return { input, references, skipped, mistakes }
 }
 
-function whySkipped(hook: Hook | undefined): string | undefined {
-  return hook?.isSkipped ? `no deploy runs this hook: ${hook.annotation}` : undefined
+/** The reference to an object, or why it is skipped. */
+function readManifest(
+  { hasGeneratedName, ...manifest }: FoundObject,
+  addMistake: (path: readonly PathStep[], message: string) => void,
+): Reference | SkippedLine {
+  const { file, line, object } = manifest
+  const { name, namespace, annotations } = object.metadata
+  const hook = readHook(annotations)
+  const { skip, ...settings } = readGateAnnotations(annotations, (key, message) =>
+    addMistake(['metadata', 'annotations', key], message),
+  )
+  const skipped = { file, line, text: shortName(object) }
+  if (skip) return { ...skipped, why: 'rollout-gate/skip', annotation: describeAnnotation('skip', object) }
+  if (hook?.isSkipped) return { ...skipped, why: `no deploy runs this hook: ${hook.annotation}` }
+  if (hasGeneratedName) {
+    const why = 'the server generates its name: pass the output of kubectl create'
+    return { ...skipped, why, hasGeneratedName }
+  }
+  return { line, exclude: false, kind: object.kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
 }
 
-function skipUnnamed({ line, text, hook }: GeneratedObject, file: string): SkippedLine {
-  const why = whySkipped(hook)
-  if (why !== undefined) return { file, line, text, why }
-  const generated = 'the server generates its name: pass the output of kubectl create'
-  return { file, line, text, why: generated, hasGeneratedName: true }
-}
-
-function referenceTo(
-  manifest: Manifest,
-  settings: Pick<Reference, 'clocks' | 'waitFor'>,
-  hook: Hook | undefined,
-): Reference {
-  const { kind, metadata } = manifest.object
-  const { name, namespace } = metadata
-  return { line: manifest.line, exclude: false, kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
-}
-
-/** An object whose name the server generates. */
-interface GeneratedObject {
-  readonly line: number
-  /** `job/migrate-…` */
-  readonly text: string
-  readonly hook: Hook | undefined
-}
-
-interface FoundObjects {
-  readonly manifests: readonly Manifest[]
-  readonly unnamed: readonly GeneratedObject[]
-}
+/** An object of a manifest. A generated name is its beginning, as `migrate-…`. */
+type FoundObject = Manifest & { readonly hasGeneratedName?: true }
 
 type AddMistakeAt = (line: number, message: string) => void
 
@@ -135,16 +114,15 @@ type AddMistakeAt = (line: number, message: string) => void
  * invalid or unrendered object is a mistake.
  * @param file its name, for messages
  */
-function readObjects(text: string, file: string, addMistake: AddMistakeAt): FoundObjects {
+function readObjects(text: string, file: string, addMistake: AddMistakeAt): readonly FoundObject[] {
   const source = new YamlSource(text)
-  const manifests: Manifest[] = []
-  const unnamed: GeneratedObject[] = []
+  const objects: FoundObject[] = []
   let isTemplateReported = false
 
   for (const [index, document] of source.documents().entries()) {
     if (document.error === undefined) {
-      const reading = { source, document: index, file, addMistake, manifests, unnamed }
-      collect(document.value, [], {}, reading)
+      const lineOf = (path: readonly PathStep[]) => source.lineOf(index, path)
+      objects.push(...collect(document.value, [], {}, { file, lineOf, addMistake }))
       continue
     }
     const template = text.search(/\{\{|\{%|<%/)
@@ -159,48 +137,38 @@ function readObjects(text: string, file: string, addMistake: AddMistakeAt): Foun
     }
   }
   source.release()
-  return { manifests, unnamed }
+  return objects
 }
 
 type Json = Readonly<Record<string, unknown>>
 
-interface Reading {
-  readonly source: YamlSource
-  readonly document: number
-  readonly file: string
+interface Reading extends Pick<Manifest, 'file' | 'lineOf'> {
   readonly addMistake: AddMistakeAt
-  readonly manifests: Manifest[]
-  readonly unnamed: GeneratedObject[]
 }
 
 /** Reads one object, or the items of a list. `inherited`: the fields that items get from a typed list. */
-function collect(value: unknown, path: readonly PathStep[], inherited: Json, reading: Reading): void {
-  if (value === null || value === undefined) return
-  const { source, document, file, addMistake, manifests, unnamed } = reading
-  const lineOf = (field: readonly PathStep[] = []) => source.lineOf(document, [...path, ...field])
+function collect(value: unknown, path: readonly PathStep[], inherited: Json, reading: Reading): FoundObject[] {
+  if (value === null || value === undefined) return []
+  const { file, addMistake } = reading
+  const lineOf = (field: readonly PathStep[] = []) => reading.lineOf([...path, ...field])
   if (!isObject(value)) {
     addMistake(lineOf(), 'This is not a Kubernetes object: it has no fields.')
-    return
+    return []
   }
   const object = { ...inherited, ...value }
   const { apiVersion, kind } = object
   const notRendered = explainUnrendered(file, object)
   if (notRendered !== undefined) {
     addMistake(lineOf(), notRendered)
-    return
+    return []
   }
   if (isList(object)) {
     const items = Array.isArray(object['items']) ? object['items'] : []
     const ofItems = kind === 'List' ? {} : { apiVersion, kind: String(kind).slice(0, -'List'.length) }
-    for (const [index, item] of items.entries()) collect(item, [...path, 'items', index], ofItems, reading)
-    return
+    return items.flatMap((item, index) => collect(item, [...path, 'items', index], ofItems, reading))
   }
-
   const checked = checkObject(object, file, (field, message) => addMistake(lineOf(field), message))
-  if (checked === undefined) return
-  const line = lineOf()
-  if (checked.generated === undefined) manifests.push({ file, line, object: checked.object, lineOf })
-  else unnamed.push({ line, text: checked.generated, hook: checked.hook })
+  return checked === undefined ? [] : [{ file, line: lineOf(), lineOf, ...checked }]
 }
 
 /** Whether an object is a list, as from `kubectl get -o yaml`. A custom kind may end in List too. */
@@ -225,16 +193,11 @@ function explainUnrendered(file: string, { apiVersion, kind }: Json): string | u
   return undefined
 }
 
-/** An object with its name, or one whose name the server generates. */
-type IdentifiedObject =
-  | { readonly object: ManifestObject; readonly generated?: undefined }
-  | { readonly generated: string; readonly hook: Hook | undefined }
-
 function checkObject(
   object: Json,
   file: string,
   addMistake: (field: readonly PathStep[], message: string) => void,
-): IdentifiedObject | undefined {
+): Pick<FoundObject, 'object' | 'hasGeneratedName'> | undefined {
   const metadata = isObject(object['metadata']) ? object['metadata'] : {}
   const mistakes: Parameters<typeof addMistake>[] = []
   const missing: string[] = []
@@ -270,10 +233,9 @@ function checkObject(
     checkName(name, groupOf(apiVersion), (message) => mistakes.push([['metadata', 'name'], message]))
   for (const mistake of mistakes) addMistake(...mistake)
   if (mistakes.length > 0 || apiVersion === undefined || kind === undefined || name === undefined) return undefined
-  if (isGenerated) return { generated: `${kind.toLowerCase()}/${name}…`, hook: readHook(metadata['annotations']) }
   const { namespace: _, ...rest } = metadata
-  const named = namespace === undefined ? { ...rest, name } : { ...rest, name, namespace }
-  return { object: { ...object, apiVersion, kind, metadata: named } }
+  const named = { ...rest, name: isGenerated ? `${name}…` : name, ...(namespace !== undefined && { namespace }) }
+  return { object: { ...object, apiVersion, kind, metadata: named }, ...(isGenerated && { hasGeneratedName: true }) }
 }
 
 /** Whether a value is a placeholder of Helm, Jinja or envsubst. YAML reads `{{ .x }}` as nested mappings. */

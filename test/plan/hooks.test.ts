@@ -76,8 +76,8 @@ it('a hook that no deploy runs is a notice, with and without a generated name', 
     job({ generateName: 'c-', annotations: argo('PreSync') }),
   ].join('\n')
   expect(parseManifests(text, 'a.yaml').skipped).toEqual([
+    { file: 'a.yaml', line: 1, text: 'job/a', why: 'no deploy runs this hook: helm.sh/hook=test' },
     { file: 'a.yaml', line: 2, text: 'job/b-…', why: 'no deploy runs this hook: argocd.argoproj.io/hook=Skip' },
     expect.objectContaining({ line: 3, hasGeneratedName: true }),
-    { file: 'a.yaml', line: 1, text: 'job/a', why: 'no deploy runs this hook: helm.sh/hook=test' },
   ])
 })
