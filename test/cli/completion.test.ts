@@ -1,5 +1,8 @@
 import { execFileSync } from 'node:child_process'
+import { rows } from '../kit/rows.ts'
 import { runCommand } from '../support/command.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 async function complete(...words: string[]): Promise<string[]> {
   const { code, stdout, stderr } = await runCommand(['__complete', ...words])
@@ -8,23 +11,12 @@ async function complete(...words: string[]): Promise<string[]> {
 }
 
 describe('a completed word is', () => {
-  test.each<[what: string, words: string[], candidates: string[]]>([
-    ['a command', ['wa'], ['wait']],
-    ['a flag of the command', ['trace', '--rec'], ['--recording=']],
-    ['no flag of another command', ['trace', '--spe'], []],
-    ['a value of a flag', ['wait', '--color=al'], ['--color=always']],
-    ['a shell', ['completion', 'z'], ['zsh']],
-    ['a kind', ['wait', 'dep'], ['deployment/']],
-    ['an excluded kind', ['wait', '!dep'], ['!deployment/']],
-    ['a kind behind an object', ['wait', 'job/migrate', 'dep'], ['deployment/']],
-    ['no name of an object, which only the cluster contains', ['wait', 'deployment/w'], []],
-    ['no kind behind the word of a kind', ['wait', 'deploy', 'web', 'd'], []],
-    ['no namespace and no context', ['wait', '-n', ''], []],
-    ['nothing where a file is expected', ['replay', 'x'], []],
-    ['nothing for an unknown command', ['nope', 'x'], []],
-  ])('%s', async (_, words, candidates) => {
-    expect(await complete('zsh', ...words)).toEqual(candidates)
-  })
+  test.each(rows<[what: string, words: string[], candidates: string[]]>(data, 'a completed word is'))(
+    '%s',
+    async (_, words, candidates) => {
+      expect(await complete('zsh', ...words)).toEqual(candidates)
+    },
+  )
 })
 
 test('a candidate for bash is only the part after the last = of the word', async () => {

@@ -1,8 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { renderReport } from '../../src/report/json-report.ts'
+import { rows } from '../kit/rows.ts'
 import { cases } from '../report/cases.ts'
 import { runCommand } from '../support/command.ts'
 import { useWorkFolder } from './work-folder.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 useWorkFolder()
 
@@ -40,23 +43,10 @@ it('--json prints one report, which can be merged again', async () => {
   })
 })
 
-it.each<[string, readonly string[], string]>([
-  [
-    'no report',
-    [],
-    'REPORT: No report is named. Write one for each gate: rollout-gate merge eu/report.json us/report.json\n',
-  ],
-  [
-    'two formats',
-    ['eu.json', '--json', '--summary'],
-    '--json: It cannot be combined with --summary. Keep one of them.\n',
-  ],
-  [
-    'an input of the gate',
-    ['eu.json', '--timeout=5m'],
-    '--timeout: This command does not take it. --help lists its flags.\n',
-  ],
-])('%s is a mistake', async (_, args, message) => {
-  const { code, stderr } = await merge(...args)
-  expect([code, stderr]).toEqual([2, message])
-})
+it.each(rows<[string, readonly string[], string]>(data, 'the mistakes of merge'))(
+  '%s is a mistake',
+  async (_, args, message) => {
+    const { code, stderr } = await merge(...args)
+    expect([code, stderr]).toEqual([2, message])
+  },
+)

@@ -1,6 +1,9 @@
 import type { RequestOptions } from 'node:https'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { proxyForLibrary, proxyFromEnvironment } from '../../src/cluster/proxy.ts'
+import { rows } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const proxy = 'http://proxy.example:3128'
 const through = (server: string, noProxy = '') =>
@@ -23,16 +26,7 @@ test('this machine is never behind a proxy', () => {
   }
 })
 
-test.each([
-  'api.example',
-  '.example',
-  'example',
-  '*.example',
-  'API.example',
-  'other, api.example',
-  'api.example:6443',
-  '*',
-])('NO_PROXY %s excepts api.example:6443', (noProxy) =>
+test.each(rows<string>(data, 'NO_PROXY'))('NO_PROXY %s excepts api.example:6443', (noProxy) =>
   expect(through('https://api.example:6443', noProxy)).toBeUndefined(),
 )
 
@@ -54,15 +48,10 @@ test('ranges hold for IPv6 too', () => {
   expect(through('https://[fe80::1]:6443', 'fd00::/8')).toBe(proxy)
 })
 
-test.each([
-  ['http://me:pass-word@proxy:3128', 'http://me:pass-word@proxy:3128'],
-  ['http://me:50%@proxy:3128', 'http://me:50%25@proxy:3128'],
-  ['http://me:a%40b%zz@proxy:3128', 'http://me:a%40b%25zz@proxy:3128'],
-  ['http://me:%ff@proxy:3128', 'http://me:%25ff@proxy:3128'],
-  ['socks5://proxy:1080', 'socks5h://proxy:1080'],
-  ['socks5h://me:1%@proxy:1080', 'socks5h://me:1%25@proxy:1080'],
-  ['socks4://proxy:1080', 'socks4://proxy:1080'],
-])('the proxy %s is %s for the libraries', (proxy, expected) => expect(proxyForLibrary(proxy)).toBe(expected))
+test.each(rows<[string, string]>(data, 'the proxy is for the libraries'))(
+  'the proxy %s is %s for the libraries',
+  (proxy, expected) => expect(proxyForLibrary(proxy)).toBe(expected),
+)
 
 test.each([
   ['http://me:pass50%@proxy:3128', { proxy: { username: 'me', password: 'pass50%25' } }],

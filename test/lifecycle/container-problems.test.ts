@@ -221,16 +221,7 @@ describe('a container that dies', () => {
     expect(examine(pod, { now: 60 }).problem).toBeUndefined()
   })
 
-  it.each([
-    ['out-of-memory', { reason: 'OOMKilled', exitCode: 137 }],
-    ['bad-command', { reason: 'StartError', exitCode: 128, message: 'exec: "/no/such": no such file or directory' }],
-    ['bad-command', { exitCode: 127 }],
-    ['bad-command', { exitCode: 126 }],
-    ['exec-format', { reason: 'StartError', exitCode: 128, message: 'exec /app: exec format error' }],
-    ['exec-format', { exitCode: 1, message: 'exec /app: exec format error' }],
-    ['crash-loop', { exitCode: 1 }],
-    ['crash-loop', { exitCode: 0, signal: 11 }],
-  ] as const)('has reason %s for %j', (reason, death) => {
+  it.each(rows<[string, object]>(data, 'the reason of a death'))('has reason %s for %j', (reason, death) => {
     const pod = make.pod({ status: podIs.dead(1, 2, death) })
     expect(examine(pod, { now: 5 }).problem).toMatchObject({ reason, class: 'strike' })
   })
@@ -253,21 +244,13 @@ describe('a container that dies', () => {
     })
   })
 
-  it.each([
-    [
-      { reason: 'OOMKilled', exitCode: 137 },
-      { limits: { memory: '64Mi' } },
-      'was killed for using more memory than its limit of 64Mi',
-    ],
-    [{ reason: 'OOMKilled', exitCode: 137 }, {}, 'was killed for using more memory than the node has'],
-    [{ reason: 'StartError', exitCode: 128, message: ' no such file\n' }, {}, 'cannot start: no such file'],
-    [{ exitCode: 127 }, {}, 'cannot start: exit code 127 (its command was not found)'],
-    [{ exitCode: 1, signal: 0 }, {}, 'exited with code 1'],
-    [{ exitCode: 0, signal: 11 }, {}, 'was ended by signal 11'],
-  ])('by %j with %j has its own message', (death, resources, message) => {
-    const pod = make.pod({ spec: { containers: [make.container({ resources })] }, status: podIs.dead(1, 2, death) })
-    expect(examine(pod, { now: 5 }).problem?.message).toBe(message)
-  })
+  it.each(rows<[object, object, string]>(data, 'the message of a death'))(
+    'by %j with %j has its own message',
+    (death, resources, message) => {
+      const pod = make.pod({ spec: { containers: [make.container({ resources })] }, status: podIs.dead(1, 2, death) })
+      expect(examine(pod, { now: 5 }).problem?.message).toBe(message)
+    },
+  )
 
   it('by a signal names it', () => {
     const pod = make.pod({ status: podIs.dead(1, 2, { exitCode: 139, signal: 11 }) })

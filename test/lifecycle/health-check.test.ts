@@ -3,7 +3,10 @@ import { healthCheckRule } from '../../src/lifecycle/custom/health-check.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import { iso, moment } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { context, read, reported } from '../kit/rule.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const written = `
 - apiVersion: example.com/v1
@@ -38,19 +41,12 @@ async function judge(seen: readonly (readonly [seconds: number, status: object])
 }
 
 describe("the user's own health check", () => {
-  it.each([
-    ['ready when `current` holds', { state: 'Up' }, 'ready'],
-    ['progressing when nothing holds', { state: 'Idle' }, 'progressing'],
-    ['progressing when a field is missing', {}, 'progressing'],
-    ['progressing when `inProgress` holds', { state: 'Moving' }, 'progressing'],
-    ['progressing by an older generation', { state: 'Up', observedGeneration: 1 }, 'progressing'],
-    ['ready by the present generation, written as a string', { state: 'Up', observedGeneration: '2' }, 'ready'],
-    ['ready with a generation that is no number, which is ignored', { state: 'Up', observedGeneration: 'b7' }, 'ready'],
-    ['not failed by an older generation', { state: 'Broken', observedGeneration: 1 }, 'progressing'],
-    ['failed when `failed` has held for long', { state: 'Broken' }, 'failed'],
-  ])('is %s', async (_, status, expected) => {
-    expect((await judge([[0, status]], 60)).status).toBe(expected)
-  })
+  it.each(rows<[string, object, string]>(data, "the user's own health check is"))(
+    'is %s',
+    async (_, status, expected) => {
+      expect((await judge([[0, status]], 60)).status).toBe(expected)
+    },
+  )
 
   it('is met only after the settle time if a status without a generation is older than the spec', async () => {
     const [check] = await parseHealthChecks(written, 'checks.yaml')
@@ -75,18 +71,7 @@ describe("the user's own health check", () => {
     expect(await judge(seen, 110)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
   })
 
-  it.each([
-    [{ state: 'Broken' }, 'has failed by its health check: state is Broken'],
-    [
-      {
-        state: 'Broken',
-        conditions: [{ type: 'Ready', status: 'False', reason: 'NoDisk', message: 'no disk is left' }],
-      },
-      'has failed by its health check: state is Broken, Ready is False (NoDisk): no disk is left',
-    ],
-    // A status that is ready by the general conventions explains no failure.
-    [{ state: 'Broken', conditions: [{ type: 'Ready', status: 'True' }] }, 'has failed by its health check'],
-  ])('quotes the status %j', async (status, message) => {
+  it.each(rows<[object, string]>(data, 'quotes the status'))('quotes the status %j', async (status, message) => {
     const { failure } = await judge([[0, status]], 60)
     expect(failure?.message).toBe(message)
   })

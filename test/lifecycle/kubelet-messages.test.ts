@@ -25,89 +25,12 @@ function explained(...args: Parameters<typeof explainDeath>) {
 }
 
 describe('the death of a container', () => {
-  it.each([
-    [
-      'its limit of memory',
-      { reason: 'OOMKilled', exitCode: 137 },
-      'out-of-memory',
-      'was killed for using more memory than its limit of 20Mi',
-    ],
-    [
-      'its limit of memory, before it started',
-      startError('container init was OOM-killed (memory limit too low?)'),
-      'out-of-memory',
-      'was killed for using more memory than its limit of 20Mi',
-    ],
-    [
-      'a program that is not there',
-      startError('exec: "/no/such": stat /no/such: no such file or directory'),
-      'bad-command',
-      'cannot start: exec: "/no/such": stat /no/such: no such file or directory',
-    ],
-    [
-      'a program that may not be run',
-      startError('exec: "/etc/passwd": permission denied'),
-      'bad-command',
-      'cannot start: exec: "/etc/passwd": permission denied',
-    ],
-    [
-      'a program that Docker does not find',
-      { reason: 'ContainerCannotRun', exitCode: 127, message: '/no/such: no such file or directory' },
-      'bad-command',
-      'cannot start: /no/such: no such file or directory',
-    ],
-    [
-      'a folder that Docker may not enter',
-      {
-        reason: 'ContainerCannotRun',
-        exitCode: 126,
-        message: 'OCI runtime create failed: chdir to cwd ("/app") set in config.json failed: permission denied',
-      },
-      'container-create-failed',
-      'cannot start: chdir to cwd ("/app") set in config.json failed: permission denied',
-    ],
-    [
-      'a file where a folder is mounted',
-      startError('error mounting "/var/lib/v" to rootfs at "/etc/app.conf": not a directory'),
-      'container-create-failed',
-      'cannot start: error mounting "/var/lib/v" to rootfs at "/etc/app.conf": not a directory',
-    ],
-    [
-      'another architecture',
-      startError('exec /app: exec format error'),
-      'exec-format',
-      "cannot run on this node's architecture: exec /app: exec format error",
-    ],
-    [
-      'a shell that finds no program',
-      { exitCode: 127 },
-      'bad-command',
-      'cannot start: exit code 127 (its command was not found)',
-    ],
-    [
-      'a program with a code of its own, as it ran for seconds',
-      { exitCode: 126, startedAt: '2025-01-15T12:00:00Z', finishedAt: '2025-01-15T12:00:05Z' },
-      'crash-loop',
-      'exited with code 126',
-    ],
-    [
-      'a shell that may not run a program',
-      { exitCode: 126, startedAt: '2025-01-15T12:00:00Z', finishedAt: '2025-01-15T12:00:01Z' },
-      'bad-command',
-      'cannot start: exit code 126 (its command cannot be run: no program, or no permission)',
-    ],
-    ['a crash', { exitCode: 139 }, 'crash-loop', 'exited with code 139 (segmentation fault)'],
-    ['a signal', { exitCode: 0, signal: 9 }, 'crash-loop', 'was ended by signal 9'],
-    ['its own will', { exitCode: 0 }, 'crash-loop', 'exited with code 0'],
-    [
-      'its node',
-      { reason: 'ContainerStatusUnknown', exitCode: 137 },
-      'crash-loop',
-      'was lost: its node does not report how it ended',
-    ],
-  ] as const)('by %s', (_, death, reason, message) => {
-    expect(explained(app, death, pod, [])).toEqual({ reason, message })
-  })
+  it.each(rows<[string, object, string, string]>(data, 'the death of a container'))(
+    'by %s',
+    (_, death, reason, message) => {
+      expect(explained(app, death, pod, [])).toEqual({ reason, message })
+    },
+  )
 
   it('is explained by a folder that is mounted as a file, with the paths of the manifest', () => {
     const volumeMounts = [{ name: 'settings', mountPath: '/etc/app.conf', subPath: 'web.conf' }]
@@ -279,34 +202,7 @@ describe('the last failure of a probe', () => {
 })
 
 describe('the missing object in a message of the kubelet', () => {
-  it.each([
-    ['secret "database" not found', { kind: 'secret', name: 'database' }],
-    ['configmap "settings" not found', { kind: 'configmap', name: 'settings' }],
-    [
-      'MountVolume.SetUp failed for volume "v" : couldn\'t get secret shop/share err: secrets "share" not found',
-      { kind: 'secret', name: 'share', namespace: 'shop' },
-    ],
-    [
-      'MountVolume.MountDevice failed for volume "v" : fetching NodeStageSecretRef ceph/csi failed: kubernetes.io/csi: failed to find the secret csi in the namespace ceph with error: secrets "csi" not found',
-      { kind: 'secret', name: 'csi', namespace: 'ceph' },
-    ],
-    ['configmaps "settings" not found', { kind: 'configmap', name: 'settings' }],
-    ['failed to mount secrets store objects for pod shop/web, err: secret "db" not found', undefined],
-    ["couldn't find key password in Secret shop/database", { kind: 'secret', name: 'database', key: 'password' }],
-    [
-      "couldn't find key log.level in ConfigMap shop/settings",
-      { kind: 'configmap', name: 'settings', key: 'log.level' },
-    ],
-    ['MountVolume.SetUp failed for volume "v" : secret "nope" not found', { kind: 'secret', name: 'nope' }],
-    [
-      'MountVolume.SetUp failed for volume "v" : configmap references non-existent config key: k',
-      { kind: 'configmap', key: 'k' },
-    ],
-    ['MountVolume.SetUp failed for volume "v" : references non-existent secret key: k', { kind: 'secret', key: 'k' }],
-    ['MountVolume.SetUp failed for volume "v" : object "shop"/"settings" not registered', undefined],
-    ['container has runAsNonRoot and image will run as root', undefined],
-    ['persistentvolumeclaim "data" not found', undefined],
-  ])('%s → %j', (message, missing) => {
-    expect(missingObject(message)).toEqual(missing)
+  it.each(rows<[string, object | null]>(data, 'the missing object in a message'))('%s → %j', (message, missing) => {
+    expect(missingObject(message)).toEqual(missing ?? undefined)
   })
 })

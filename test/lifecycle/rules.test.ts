@@ -3,25 +3,18 @@ import { loadMilestones, milestonesOf, targetRule } from '../../src/lifecycle/ru
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry, type HealthCheckEntry, parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
+import { rows } from '../kit/rows.ts'
 import { context, seenTarget } from '../kit/rule.ts'
 
+const data = import.meta.filename.replace('.test.ts', '.yaml')
+
 describe('the milestones of a kind', () => {
-  it.each([
-    ['apps/v1', 'Deployment', 'created observed replicaset scheduled pulled started ready available drained'],
-    ['apps/v1', 'StatefulSet', 'created observed scheduled pulled started ready updated'],
-    ['apps/v1', 'DaemonSet', 'created observed scheduled pulled started ready updated'],
-    ['apps/v1', 'ReplicaSet', 'created observed scheduled pulled started ready'],
-    ['v1', 'ReplicationController', 'created observed scheduled pulled started ready'],
-    ['v1', 'Pod', 'created scheduled initialized pulled started running ready'],
-    ['batch/v1', 'Job', 'created started succeeded complete'],
-    ['v1', 'Service', 'created endpoints ready address'],
-    ['v1', 'PersistentVolumeClaim', 'created provisioned bound'],
-    ['networking.k8s.io/v1', 'Ingress', 'created backends address'],
-    ['cert-manager.io/v1', 'Certificate', 'created observed ready'],
-    ['v1', 'constructor', 'created observed ready'],
-  ])('are those of the contract: %s %s', (apiVersion, kind, names) => {
-    expect(milestonesOf({ apiVersion, kind }).join(' ')).toBe(names)
-  })
+  it.each(rows<[string, string, string]>(data, 'the milestones of a kind'))(
+    'are those of the contract: %s %s',
+    (apiVersion, kind, names) => {
+      expect(milestonesOf({ apiVersion, kind }).join(' ')).toBe(names)
+    },
+  )
 
   it('are not those of the same kind in another group', () => {
     expect(milestonesOf({ apiVersion: 'serving.knative.dev/v1', kind: 'Service' })).toEqual([

@@ -2,8 +2,11 @@ import type { Pod, Service } from '../../src/cluster/objects.ts'
 import { explainService, explainUnserved, type Workload } from '../../src/lifecycle/network/service-explanation.ts'
 import { type Check, messageOf } from '../../src/reasons/reasons.ts'
 import { condition, make, podIs } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { type ContextOptions, context } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 function createService(spec: object = {}, metadata: object = {}): Service {
   return {
@@ -141,23 +144,16 @@ describe('the explanation of pods that get no traffic', () => {
     expect(finding.lines.at(-1)).toBe('✗ only pods of an older revision are ready')
   })
 
-  it.each([
-    [['old', 'old-too'], 'selects 2 pods, all of them of an older revision; no new one is there yet'],
-    [
-      ['old', 'new'],
-      'selects 2 pods, 1 of them of an older revision, the new one not ready: container app of pod/new ',
-    ],
-    [
-      ['old', 'new', 'new-too'],
-      'selects 3 pods, 1 of them of an older revision, none of the new ones ready: container app of pod/new ',
-    ],
-  ])('is the new pods of an update, while the old ones are ready: %j', (names, words) => {
-    const pods = names.map((name) => webPod(name, name.startsWith('old') ? {} : { status: podIs.looping(3, 50) }))
-    const revisionOf = ({ metadata }: Pod) => (metadata.name.startsWith('old') ? 'other' : 'gated')
-    const finding = explain(createService(), { pods, options: { revisionOf } })
-    expect(finding.message.startsWith(words)).toBe(true)
-    expect(finding.lines.at(-1)).toMatch(/^✗ only pods of an older revision are ready/)
-  })
+  it.each(rows<[readonly string[], string]>(data, 'the pods of an update while the old ones are ready'))(
+    'is the new pods of an update, while the old ones are ready: %j',
+    (names, words) => {
+      const pods = names.map((name) => webPod(name, name.startsWith('old') ? {} : { status: podIs.looping(3, 50) }))
+      const revisionOf = ({ metadata }: Pod) => (metadata.name.startsWith('old') ? 'other' : 'gated')
+      const finding = explain(createService(), { pods, options: { revisionOf } })
+      expect(finding.message.startsWith(words)).toBe(true)
+      expect(finding.lines.at(-1)).toMatch(/^✗ only pods of an older revision are ready/)
+    },
+  )
 
   it('is that no endpoint was made yet', () => {
     expect(explain(createService(), { pods: [webPod('a')] }).lines.at(-1)).toBe(

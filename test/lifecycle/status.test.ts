@@ -1,19 +1,11 @@
 import { type Meaning, meaningOf, readCondition, tokensOf } from '../../src/lifecycle/custom/status.ts'
 import { condition } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 describe('a name is split into words', () => {
-  it.each([
-    ['RollingUpdate', ['rolling', 'update']],
-    ['rolling_update', ['rolling', 'update']],
-    ['in-sync', ['insync']],
-    ['HTTPRouteReady', ['http', 'route', 'ready']],
-    ['up to date', ['uptodate']],
-    ['FailedOver', ['failedover']],
-    ['failing_back', ['failingback']],
-    ['FailOverReady', ['failover', 'ready']],
-    ['FailedOverlay', ['failed', 'overlay']],
-    ['', []],
-  ])('as %p', (name, tokens) => {
+  it.each(rows<[string, readonly string[]]>(data, 'a name is split into words'))('as %p', (name, tokens) => {
     expect(tokensOf(name)).toEqual(tokens)
   })
 })
@@ -111,105 +103,11 @@ function read(written: string, isWork = false): string | undefined {
 }
 
 describe('a condition', () => {
-  it.each([
-    ['Ready=True', 'ready summary'],
-    ['Ready=False', 'progressing summary'],
-    ['Ready=Unknown', 'progressing summary'],
-    ['NotReady=True', 'progressing summary'],
-    ['Stalled=True', 'failed summary'],
-    ['Reconciling=True', 'progressing summary'],
-    ['Synced=False', 'progressing accepted'],
-    ['ResolvedRefs=True', 'ready accepted'],
-    ['Available=True', 'ready whole'],
-    ['Established=False', 'progressing whole'],
-    ['DatabaseReady=False', 'progressing part'],
-    ['ResourcesUpToDate=True', 'ready part'],
-    ['Degraded=True', 'failed whole'],
-    ['ReconcileError=True', 'failed whole'],
-    ['InvalidSpec=True', 'failed whole'],
-    ['ErrorOccurred=True', 'failed whole'],
-    ['FetchFailed=True', 'failed part'],
-    ['Updating=True', 'progressing whole'],
-    ['ControlPlaneUpdating=True', 'progressing part'],
-    ['Unreachable=True', 'progressing whole'],
-    ['Paused=True', 'suspended whole'],
-    ['Ready=False Suspended', 'suspended summary'],
-    ['Progressing=True ReplicaSetUpdated', 'progressing whole'],
-    ['Progressing=Unknown RolloutPaused', 'suspended whole'],
-    ['Progressing=False ProgressDeadlineExceeded', 'failed whole'],
-    ['Succeeded=Unknown Running', 'progressing whole'],
-    ['Succeeded=False', 'failed whole'],
-    ['Succeeded=False Pending', 'progressing whole'],
-    ['Running=True Running: Creating the database', 'progressing whole'],
-    ['Running=True', 'ready whole'],
-    ['NoErrors=True', 'ready part'],
-    ['NoErrors=False', 'progressing part'],
-    ['NoErrors=Unknown', 'progressing part'],
-    ['NoErrorsDetected=True', 'ready part'],
-    ['WithoutFailures=True', 'ready part'],
-    ['NotDegraded=True', 'ready part'],
-    ['NotStalled=True', 'ready part'],
-    ['Non-Degraded=False', 'progressing part'],
-    ['NotAvailable=True', 'progressing part'],
-    ['NonCompliant=True', 'progressing part'],
-    ['NotYetSynced=True', 'progressing part'],
-    ['Unbound=True', 'progressing whole'],
-    ['VolumeUnattached=True', 'progressing part'],
-    ['ReconciliationPaused=True', 'suspended whole'],
-    ['Scheduled=False NoRackFits', 'progressing whole'],
-    ['UpdatingTrustBundle=True', 'progressing part'],
-    ['RollingRestart=True', 'progressing part'],
-    ['ScalingReady=True', 'ready part'],
-    ['ContinuousBinlogArchiving=True', 'ready part'],
-    ['ContinuousBinlogArchiving=False ArchiverFailed', 'progressing part'],
-    ['OwnerForbidden=True', 'progressing part'],
-    ['Enforced=False', 'progressing whole'],
-    ['NodesCurrent=False', 'progressing part'],
-    // Whatever the polarity of a type without a meaning, Unknown is not good.
-    ['Turnstile=Unknown', 'progressing part'],
-    // Something was not found; an error exists.
-    ['ConfigNotFoundError=True', 'failed whole'],
-  ])('%s means %s', (written, reading) => {
+  it.each(rows<[string, string]>(data, 'a condition means'))('%s means %s', (written, reading) => {
     expect(read(written)).toBe(reading)
   })
 
-  it.each([
-    'Degraded=False',
-    'Stalled=False',
-    'Reconciling=False',
-    'Paused=False',
-    'Updating=False',
-    'Progressing=True NewReplicaSetAvailable',
-    'Progressing=False AsExpected',
-    'Running=False Completed',
-    'MonitoringReady=False Disabled',
-    'Upgradeable=False',
-    'BackupsEnabled=False',
-    'Primary=True',
-    'Primary=False',
-    'NotAvailable=False',
-    'NonCompliant=False',
-    'Unbound=False',
-    'NotPaused=True',
-    // The name of an error, or that there is none of a kind.
-    'NoReplicationErrors=True',
-    'NoSuchHostError=True',
-    'NoUpdateAvailable=True',
-    'NoUpdateAvailable=False',
-    'FailedOver=True',
-    'FailedOver=False',
-    'Turnstile=True',
-    // Its controller has nothing left to do.
-    'Marbled=True',
-    'InUse=False',
-    'Turnstile=False',
-    'DeletionIsBlocked=True',
-    'DeletionFailed=False',
-    'UpdatingTrustBundle=False',
-    'ProvisioningStarted=True',
-    'SecretRotated=False',
-    'Failover=True',
-  ])('%s has no meaning', (written) => {
+  it.each(rows<string>(data, 'a condition has no meaning'))('%s has no meaning', (written) => {
     expect(read(written)).toBeUndefined()
   })
 

@@ -1,6 +1,9 @@
 import { UserError } from '../../src/errors.ts'
 import { findEntry, parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import { documentedBlock } from '../act/documented.ts'
+import { rows } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const database = (status?: object) => ({
   apiVersion: 'example.com/v1',
@@ -145,14 +148,9 @@ const find = async (apiVersion: string, kind: string) => {
   return findEntry({ apiVersion, kind }, entries)?.documentation
 }
 
-it.each([
-  ['its kind before that of every kind', 'db.example.com/v1', 'Backup', 'backup'],
-  ['its group before that of a suffix', 'db.example.com/v2', 'Database', 'db'],
-  ['the longest suffix', 'mysql.db.example.com/v1', 'Database', 'databases'],
-  ['a suffix', 'shop.example.com/v1', 'Shop', 'any'],
-  ['no other group', 'example.com/v1', 'Shop', undefined],
-  ['no group of Kubernetes', 'networking.k8s.io/v1', 'Ingress', undefined],
-  ['a group of custom resources under that of Kubernetes', 'snapshot.storage.k8s.io/v1', 'VolumeSnapshot', 'all'],
-])('the entry for a kind is the entry for %s', async (_, apiVersion, kind, expected) => {
-  expect(await find(apiVersion, kind)).toBe(expected)
-})
+it.each(rows<[string, string, string, string | null]>(data, 'the entry for a kind is the entry for'))(
+  'the entry for a kind is the entry for %s',
+  async (_, apiVersion, kind, expected) => {
+    expect(await find(apiVersion, kind)).toBe(expected ?? undefined)
+  },
+)

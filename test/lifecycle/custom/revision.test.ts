@@ -21,23 +21,12 @@ describe('a reported revision', () => {
     expect(matchesRevision(wanted, reported)).toBe(true)
   })
 
-  it.each([
-    ['another commit', sha, 'a'.repeat(40)],
-    ['six digits of a commit', sha.slice(0, 6), sha],
-    ['the same branch with another commit', `main@sha1:${sha}`, `main@sha1:${'a'.repeat(40)}`],
-    ['another version', '1.4.2', '1.4.20'],
-    ['a tag without the v', 'v1.4.2', `1.4.2@${digest}`],
-    ['another build of a version', '1.4.2+build.5', '1.4.2+build.6'],
-    ['another numbered build of a version', '1.4.2+5', '1.4.2+6'],
-    ['a named build of a version', '1.4.2', '1.4.2+build.5'],
-    ['a version with another appended digest', '1.4.2+0123456789ab', '1.4.2+ba9876543210'],
-    ['another digest of the same tag', `1.4.2@${digest}`, `1.4.2@sha256:${'d'.repeat(64)}`],
-    ['another digest of a chart version', digest, `1.4.2+${'d'.repeat(12)}`],
-    ['a longer tag', 'v1.4', `v1.4.2@sha1:${sha}`],
-    ['nothing', sha, ''],
-  ])('is not the wanted one: %s', (_, wanted, reported) => {
-    expect(matchesRevision(wanted, reported)).toBe(false)
-  })
+  it.each(rows<[string, string, string]>(data, 'is not the wanted one'))(
+    'is not the wanted one: %s',
+    (_, wanted, reported) => {
+      expect(matchesRevision(wanted, reported)).toBe(false)
+    },
+  )
 
   it('is short in messages', () => {
     expect([sha, `main@sha1:${sha}`, '1.4.2+0123456789ab', 'v1.4.2', digest].map(shortRevision)).toEqual([
@@ -122,10 +111,6 @@ const entry = (revision: string, first: number, status = 'ReconciliationSucceede
   metadata: { revision },
 })
 const digestOf = (letter: string) => `sha256:${letter.repeat(64)}`
-const artifactEntry = (revision: string, first: number, originRevision: string, status?: string) => ({
-  ...entry(revision, first, status),
-  metadata: { revision, originRevision },
-})
 const release = (version: number, chartVersion: string, status: string, ociDigest?: string) => ({
   ...(ociDigest && { ociDigest }),
   version,
@@ -134,6 +119,47 @@ const release = (version: number, chartVersion: string, status: string, ociDiges
   chartName: 'web',
   lastDeployed: iso(-60),
 })
+
+/** `c` is a commit on main, `latest@c` and `sha256:c` have a digest, `1.4.2+c` has a shortened one. */
+function toRevision(text: string): string {
+  return text
+    .replace(/^([a-f])$/, (_, letter: string) => on('main', letter))
+    .replace(/@([a-f])$/, (_, letter: string) => `@${digestOf(letter)}`)
+    .replace(/^sha256:([a-f])$/, (_, letter: string) => digestOf(letter))
+    .replace(/\+([a-f])$/, (_, letter: string) => `+${letter.repeat(12)}`)
+}
+
+/** An entry of a Kustomization, `c -50 HealthCheckFailed`, or a release: `2 1.4.2+b deployed b`. */
+function toEntry(text: string): object {
+  const [first = '', second = '', status = '', ociDigest] = text.split(' ')
+  if (/^\d+$/.test(first)) return release(Number(first), toRevision(second), status, ociDigest && digestOf(ociDigest))
+  const [, revision = '', at, result, origin, digest] =
+    /^(\S+) (-\d+)(?: ([A-Z]\w+))?(?: from (\S+))?(?: as (\S+))?$/.exec(text) ?? []
+  const own = entry(toRevision(revision), Number(at), result)
+  const metadata = { ...own.metadata, ...(origin && { originRevision: toRevision(origin) }) }
+  return { ...own, metadata, ...(digest && { digest: `sha256:${digest}` }) }
+}
+
+interface WrittenStatus {
+  readonly lastAppliedRevision?: string
+  readonly lastAppliedOriginRevision?: string
+  readonly history?: readonly string[]
+  readonly conditions?: readonly ReturnType<typeof condition>[]
+}
+
+function toStatus({ history, conditions, ...fields }: WrittenStatus): object {
+  const revisions = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? toRevision(value) : value,
+  ])
+  return {
+    ...Object.fromEntries(revisions),
+    ...(history && { history: history.map(toEntry) }),
+    ...(conditions && { conditions: conditions.map((each) => ({ ...condition(each.type, each.status), ...each })) }),
+  }
+}
+
+type Row = readonly [string, wanted: string, status: WrittenStatus, type: string]
 
 interface Facts {
   readonly wasDeployed?: boolean
@@ -159,98 +185,8 @@ function arrivalOf(
 }
 
 describe('a Kustomization at a revision', () => {
-  it.each([
-    ['is at the applied revision', { lastAppliedRevision: want, lastAttemptedRevision: want }, 'deployed'],
-    [
-      'is at the revision that an OCI artifact was made from',
-      { lastAppliedRevision: `v1@${digest}`, lastAppliedOriginRevision: want },
-      'deployed',
-    ],
-    [
-      'is not at the attempted revision',
-      { lastAppliedRevision: old, lastAttemptedRevision: want, conditions: [condition('Ready', 'Unknown')] },
-      'attempted',
-    ],
-    [
-      'is attempted until the status names it as applied, after Ready',
-      { lastAppliedRevision: old, lastAttemptedRevision: want },
-      'attempted',
-    ],
-    [
-      'is attempted if Ready=False is about the revision',
-      {
-        lastAppliedRevision: old,
-        lastAttemptedRevision: want,
-        conditions: [condition('Ready', 'False', 'BuildFailed')],
-      },
-      'attempted',
-    ],
-    [
-      'waits while a dependency is not ready',
-      {
-        lastAppliedRevision: old,
-        lastAttemptedRevision: want,
-        conditions: [condition('Ready', 'False', 'DependencyNotReady')],
-      },
-      'awaited',
-    ],
-    ['waits at another revision', { lastAppliedRevision: old, lastAttemptedRevision: old }, 'awaited'],
-    [
-      'is superseded by a newer revision in front of it',
-      { lastAppliedRevision: next, history: [entry(next, -10), entry(want, -50), entry(old, -90)] },
-      'superseded',
-    ],
-    [
-      'is rolled back to an older one that was moved to the front',
-      { lastAppliedRevision: old, history: [entry(old, -90), entry(want, -50)] },
-      'rolled-back',
-    ],
-    [
-      'is at the revision if a newer commit with the same objects took over its entry of the history',
-      {
-        lastAppliedRevision: next,
-        history: [
-          { ...entry(next, -50), digest: 'sha256:same' },
-          { ...entry(want, -50, 'HealthCheckFailed'), digest: 'sha256:same' },
-        ],
-      },
-      'deployed',
-    ],
-    [
-      'waits if the revision only failed before',
-      { lastAppliedRevision: old, history: [entry(old, -90), entry(want, -50, 'ReconciliationFailed')] },
-      'awaited',
-    ],
-    [
-      'waits if a newer revision cancelled its health checks: that is no failure of it',
-      {
-        lastAppliedRevision: old,
-        lastAttemptedRevision: want,
-        conditions: [condition('Ready', 'False', 'HealthCheckCanceled')],
-      },
-      'awaited',
-    ],
-    [
-      'is attempted if the OCI artifact that failed was made from it',
-      {
-        lastAppliedRevision: `latest@${digestOf('e')}`,
-        lastAppliedOriginRevision: old,
-        lastAttemptedRevision: `latest@${digestOf('f')}`,
-        conditions: [condition('Ready', 'False', 'HealthCheckFailed')],
-        history: [
-          artifactEntry(`latest@${digestOf('f')}`, -10, want, 'HealthCheckFailed'),
-          artifactEntry(`latest@${digestOf('e')}`, -90, old),
-        ],
-      },
-      'attempted',
-    ],
-    [
-      'waits while the present spec is not observed',
-      { observedGeneration: 1, lastAppliedRevision: next, history: [entry(next, -10), entry(want, -50)] },
-      'awaited',
-    ],
-  ])('%s', (_, status, type) => {
-    expect(arrivalOf(kustomization(status), want)?.type).toBe(type)
+  it.each(rows<Row>(data, 'a Kustomization at a revision'))('%s', (_, wanted, status, type) => {
+    expect(arrivalOf(kustomization(toStatus(status)), toRevision(wanted))?.type).toBe(type)
   })
 
   it('is superseded by what came after the revision that the gate saw, without a history', () => {
@@ -292,56 +228,14 @@ describe('a Kustomization at a revision', () => {
 })
 
 describe('a Kustomization of an OCI artifact', () => {
-  const [before, wanted, after] = ['a', 'b', 'c'].map((letter) => `latest@${digestOf(letter)}`) as [
-    string,
-    string,
-    string,
-  ]
-  it.each([
-    ['is at the digest of the applied artifact', wanted, { lastAppliedRevision: wanted }, 'deployed'],
-    ['is at a shortened digest', digestOf('b').slice(0, 19), { lastAppliedRevision: wanted }, 'deployed'],
-    [
-      'is at the digest of its tag',
-      `1.4.2@${digestOf('b')}`,
-      { lastAppliedRevision: `1.4.2@${digestOf('b')}` },
-      'deployed',
-    ],
-    ['is at its tag', '1.4.2', { lastAppliedRevision: `1.4.2@${digestOf('b')}` }, 'deployed'],
-    ['waits at the digest before of the same tag', digestOf('b'), { lastAppliedRevision: before }, 'awaited'],
-    [
-      'waits at the digest before of the same version',
-      `1.4.2@${digestOf('b')}`,
-      { lastAppliedRevision: `1.4.2@${digestOf('a')}` },
-      'awaited',
-    ],
-    [
-      'is superseded by a newer digest of the same tag',
-      digestOf('b'),
-      { lastAppliedRevision: after, history: [entry(after, -10), entry(wanted, -50), entry(before, -90)] },
-      'superseded',
-    ],
-    [
-      'is rolled back to the digest before of the same tag',
-      digestOf('b'),
-      { lastAppliedRevision: before, history: [entry(before, -90), entry(wanted, -50)] },
-      'rolled-back',
-    ],
-    [
-      'is rolled back to a lower version, which its history has as newest',
-      '1.4.2',
-      {
-        lastAppliedRevision: `1.4.1@${digestOf('c')}`,
-        history: [entry(`1.4.1@${digestOf('c')}`, -10), entry(`1.4.2@${digestOf('b')}`, -50)],
-      },
-      'rolled-back',
-    ],
-  ])('%s', (_, revision, status, type) => {
+  it.each(rows<Row>(data, 'a Kustomization of an OCI artifact'))('%s', (_, wanted, written, type) => {
+    const status = toStatus(written) as { lastAppliedRevision: string }
     const object = kustomization({ lastAttemptedRevision: status.lastAppliedRevision, ...status })
-    expect(arrivalOf(object, revision)?.type).toBe(type)
+    expect(arrivalOf(object, toRevision(wanted))?.type).toBe(type)
   })
 
   it('is named with the commit that it was made from', () => {
-    const object = kustomization({ lastAppliedRevision: before, lastAppliedOriginRevision: on('main', 'd') })
+    const object = kustomization(toStatus({ lastAppliedRevision: 'latest@a', lastAppliedOriginRevision: 'd' }))
     expect(arrivalOf(object, want)).toMatchObject({
       problem: { detail: { current: 'aaaaaaa (latest), made from ddddddd (main)' } },
     })
@@ -365,120 +259,19 @@ describe('a Kustomization of an OCI artifact', () => {
 })
 
 describe('a HelmRelease at a revision', () => {
-  const stalled = [condition('Ready', 'False', 'UpgradeFailed'), condition('Stalled', 'True', 'RetriesExceeded')]
-  it.each([
-    ['is at the chart version of the newest release', { history: [release(2, '1.4.2', 'deployed')] }, 'deployed'],
-    [
-      'is at a version with an appended digest',
-      { history: [release(2, '1.4.2+0123456789ab', 'deployed')] },
-      'deployed',
-    ],
-    [
-      'is not at a version whose release failed',
-      {
-        history: [release(2, '1.4.2', 'failed'), release(1, '1.4.1', 'deployed')],
-        lastAttemptedRevision: '1.4.2',
-        conditions: [condition('Ready', 'False')],
-      },
-      'attempted',
-    ],
-    [
-      'has failed once no retry is left',
-      { history: [release(2, '1.4.2', 'failed')], lastAttemptedRevision: '1.4.2', conditions: stalled },
-      'attempted',
-    ],
-    [
-      'waits at another version',
-      { history: [release(1, '1.4.1', 'deployed')], lastAttemptedRevision: '1.4.1' },
-      'awaited',
-    ],
-    [
-      'is superseded by a higher version',
-      { history: [release(3, '1.5.0', 'deployed'), release(2, '1.4.2', 'superseded')] },
-      'superseded',
-    ],
-    [
-      'is rolled back to a lower version',
-      { history: [release(3, '1.4.1', 'deployed'), release(2, '1.4.2', 'superseded')] },
-      'rolled-back',
-    ],
-    [
-      'waits after a rollback of a failed release, while retries are left',
-      {
-        history: [release(3, '1.4.1', 'deployed'), release(2, '1.4.2', 'failed')],
-        lastAttemptedRevision: '1.4.2',
-        conditions: [condition('Ready', 'False')],
-      },
-      'attempted',
-    ],
-  ])('%s', (_, status, type) => {
-    expect(arrivalOf(helmRelease(status), '1.4.2')?.type).toBe(type)
-  })
-
-  /** Releases of one chart version, whose chart is in a registry: the controller appends the digest to the version. */
-  const [first, second, third] = ['a', 'b', 'c'].map(digestOf) as [string, string, string]
-  const ofDigest = (version: number, ociDigest: string, status: string, chartVersion = '1.4.2') =>
-    release(version, `${chartVersion}+${ociDigest.slice(7, 19)}`, status, ociDigest)
-  it.each([
-    ['is at the digest of the chart of its newest release', { history: [ofDigest(2, second, 'deployed')] }, 'deployed'],
-    [
-      'is at the digest of the chart if the version is not changed by it',
-      { history: [release(2, '1.4.2', 'deployed', second)] },
-      'deployed',
-    ],
-    [
-      'waits at the digest before of the same chart version',
-      { history: [ofDigest(1, first, 'deployed')], lastAttemptedRevision: '1.4.2+aaaaaaaaaaaa' },
-      'awaited',
-    ],
-    [
-      'is attempted at the digest, although the release before has the same chart version',
-      {
-        history: [ofDigest(1, first, 'deployed')],
-        lastAttemptedRevision: '1.4.2+bbbbbbbbbbbb',
-        lastAttemptedRevisionDigest: second,
-        conditions: [condition('Ready', 'Unknown', 'Progressing')],
-      },
-      'attempted',
-    ],
-    [
-      'is superseded by another digest of the same chart version',
-      { history: [ofDigest(3, third, 'deployed'), ofDigest(2, second, 'superseded')] },
-      'superseded',
-    ],
-    [
-      'is rolled back to the chart of a lower version',
-      { history: [ofDigest(3, first, 'deployed', '1.4.1'), ofDigest(2, second, 'superseded')] },
-      'rolled-back',
-    ],
-  ])('%s', (_, status, type) => {
-    expect(arrivalOf(helmRelease(status), second)?.type).toBe(type)
+  it.each(rows<Row>(data, 'a HelmRelease at a revision'))('%s', (_, wanted, status, type) => {
+    expect(arrivalOf(helmRelease(toStatus(status)), toRevision(wanted))?.type).toBe(type)
   })
 
   it.each([
-    ['with', (digest: string) => ofDigest(3, digest, 'deployed')],
-    ['without', (digest: string) => release(3, '1.4.2', 'deployed', digest)],
+    ['with', '+b deployed b', '+c deployed c'],
+    ['without', ' deployed b', ' deployed c'],
   ])(
     'is superseded by another digest of a chart version that it was seen at, %s the digest in the version',
-    (_, of) => {
-      const before = helmRelease({ history: [of(second)] })
-      const object = helmRelease({ history: [of(third)] })
-      expect(arrivalOf(object, second, { wasDeployed: true, before })?.type).toBe('superseded')
+    (_, second, third) => {
+      const [before, object] = [second, third].map((each) => helmRelease(toStatus({ history: [`3 1.4.2${each}`] })))
+      const facts = { wasDeployed: true, ...(before && { before }) }
+      expect(object && arrivalOf(object, digestOf('b'), facts)?.type).toBe('superseded')
     },
   )
-
-  it('is at the commit of a chart in git, which is shortened in the chart version', () => {
-    const history = [release(2, `1.4.2+${'b'.repeat(12)}`, 'deployed')]
-    expect(arrivalOf(helmRelease({ history }), 'b'.repeat(40))?.type).toBe('deployed')
-    expect(arrivalOf(helmRelease({ history }), 'a'.repeat(40))?.type).toBe('awaited')
-  })
-
-  it('goes on when a newer version cancelled the health checks of the one before, whose release then failed', () => {
-    const status = {
-      history: [release(2, '1.4.2', 'failed'), release(1, '1.4.1', 'deployed')],
-      lastAttemptedRevision: '1.4.2',
-      conditions: [condition('Ready', 'False', 'HealthCheckCanceled')],
-    }
-    expect(arrivalOf(helmRelease(status), '1.4.2')?.type).toBe('awaited')
-  })
 })
