@@ -474,13 +474,5 @@ const maxJsonDepth = 20
 /** The passwords of all URLs in a text, as written and decoded. */
 function passwordsInUrls(text: string): string[] {
   const written = urlPasswords(text)
-  return [...written, ...written.map(decodeUrl)].filter((password) => isSecretValue('password', password))
-}
-
-function decodeUrl(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return [...written, ...written.map(decodedOrSame)].filter((password) => isSecretValue('password', password))
 }

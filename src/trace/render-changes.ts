@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { structuredPatch } from 'diff'
 import { dump } from 'js-yaml'
 import { createPatch, type Operation, type Pointer } from 'rfc6902'
+import { isMap, isScalar, isSeq, type ParsedNode, parseDocument } from 'yaml'
 import { displayName, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
 import { formatElapsed } from '../report/target-record.ts'
@@ -128,12 +129,13 @@ export function diffYaml(before: readonly string[], after: readonly string[]): r
       ({ sign, text: `(${lines.length.toLocaleString('en')} lines)` }) as const
     return [{ path: '', lines: [counted('-', before), counted('+', after)] }]
   }
+  const [pathBefore, pathAfter] = [pathsIn(before), pathsIn(after)]
   return patch.hunks.map(({ oldStart, newStart, lines }) => {
     const first = lines.findIndex((line) => !line.startsWith(' '))
     const isAdded = lines[first]?.startsWith('+') === true
     return {
       // Both documents are equal up to the first change.
-      path: isAdded ? pathOf(after, newStart - 1 + first) : pathOf(before, oldStart - 1 + first),
+      path: isAdded ? pathAfter(newStart - 1 + first) : pathBefore(oldStart - 1 + first),
       lines: lines.map((line) => ({ sign: signOf(line), text: line.slice(1) })),
     }
   })
@@ -143,57 +145,31 @@ function signOf(line: string): ' ' | '+' | '-' {
   return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
 }
 
-/** The path of a line in the output of `dump`: `status.containerStatuses[app].state`. */
-function pathOf(lines: readonly string[], at: number): string {
-  let path = ''
-  for (let index = at; ; ) {
-    const indent = indentOf(lines[index])
-    if (isItem(lines[index])) path = `[${itemName(lines, index) ?? itemNumber(lines, index)}]${path}`
-    const parent = parentOf(lines, index)
-    if (parent < 0) return path.replace(/^\./, '')
-    // `- state:` is the parent of lines that are indented more than `state`. Lines at the level of `state` are its siblings.
-    const isWithinKey = !isItem(lines[parent]) || indent > indentOf(lines[parent]) + 2
-    if (isWithinKey) path = `.${keyOf(lines[parent])}${path}`
-    index = parent
+/** The path of what contains a line of a document: `status.containerStatuses[app].state`. */
+function pathsIn(lines: readonly string[]): (line: number) => string {
+  const { contents } = parseDocument(lines.join('\n'), { logLevel: 'silent', uniqueKeys: false })
+  return (line) => {
+    const start = lines.slice(0, line).reduce((length, each) => length + each.length + 1, 0)
+    const end = start + (lines[line]?.length ?? 0)
+    return pathTo(contents, start, end).replace(/^\./, '')
   }
 }
 
+/** The path from a node to the innermost one that begins before a line, or is a list item that begins in it. */
+function pathTo(node: ParsedNode | null | undefined, start: number, end: number): string {
+  if (isMap(node)) {
+    const pair = node.items.findLast(({ key }) => key.range[0] < end)
+    return pair === undefined || pair.key.range[0] >= start ? '' : `.${pair.key}${pathTo(pair.value, start, end)}`
+  }
+  if (!isSeq(node)) return ''
+  const index = node.items.findLastIndex(({ range }) => range[0] < end)
+  const item = node.items[index]
+  return `[${nameOfItem(item) ?? index}]${pathTo(item, start, end)}`
+}
+
 /** The name or type of a list item. */
-function itemName(lines: readonly string[], at: number): string | undefined {
-  const column = indentOf(lines[at]) + 2
-  let end = at + 1
-  while (end < lines.length && indentOf(lines[end]) >= column) end += 1
-  const fields = lines.slice(at, end).map((line) => line.replace(/^( *)- /, '$1  '))
-  const named = fields.find((line) => indentOf(line) === column && /^ *(?:name|type): \S/.test(line))
-  return named?.replace(/^ *(?:name|type): /, '').replace(/^'(.*)'$/, '$1')
-}
-
-function itemNumber(lines: readonly string[], at: number): number {
-  const indent = indentOf(lines[at])
-  return lines.slice(parentOf(lines, at) + 1, at).filter((line) => indentOf(line) === indent && isItem(line)).length
-}
-
-/** The nearest earlier line with less indentation; -1 if there is none. Reads no other lines, because documents may be long. */
-function parentOf(lines: readonly string[], at: number): number {
-  const indent = indentOf(lines[at])
-  let index = at - 1
-  while (index >= 0 && indentOf(lines[index]) >= indent) index -= 1
-  return index
-}
-
-function indentOf(line = ''): number {
-  let indent = 0
-  while (line[indent] === ' ') indent += 1
-  return indent
-}
-
-function isItem(line = ''): boolean {
-  return line.trimStart().startsWith('- ')
-}
-
-function keyOf(line = ''): string {
-  return line
-    .trim()
-    .replace(/^(?:- )+/, '')
-    .replace(/:(?: .*)?$/s, '')
+function nameOfItem(item: ParsedNode | undefined): string | undefined {
+  if (!isMap(item)) return undefined
+  const named = item.items.find(({ key, value }) => /^(?:name|type)$/.test(String(key)) && isScalar(value))
+  return named && String(named.value)
 }
