@@ -3,7 +3,6 @@ import type { Problem } from '../reasons/reasons.ts'
 import type { StatusSignal } from '../reasons/status.ts'
 import { reportedFailureMs } from '../thresholds.ts'
 import { lastWriteOf } from './gate-time.ts'
-import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
 /** The value if it is a list, else an empty list. */
@@ -129,7 +128,7 @@ export function reportedProblem(
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition) },
-    ...provePersisted(since, atLeastMs, context),
+    proven: context.passed(since + atLeastMs),
   }
 }
 

@@ -94,7 +94,13 @@ export function context(options: ContextOptions = {}): RuleContext {
 /** What a rule says about an object among others, which was first seen at the start of the gate unless `history` says more. */
 export function read<Gated extends KubeObject>(options: ContextOptions, rule: Rule<Gated>, object: Gated) {
   const history = observeTarget(undefined, object, moment(0), rule.failures?.(object), rule.states?.(object))
-  return reported(rule.assess(object, context({ now: 60, history, ...options })))
+  return found({ now: 60, history, ...options }, (given) => rule.assess(object, given))
+}
+
+/** What is found in a context, with its problems as they are reported, and when that is looked at again. */
+export function found<Value extends object>(options: ContextOptions, find: (given: RuleContext) => Value) {
+  const given = context(options)
+  return { ...reported(find(given)), recheckAt: given.nextMoment() }
 }
 
 /** Observations of a pod with these versions, each at its second. */

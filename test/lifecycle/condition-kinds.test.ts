@@ -4,7 +4,7 @@ import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { condition, make, moment } from '../kit/objects.ts'
-import { context, read, reported } from '../kit/rule.ts'
+import { found, read } from '../kit/rule.ts'
 
 describe('a HorizontalPodAutoscaler', () => {
   const able = condition('AbleToScale', 'True')
@@ -20,7 +20,7 @@ describe('a HorizontalPodAutoscaler', () => {
     }
     const judgeBeside = (target: KubeObject, unseen: readonly string[] = []) => {
       const history = observeTarget(undefined, autoscaler, moment(0))
-      return reported(hpaRule.assess(autoscaler, context({ now: 60, history, objects: [target], unseen })))
+      return found({ now: 60, history, objects: [target], unseen }, (given) => hpaRule.assess(autoscaler, given))
     }
 
     it('is ready while its target has no replicas, and not once it has some: the condition is stale', () => {

@@ -1,13 +1,14 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, found, seenPod, seenTarget } from '../kit/rule.ts'
 
 /** The assessment of an object with its relatives, a minute after the gate's start. */
 function judge(object: KubeObject, relatives: readonly KubeObject[] = [], options: ContextOptions = {}) {
   const history = seenTarget([0, object])
-  const { status, failure, stallHold } = reported(
-    ruleOf(object).assess(object, context({ now: 60, history, ...options, objects: [object, ...relatives] })),
+  const { status, failure, stallHold } = found(
+    { now: 60, history, ...options, objects: [object, ...relatives] },
+    (given) => ruleOf(object).assess(object, given),
   )
   return { status, failure: failure?.reason, stallHold }
 }

@@ -1,13 +1,13 @@
 import type { Deployment, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import { deploymentRule } from '../../src/lifecycle/workloads/deployment.ts'
 import { complete, condition, is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, found, seenPod, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 function assess(deployment: Deployment, objects: readonly KubeObject[], options: ContextOptions = {}) {
   const history = seenTarget([0, deployment])
-  return reported(
-    deploymentRule.assess(deployment, context({ now: 60, history, ...options, objects: [deployment, ...objects] })),
+  return found({ now: 60, history, ...options, objects: [deployment, ...objects] }, (given) =>
+    deploymentRule.assess(deployment, given),
   )
 }
 

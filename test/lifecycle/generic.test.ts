@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { genericRule } from '../../src/lifecycle/custom/generic.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
-import { context, read, reported, seenTarget } from '../kit/rule.ts'
+import { found, read, seenTarget } from '../kit/rule.ts'
 
 function resource(status?: object, metadata: object = {}): KubeObject {
   return {
@@ -89,7 +89,9 @@ describe('an object without a status', () => {
 describe('an object whose status contains no signal', () => {
   const begun = resource({ startTime: iso(0) })
   const judge = (now: number, ...versions: readonly (readonly [seconds: number, object: KubeObject])[]) =>
-    reported(genericRule.assess(versions.at(-1)?.[1] ?? begun, context({ now, history: seenTarget(...versions) })))
+    found({ now, history: seenTarget(...versions) }, (given) =>
+      genericRule.assess(versions.at(-1)?.[1] ?? begun, given),
+    )
 
   it('is ready when no field was added to the status for the settle time', () => {
     expect(judge(9, [0, begun])).toMatchObject({ status: 'progressing', problems: [], recheckAt: moment(10) })
@@ -191,7 +193,7 @@ describe('a ready status without a generation, older than the spec', () => {
   it('counts the settle time after first sight, however often the object is written', () => {
     const busy = resource(ready, writtenAt(11, -600))
     expect(
-      reported(genericRule.assess(busy, context({ now: 12, history: seenTarget([0, widget], [11, busy]) }))),
+      found({ now: 12, history: seenTarget([0, widget], [11, busy]) }, (given) => genericRule.assess(busy, given)),
     ).toMatchObject({
       status: 'ready',
     })
@@ -199,6 +201,6 @@ describe('a ready status without a generation, older than the spec', () => {
 
   it('counts at once if the settle time is zero', () => {
     const options = { now: 0, history: seenTarget([0, widget]), settings: { settleTimeMs: 0 } }
-    expect(reported(genericRule.assess(widget, context(options)))).toMatchObject({ status: 'ready' })
+    expect(found(options, (given) => genericRule.assess(widget, given))).toMatchObject({ status: 'ready' })
   })
 })

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { helmRevisionRule } from '../../src/lifecycle/platform/helm-revision.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { iso, moment } from '../kit/objects.ts'
-import { context, createGateTime, reported } from '../kit/rule.ts'
+import { createGateTime, found } from '../kit/rule.ts'
 
 function revision(number: number, status: string, release = 'web'): KubeObject {
   return {
@@ -38,7 +38,7 @@ const complete = { conditions: [{ type: 'Complete', status: 'True' }] }
 
 function judge(object: KubeObject, objects: readonly KubeObject[] = [], now = 60) {
   const history = observeTarget(undefined, object, moment(0), helmRevisionRule.failures?.(object))
-  return reported(helmRevisionRule.assess(object, context({ now, history, objects })))
+  return found({ now, history, objects }, (given) => helmRevisionRule.assess(object, given))
 }
 
 it.each([

@@ -2,7 +2,7 @@ import type { Condition, ContainerStatus, EventObject, KubeObject, Pod, PodStatu
 import { presentAt } from '../../src/lifecycle/proof.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { condition, is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
-import { context, counted, reported, seenPod, sightings } from '../kit/rule.ts'
+import { context, counted, found, reported, seenPod, sightings } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 /** The histories of a pod that the gate first saw at this second. */
@@ -28,7 +28,7 @@ function createTrio(statuses: Partial<Record<'i' | 'app' | 'b', Partial<Containe
 }
 
 function examine(pod: Pod, ...events: readonly EventObject[]) {
-  return reported(examinePod(pod, context({ now: 60, objects: [pod, ...events] })))
+  return found({ now: 60, objects: [pod, ...events] }, (given) => examinePod(pod, given))
 }
 
 const ended = { state: is.terminated(0, 5) }
@@ -132,7 +132,7 @@ describe('a pod whose scheduler reports nothing', () => {
       status: { phase: 'Pending' },
     })
   const examineAt = (at: Pod, now: number, ...objects: readonly KubeObject[]) =>
-    reported(examinePod(at, context({ now, podHistories: seenAt(at, 0), objects: [at, ...objects] })))
+    found({ now, podHistories: seenAt(at, 0), objects: [at, ...objects] }, (given) => examinePod(at, given))
 
   it('has a problem after ten seconds, and names the scheduler', () => {
     expect(examineAt(pod('volcano'), 11)).toMatchObject({ problems: [], recheckAt: moment(12) })
@@ -218,7 +218,7 @@ describe('a pod whose node does not respond', () => {
   })
   const node: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } }
   const examineAt = (pod: Pod, now: number, ...others: readonly KubeObject[]) =>
-    reported(examinePod(pod, context({ now, podHistories: seenAt(pod, 0), objects: [pod, node, ...others] })))
+    found({ now, podHistories: seenAt(pod, 0), objects: [pod, node, ...others] }, (given) => examinePod(pod, given))
   const pod = (status: PodStatus) => make.pod({ status: { conditions: [scheduled], ...status } })
   const lost = (rest: Partial<Condition>, containersReady = 'True') =>
     pod({
@@ -258,7 +258,7 @@ describe('a pod whose node does not respond', () => {
   // After an outage, a watch first returns the old versions.
   it('has no problem before the gate has seen that for 10 s', () => {
     const podHistories = seenAt(pod({}), 60)
-    expect(reported(examinePod(pod({}), context({ now: 60, podHistories })))).toMatchObject({
+    expect(found({ now: 60, podHistories }, (given) => examinePod(pod({}), given))).toMatchObject({
       problems: [],
       recheckAt: moment(70),
     })
@@ -284,7 +284,7 @@ describe('a pod with a running init container', () => {
   }
   const examineAt = (now: number) => {
     const pod = make.pod({ spec: { initContainers }, status })
-    return reported(examinePod(pod, context({ now, objects: [pod] })))
+    return found({ now, objects: [pod] }, (given) => examinePod(pod, given))
   }
 
   it('has a problem once it has run for 30 s', () => {
@@ -320,7 +320,7 @@ describe('a pod with a running postStart hook', () => {
       const metadata = { name: reason, resourceVersion: String(nth) }
       return make.event(given, { container: 'app', reason, lastTimestamp: iso(3), metadata })
     })
-    return reported(examinePod(given, context({ now, objects: [given, ...events] })))
+    return found({ now, objects: [given, ...events] }, (looked) => examinePod(given, looked))
   }
   const started = ['Pulled', 'Created', 'Started']
 
@@ -356,7 +356,7 @@ describe('a pod with a running postStart hook', () => {
 test('a pod settles from its first sight if its node reports a start before the creation of the pod', () => {
   const pod = make.pod({ metadata: { creationTimestamp: iso(20) }, status: podIs.ready(-30) })
   const podHistories = seenAt(pod, 22)
-  const at = (now: number) => reported(examinePod(pod, context({ now, podHistories, objects: [pod] })))
+  const at = (now: number) => found({ now, podHistories, objects: [pod] }, (given) => examinePod(pod, given))
   expect(at(22)).toMatchObject({ ready: true, settled: false, recheckAt: moment(32) })
   expect(at(32).settled).toBe(true)
 })
@@ -537,11 +537,11 @@ describe('a pod with an image volume', () => {
     make.event(pod, { reason, firstTimestamp: iso(at), lastTimestamp: iso(at) })
 
   it('has a stall hold only while the volume is being pulled', () => {
-    expect(reported(examinePod(pod, context({ objects: [event('Pulling', 1)] }))).stallHold).toBe(
+    expect(found({ objects: [event('Pulling', 1)] }, (given) => examinePod(pod, given)).stallHold).toBe(
       'an image is being pulled',
     )
     const pulled = [event('Pulling', 1), event('Pulled', 9)]
-    expect(reported(examinePod(pod, context({ objects: pulled }))).stallHold).toBeUndefined()
+    expect(found({ objects: pulled }, (given) => examinePod(pod, given)).stallHold).toBeUndefined()
   })
 })
 

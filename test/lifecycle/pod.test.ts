@@ -1,11 +1,11 @@
 import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { podRule } from '../../src/lifecycle/workloads/pod.ts'
 import { condition, is, iso, make, moment, ownedBy, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenPod } from '../kit/rule.ts'
+import { type ContextOptions, context, found, seenPod } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 function assess(pod: Pod, { events = [], objects = [], ...options }: ContextOptions & { events?: EventObject[] } = {}) {
-  return reported(podRule.assess(pod, context({ ...options, objects: [pod, ...objects, ...events] })))
+  return found({ ...options, objects: [pod, ...objects, ...events] }, (given) => podRule.assess(pod, given))
 }
 
 const going = { deletionTimestamp: iso(30) }

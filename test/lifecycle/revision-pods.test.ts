@@ -3,7 +3,7 @@ import { byImportance, examinePods, stuckPods } from '../../src/lifecycle/worklo
 import { whenSettled } from '../../src/lifecycle/workloads/workload.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import { complete, condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, context, found, reported, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
@@ -11,7 +11,7 @@ function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
 }
 
 function examine(pods: readonly Pod[], options: ContextOptions = {}) {
-  return reported(examinePods(pods, context({ now: 60, ...options, objects: pods })))
+  return found({ now: 60, ...options, objects: pods }, (given) => examinePods(pods, given))
 }
 
 const neverPull = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })

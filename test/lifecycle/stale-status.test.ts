@@ -3,7 +3,7 @@ import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
-import { context, read, reported, seenTarget } from '../kit/rule.ts'
+import { found, read, seenTarget } from '../kit/rule.ts'
 
 /** An object whose spec and status were written at these seconds after the gate's start. */
 function writtenAt(spec: number, status: number) {
@@ -88,7 +88,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
 ])('%s, whose status is older than its spec and names no generation', (_, sample, waitSeconds) => {
   const rule = sample.rule ?? ruleOf(sample)
   const assess = (object: KubeObject, now: number, history = seenTarget([0, object])) =>
-    reported(rule.assess(object, context({ now, history })))
+    found({ now, history }, (given) => rule.assess(object, given))
   const changed = create(sample, { managedFields: writtenAt(-2, -600) })
 
   it('is not ready before its controller had the time to reconcile, with a message', () => {
@@ -175,7 +175,7 @@ describe('a failure in a status that is older than the spec and names no generat
     const first = create(failed, { managedFields: writtenAt(-100, -150) })
     const second = { ...create(failed, { generation: 3, managedFields: writtenAt(8, -150) }), spec: { size: 3 } }
     const history = seenTarget([0, first], [8, second])
-    const assess = (now: number) => reported(ruleOf(second).assess(second, context({ now, history })))
+    const assess = (now: number) => found({ now, history }, (given) => ruleOf(second).assess(second, given))
     expect(assess(17.9)).toMatchObject({ status: 'progressing' })
     expect(assess(18)).toMatchObject({ status: 'failed' })
   })

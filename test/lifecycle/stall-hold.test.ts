@@ -4,7 +4,7 @@ import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { minReadyUntil } from '../../src/lifecycle/workloads/workload.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { context, reported, seenPod } from '../kit/rule.ts'
+import { context, found, seenPod } from '../kit/rule.ts'
 
 describe('a container that crashed until another target was ready', () => {
   const examine = (now: number, othersReadyAt: number, status = podIs.looping(3, 15)) => {
@@ -54,7 +54,7 @@ describe('a missing object', () => {
     })
   const examine = (now: number, ...events: ReturnType<typeof refused>[]) => {
     const podHistories = new Map([[pod.metadata.uid ?? '', seenPod([12, pod])]])
-    return reported(examinePod(pod, context({ now, objects: [pod, ...events], podHistories }))).problems[0]
+    return found({ now, objects: [pod, ...events], podHistories }, (given) => examinePod(pod, given)).problems[0]
   }
 
   it('is proven a minute after the first refusal, which the status shows late', () => {
@@ -84,7 +84,8 @@ describe('a missing object', () => {
         lastTimestamp: iso(last),
       })
     const proven = (now: number, first: number, last: number) =>
-      reported(examinePod(creating, context({ now, objects: [creating, mount(first, last)] }))).problems[0]?.proven
+      found({ now, objects: [creating, mount(first, last)] }, (given) => examinePod(creating, given)).problems[0]
+        ?.proven
 
     it('is not proven until the kubelet has retried since the gate began', () => {
       expect(proven(100, -300, -20)).toBe(false)
@@ -106,13 +107,13 @@ describe('a missing object', () => {
         metadata: { name: 'b' },
       }),
     ]
-    const [problem] = reported(examinePod(creating, context({ now: 5, objects: [creating, ...events] }))).problems
+    const [problem] = found({ now: 5, objects: [creating, ...events] }, (given) => examinePod(creating, given)).problems
     expect(problem?.message).toBe('volume "v" cannot be mounted: secret/database does not exist')
   })
 })
 
 describe('pods that are ready and not yet available', () => {
-  const state = reported(examinePods([make.pod({ status: podIs.ready(1) })], context({ now: 20 })))
+  const state = found({ now: 20 }, (given) => examinePods([make.pod({ status: podIs.ready(1) })], given))
 
   it.each([
     [30, 20, moment(31)],

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { complete, condition, iso, make, podIs } from '../kit/objects.ts'
-import { context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { found, seenPod, seenTarget } from '../kit/rule.ts'
 
 const leaving = { deletionTimestamp: iso(20), finalizers: ['example.com/hold'] }
 
@@ -17,8 +17,8 @@ function create(apiVersion: string, kind: string, status: object, spec: object =
 
 function assess(object: KubeObject, related: readonly KubeObject[] = [], podHistories = new Map()) {
   const history = seenTarget([0, object])
-  return reported(
-    ruleOf(object).assess(object, context({ now: 60, history, objects: [object, ...related], podHistories })),
+  return found({ now: 60, history, objects: [object, ...related], podHistories }, (given) =>
+    ruleOf(object).assess(object, given),
   )
 }
 

@@ -5,7 +5,6 @@ import { classOf, messageOf, type Problem, traitsOf } from '../../reasons/reason
 import { causeSearchMs, maxCauses, ownedListsMs } from '../../thresholds.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
-import { earliest, provePersisted } from '../proof.ts'
 import { amended, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
@@ -42,7 +41,7 @@ export interface Behind extends KindsBehind {
 const maxDepth = 5
 
 /** What the objects behind a custom resource contribute to its assessment. */
-interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'recheckAt' | 'related' | 'counters'> {
+interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'related' | 'counters'> {
   /** Problems of an older spec only explain. */
   readonly problems: readonly Problem[]
   /** The watches that the owned workloads need. */
@@ -68,8 +67,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
     const { firstSeenAt, specSeenAt } = context.history
     const seenAt = Math.max(firstSeenAt, specSeenAt)
     const isUrgent = context.settings.isLook === true || behind.isWorkload || own.problems.some(isReported)
-    const waited = provePersisted(seenAt, isUrgent ? 0 : causeSearchMs, context)
-    if (!waited.proven) return { ...own, recheckAt: earliest([own.recheckAt, waited.recheckAt]) }
+    if (!isUrgent && !context.passed(seenAt + causeSearchMs)) return own
     const found = search(object, { custom: object, behind, context })
     const requests = [...ownedRequests(object, behind), ...found.requests]
     const explaining = requests.filter((request) => behind.ruleOf(request).rule !== existsRule)
@@ -79,14 +77,11 @@ export function withCause(rule: Rule, behind: Behind): Rule {
       related: [...(own.related ?? []), ...(found.related ?? [])],
       stallHold: own.stallHold ?? found.stallHold,
       counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
-      recheckAt: earliest([own.recheckAt, found.recheckAt]),
       explainedBy,
     }
     const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
-    const listed = provePersisted(seenAt, ownedListsMs, context)
-    const isHeld = explained.failure !== undefined && isListing && !listed.proven
-    if (!isHeld) return explained
-    return { ...explained, failure: undefined, recheckAt: earliest([explained.recheckAt, listed.recheckAt]) }
+    const isHeld = explained.failure !== undefined && isListing && !context.passed(seenAt + ownedListsMs)
+    return isHeld ? { ...explained, failure: undefined } : explained
   })
 }
 
@@ -160,7 +155,6 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
     related: objects.filter((object) => !isOwnedBy(object, owner)),
     stallHold: found.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     counters: new Map(found.flatMap(({ counters = [] }) => [...counters])),
-    recheckAt: earliest(found.map(({ recheckAt }) => recheckAt)),
   }
 }
 
@@ -171,8 +165,8 @@ function isPod(object: KubeObject): object is Pod {
 /** The pods that a custom resource owns without a workload in between. */
 function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search): Findings {
   const { context } = searched
-  const { stallHold, recheckAt, ...state } = examinePods(pods, context, context.lostPods(owner.metadata.uid))
-  return { ...ofPresentSpec(state, owner, searched), stallHold, recheckAt, requests: [] }
+  const { stallHold, ...state } = examinePods(pods, context, context.lostPods(owner.metadata.uid))
+  return { ...ofPresentSpec(state, owner, searched), stallHold, requests: [] }
 }
 
 /** An owned object that is not ready. */
@@ -188,7 +182,7 @@ interface AssessedObject {
  * its own status.
  */
 function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, searched: Search, depth: number): Findings {
-  const { problems, failure, stallHold, recheckAt } = assessment
+  const { problems, failure, stallHold } = assessment
   if (!isCustom) {
     const found = ofPresentSpec({ problems, failure }, object, searched)
     const counters = countersOf(object, assessment)
@@ -196,7 +190,6 @@ function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, sear
       ...found,
       stallHold,
       counters,
-      recheckAt,
       requests: [...rule.relatives(object), ...eventRequests(object, searched)],
     }
   }

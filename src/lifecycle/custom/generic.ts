@@ -13,7 +13,6 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
-import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import {
@@ -55,8 +54,8 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
   const summary = isObserved ? summarizeSignals(readSignals(object)) : unobservedSummary(object)
   const hasSignal = summary.meaning !== undefined
   const isAwaited = isObserved && !hasSignal && isStatusAwaited(object, context)
-  const signalUntil = isAwaited || hasSignal ? undefined : awaitsSignalUntil(object, context)
-  const ready = !isAwaited && signalUntil === undefined && (summary.meaning ?? 'ready') === 'ready'
+  const isReady = hasSignal ? summary.meaning === 'ready' : !awaitsSignal(object, context)
+  const ready = !isAwaited && isReady
   const text = signalsText(summary.signals)
   const problems = isAwaited ? [notReconciled(object, context)] : ready ? [] : problemsOf(object, summary, context)
   const waiting = ready ? 'exists' : 'waiting for its controller to report its state'
@@ -70,7 +69,6 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     problems,
     failure: problems.find(({ proven }) => proven),
     stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
-    recheckAt: signalUntil,
   })
 }
 
@@ -106,17 +104,16 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
 }
 
 /**
- * Until when the gate waits for a status to get a signal: many controllers write other fields before the state. The status
+ * Whether the gate waits for a status to get a signal: many controllers write other fields before the state. The status
  * is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the object.
- * @returns milliseconds since the epoch on the runner's clock; undefined when the status is complete
  */
-function awaitsSignalUntil(object: KubeObject, context: RuleContext): number | undefined {
-  if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return undefined
+function awaitsSignal(object: KubeObject, context: RuleContext): boolean {
+  if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return false
   const { time, history, settings } = context
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
   const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.statesMovedAt, history.specSeenAt))
-  return provePersisted(since, settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1), context).recheckAt
+  return !context.passed(since + settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1))
 }
 
 /**

@@ -14,7 +14,6 @@ import {
   ownProblem,
   withoutCondition,
 } from '../conditions.ts'
-import { provePersisted } from '../proof.ts'
 import { amended, commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { genericRule, progressCounters, progressStates } from './generic.ts'
@@ -139,11 +138,10 @@ function assessOperator(object: KubeObject, check: HealthCheck, context: RuleCon
   const present = withoutStaleConditions(object)
   const verdict = verdictOf(present, check, isObserved)
   const isStatic = verdict === 'current' && needsNoStatus(present, check)
-  const statusUntil = isStatic ? awaitsStatusUntil(object, check, context) : undefined
-  const ready = verdict === 'current' && statusUntil === undefined
+  const ready = verdict === 'current' && !(isStatic && awaitsStatus(object, check, context))
   const isOtherVersion = verdict === 'undescribed' && summary?.meaning !== undefined
-  const settled = provePersisted(fieldsSettledSince(context), context.settings.settleTimeMs, context)
-  if (isOtherVersion && settled.proven) return assessByConventions(object, check, context)
+  if (isOtherVersion && context.passed(fieldsSettledSince(context) + context.settings.settleTimeMs))
+    return assessByConventions(object, check, context)
   const isAwaited = isObserved && isEmpty(object.status) && verdict !== 'current' && verdict !== 'suspended'
   const explanation = isObserved ? explain(present, check, signals) : { signals: [] }
   const problems = isAwaited
@@ -166,7 +164,6 @@ function assessOperator(object: KubeObject, check: HealthCheck, context: RuleCon
     stallHold:
       isHeldBy(present, check, isObserved) ??
       (check.stallHold === undefined && summary?.isReconciling ? 'its controller is reconciling it' : undefined),
-    recheckAt: isOtherVersion ? settled.recheckAt : statusUntil,
   })
 }
 
@@ -175,12 +172,10 @@ function readyText(good: SignalSummary['signals'] = [], isStatic: boolean): stri
   return signalsText(good) || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
 }
 
-/** Until when the gate waits for the status of an object that may get none, after a change of its spec. */
-function awaitsStatusUntil(object: KubeObject, { statusFields }: HealthCheck, context: RuleContext) {
+/** Whether the gate waits for the status of an object that may get none, after a change of its spec. */
+function awaitsStatus(object: KubeObject, { statusFields }: HealthCheck, context: RuleContext): boolean {
   const mayGetStatus = statusFields.length > 0 && (isEmpty(object.status) || isInitialStatus(object))
-  return mayGetStatus
-    ? provePersisted(specChangedAt(object, context), context.settings.settleTimeMs, context).recheckAt
-    : undefined
+  return mayGetStatus && !context.passed(specChangedAt(object, context) + context.settings.settleTimeMs)
 }
 
 /** When the spec or the set of status fields last changed. */
@@ -288,7 +283,7 @@ function failedProblem(
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition), cause, healthCheck },
-    ...provePersisted(since, reportedFailureMs, context),
+    proven: context.passed(since + reportedFailureMs),
   }
 }
 

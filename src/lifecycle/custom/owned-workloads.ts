@@ -11,7 +11,6 @@ import {
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { ownedListsMs } from '../../thresholds.ts'
 import { type Draft, revisedPods } from '../assessment.ts'
-import { earliest, provePersisted } from '../proof.ts'
 import { amended, type Rule, type Serving } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { workloadServing } from '../workloads/serving.ts'
@@ -60,23 +59,17 @@ interface Workload {
   readonly rule: Rule
 }
 
-/** What an object waits for. */
-interface Awaited {
-  readonly message: string
-  readonly recheckAt: number | undefined
+function awaitLists(requests: readonly WatchRequest[], context: RuleContext): string | undefined {
+  const { firstSeenAt, specSeenAt } = context.history
+  const isListing = requests.some((request) => context.listState(request) === 'pending')
+  if (!isListing || context.passed(Math.max(firstSeenAt, specSeenAt) + ownedListsMs)) return undefined
+  return 'waiting for the list of its workloads'
 }
 
-function awaitLists(requests: readonly WatchRequest[], context: RuleContext): Awaited | undefined {
-  const { history } = context
-  const { proven, recheckAt } = provePersisted(Math.max(history.firstSeenAt, history.specSeenAt), ownedListsMs, context)
-  if (proven || requests.every((request) => context.listState(request) !== 'pending')) return undefined
-  return { message: 'waiting for the list of its workloads', recheckAt }
-}
-
-function awaitWorkloads(custom: KubeObject, workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
+function awaitWorkloads(custom: KubeObject, workloads: readonly Workload[], context: RuleContext): string | undefined {
   for (const { object, rule } of workloads) {
-    const { status, message, recheckAt } = assessOwned(asUpdatedByOperator(object, custom), rule, context)
-    if (status !== 'ready') return { message: `${shortName(object)}: ${message}`, recheckAt }
+    const { status, message } = assessOwned(asUpdatedByOperator(object, custom), rule, context)
+    if (status !== 'ready') return `${shortName(object)}: ${message}`
   }
   return undefined
 }
@@ -91,10 +84,10 @@ function asUpdatedByOperator(workload: KubeObject, custom: KubeObject): KubeObje
   return isOnDelete ? { ...workload, spec } : workload
 }
 
-function awaitChange(changedAt: number, workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
-  const { proven, recheckAt } = provePersisted(changedAt, context.settings.settleTimeMs, context)
-  if (proven || workloads.some((each) => wasWrittenSince(each.object, changedAt, context))) return undefined
-  return { message: 'its workloads have not changed since its spec did', recheckAt }
+function awaitChange(changedAt: number, workloads: readonly Workload[], context: RuleContext): string | undefined {
+  const hasChanged = workloads.some((each) => wasWrittenSince(each.object, changedAt, context))
+  if (hasChanged || context.passed(changedAt + context.settings.settleTimeMs)) return undefined
+  return 'its workloads have not changed since its spec did'
 }
 
 function isWorkloadKind({ apiVersion, kind }: KindName): boolean {
@@ -192,12 +185,11 @@ function podsBehind(
 }
 
 /** The draft of an object that waits for another one. */
-function notReady(own: Draft, { message, recheckAt }: Awaited): Draft {
+function notReady(own: Draft, message: string): Draft {
   return {
     ...own,
     ready: false,
     message,
     milestones: own.milestones.map((each) => (each.name === 'ready' ? { ...each, state: 'open', message } : each)),
-    recheckAt: earliest([own.recheckAt, recheckAt]),
   }
 }

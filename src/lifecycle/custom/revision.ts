@@ -16,7 +16,6 @@ import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { argoPollMs, maxDeployed, reportedFailureMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
 import { conditionsIn, fieldsOf, isOfPresentGeneration, isStale, ownProblem } from '../conditions.ts'
-import { earliest, provePersisted } from '../proof.ts'
 import { type Arrival, type ArrivalFacts, amended, type Rule } from '../rule.ts'
 import type { KnownRevision, RuleContext } from '../rule-context.ts'
 import { formatSelector } from '../selector.ts'
@@ -739,8 +738,7 @@ function judge(
         related: report.hookJobs.flatMap((hook) => findJob(hook, context) ?? []),
         problems: [problem, ...own.problems.filter((each) => !traitsOf(each).isOwnReport)],
       }
-      if (problem.proven) return { ...failed, failure: problem }
-      return { ...failed, recheckAt: earliest([own.recheckAt, problem.recheckAt]) }
+      return problem.proven ? { ...failed, failure: problem } : failed
     }
     case 'left':
     case 'awaited': {
@@ -789,7 +787,7 @@ function withDeployed(own: Draft, object: KubeObject, report: OperatorReport, co
     state: 'done' as const,
     ...(each.name === 'ready' ? { message } : {}),
   }))
-  return { ...draft, ready: true, message, problems: [], milestones, recheckAt: undefined }
+  return { ...draft, ready: true, message, problems: [], milestones }
 }
 
 /** The objects that are gated too: what is wrong with them, they report themselves. */
@@ -852,7 +850,7 @@ function failureOf(object: KubeObject, attempt: Attempt, context: RuleContext): 
   const { now, time, history } = context
   const { message, hook, mustPersistMs } = attempt
   const since = Math.min(time(attempt.since) ?? history.firstSeenAt, now)
-  const proof = provePersisted(since, mustPersistMs, context)
+  const proven = context.passed(since + mustPersistMs)
   if (hook?.kind === 'Job' && hook.group === 'batch') {
     const job = findJob(hook, context)
     const failure = job && assessOwned(job, jobRule as Rule, context).failure
@@ -863,13 +861,13 @@ function failureOf(object: KubeObject, attempt: Attempt, context: RuleContext): 
       detail: { message },
       ...failure,
       ...(hook.namespace === object.metadata.namespace ? {} : { isElsewhere: true }),
-      ...proof,
+      proven,
     }
   }
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: [], cause: message || undefined },
-    ...proof,
+    proven,
   }
 }

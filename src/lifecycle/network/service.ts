@@ -16,7 +16,6 @@ import { addressMovesMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
-import { earliest, provePersisted } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
@@ -67,7 +66,7 @@ export const serviceRule: Rule<Service> = {
 
 function assessService(service: Service, context: RuleContext): Assessment {
   const { metadata } = service
-  const { ready, message, milestones, problems, notes, recheckAt, ...rest } = hasEndpoints(service)
+  const { ready, message, milestones, problems, notes, ...rest } = hasEndpoints(service)
     ? assessEndpoints(service, context)
     : withoutEndpoints(messageWithoutEndpoints(service))
   const address = assessAddress(service, context)
@@ -77,7 +76,6 @@ function assessService(service: Service, context: RuleContext): Assessment {
     readyMessage: address.milestone.state === 'skipped' ? message : `${message}, ${address.milestone.message}`,
     milestones: [createdMilestone, ...milestones, address.milestone],
     problems: [...problems, ...address.problems],
-    recheckAt: earliest([recheckAt, address.recheckAt]),
     notes: metadata.deletionTimestamp === undefined ? notes : [],
     warnings: address.warnings,
   })
@@ -88,7 +86,6 @@ interface AddressAssessment {
   readonly milestone: Milestone
   readonly problems: readonly Problem[]
   readonly warnings: readonly string[]
-  readonly recheckAt?: number | undefined
 }
 
 function assessAddress(service: Service, context: RuleContext): AddressAssessment {
@@ -102,8 +99,7 @@ function assessAddress(service: Service, context: RuleContext): AddressAssessmen
   const isOther =
     requested.length > 0 && entries.length > 0 && entries.every(({ ip = '' }) => !requested.includes(ip) && ip !== '')
   const other = isOther ? { has, requested } : undefined
-  const recheckAt = isOther ? otherAddressUntil(service, context) : undefined
-  if (entries.length === 0 || recheckAt !== undefined) {
+  if (entries.length === 0 || (isOther && mayGetAddress(service, context))) {
     const own = ownProblem(service, context.history.firstSeenAt)
     return {
       milestone: { name, state: 'open', message: 'waiting for the load balancer’s address' },
@@ -115,7 +111,6 @@ function assessAddress(service: Service, context: RuleContext): AddressAssessmen
         },
       ],
       warnings: [],
-      recheckAt,
     }
   }
   const message = has.length > 0 ? `address ${has.join(', ')}` : 'load balancer provided'
@@ -135,15 +130,14 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
 }
 
 /**
- * How long the gate waits for a load balancer that reports another address than the Service requests. The address may still
+ * Whether the gate still waits for a load balancer that reports another address than the Service requests. The address may still
  * change if it was written before the request. After that, the load balancer ignores the request, which the API permits
  * (`loadBalancerIP`, k8s.io/api/core/v1).
- * @returns milliseconds since the epoch on the runner's clock; undefined if the address is final
  */
-function otherAddressUntil(service: Service, context: RuleContext): number | undefined {
+function mayGetAddress(service: Service, context: RuleContext): boolean {
   const requestedAt = lastWriteOf(service, context.time) ?? -Infinity
   const isAnswered = (lastWriteOf(service, context.time, 'status') ?? Infinity) > requestedAt
-  return isAnswered ? undefined : provePersisted(requestedAt, addressMovesMs, context).recheckAt
+  return !isAnswered && !context.passed(requestedAt + addressMovesMs)
 }
 
 /** The part of a Service's assessment that depends on its endpoints. */
@@ -154,7 +148,6 @@ interface EndpointsAssessment {
   readonly problems: readonly Problem[]
   readonly notes: readonly string[]
   readonly stallHold?: string
-  readonly recheckAt?: number
   readonly awaits?: readonly ObjectName[]
 }
 
@@ -224,7 +217,6 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
     notes: [],
     // Its pods may need long to pull an image or to pass a probe.
     stallHold: states.find((state) => state.stallHold !== undefined)?.stallHold,
-    recheckAt: earliest(states.map(({ recheckAt }) => recheckAt)),
     awaits: [...staying, ...workloadsBehind(service, context)].map(nameOf),
   }
 }

@@ -84,7 +84,6 @@ function assessRevision(object: KubeObject, context: RuleContext): Assessment {
     milestones: statusMilestones({ state: 'done', message: '' }, ready, message),
     problems: failure === undefined ? [] : [failure],
     failure: failure?.proven ? failure : undefined,
-    recheckAt: failure?.recheckAt,
   }
   return conclude(object, context, isPending(status) ? { ...found, ...pendingFacts(object, context) } : found)
 }

@@ -17,7 +17,6 @@ import { lostClaimMs } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
-import { provePersisted } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
@@ -152,8 +151,8 @@ function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: Ru
   const { firstSeenAt, failures } = context.history
   if (phase === 'Lost') {
     const since = failures.get(lostKey) ?? context.now
-    const proof = provePersisted(since, lostClaimMs, context)
-    return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, ...proof }
+    const proven = context.passed(since + lostClaimMs)
+    return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, proven }
   }
   const message = bindingEvent(context.events(claim))?.message
   const pending = pendingProblem(subjectOf(claim), firstSeenAt, message)
