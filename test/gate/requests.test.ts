@@ -20,6 +20,7 @@ import {
 } from '../kit/gate.ts'
 import { complete, condition, iso, make, ownedBy, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
+import { endOf } from '../kit/tape.ts'
 import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -48,113 +49,28 @@ function denied(resource: string, group: string): string {
   return `${path} is forbidden: User "ci" cannot list resource "${resource}" in API group "${group}" in the namespace "shop"`
 }
 
-/** `ready 1`, `failed wrong-answer 31` */
-function ending({ outcome, reason, seconds }: Run): string {
-  return [outcome, reason, seconds].filter((part) => part !== '').join(' ')
-}
-
 const requests = 'deployment/web GET /healthz'
 
-it.each<[string, Raw, readonly FeedEvent[], string]>([
-  ['is ready with the first right answer', { 'http-checks': requests }, answers([1]), 'ready 1'],
-  ['is ready when the answer comes, not before', { 'http-checks': requests }, answers([7]), 'ready 7'],
-  [
-    'is ready after a right answer that follows wrong ones',
-    { 'http-checks': requests },
-    [...answers([1, 11], { status: 500 }), ...answers([21])],
-    'ready 21',
-  ],
-  [
-    'fails with the third wrong answer, 30 s after the first',
-    { 'http-checks': requests },
-    answers([1, 16, 31], { status: 500 }),
-    'failed wrong-answer 31',
-  ],
-  [
-    'is not failed by three wrong answers within 30 s',
-    { 'http-checks': requests },
-    [...answers([1, 10, 20], { status: 500 }), ...answers([40])],
-    'ready 40',
-  ],
-  [
-    'is not failed by two wrong answers, however far apart',
-    { 'http-checks': requests },
-    [...answers([1, 60], { status: 500 }), ...answers([61])],
-    'ready 61',
-  ],
-  [
-    'starts to count anew after a right answer with --times',
-    { 'http-checks': `${requests} --times=2` },
-    [
-      ...answers([1, 11], { status: 500 }),
-      ...answers([21]),
-      ...answers([31, 41], { status: 500 }),
-      ...answers([51, 61]),
-    ],
-    'ready 61',
-  ],
-  [
-    'fails without answers as no-answer',
-    { 'http-checks': requests },
-    answers([1, 11, 31], { status: undefined, error: 'connect: connection refused' }),
-    'failed no-answer 31',
-  ],
-  [
-    'has the reason of the last of mixed answers',
-    { 'http-checks': requests },
-    [...answers([1, 11], { status: 500 }), ...answers([31], { status: undefined, error: 'EOF' })],
-    'failed no-answer 31',
-  ],
-  [
-    'with --expect-status accepts only these',
-    { 'http-checks': `${requests} --expect-status=302` },
-    [...answers([1]), ...answers([11], { status: 302 })],
-    'ready 11',
-  ],
-  [
-    'with --expect-body needs the text',
-    { 'http-checks': `${requests} --expect-body=v2` },
-    [...answers([1], { body: 'v1', matches: false }), ...answers([11], { body: 'v2', matches: true })],
-    'ready 11',
-  ],
-  [
-    'with --expect-body and without `matches` reads the recorded body',
-    { 'http-checks': `${requests} --expect-body=v2` },
-    [...answers([1], { body: 'v1' }), ...answers([11], { body: 'is v2' })],
-    'ready 11',
-  ],
-  [
-    'with --times needs right answers in a row',
-    { 'http-checks': `${requests} --times=3` },
-    [...answers([1, 11]), ...answers([21], { status: 500 }), ...answers([31, 41, 51])],
-    'ready 51',
-  ],
-  [
-    'ignores the answer of an unknown pod',
-    { 'http-checks': requests },
-    [...answers([1], {}, 'web-0-x'), ...answers([11])],
-    'ready 11',
-  ],
-  [
-    'ignores the answer to a line that does not exist',
-    { 'http-checks': requests },
-    [...answers([1], { check: 7 }), ...answers([11])],
-    'ready 11',
-  ],
-  ['stalls as no-answer if nothing answers', { 'http-checks': requests }, [], 'stalled no-answer 301'],
-  [
-    'stalls with the last wrong answer',
-    { 'http-checks': requests },
-    answers([1, 11], { status: 500 }),
-    'stalled wrong-answer 301',
-  ],
-])('a Deployment with a line of http-checks %s', (_, raw, events, expected) => {
-  expect(ending(check(raw, [readyServer(), events], { failFast: true }))).toBe(expected)
+/** What pod `web-1-a` answers in a second: a status, an error, or more. */
+type Answers = Readonly<Record<number, number | string | Parameters<typeof answers>[1]>>
+type Case = readonly [title: string, raw: Raw, answers: Answers, end: string]
+
+function answersOf(each: Answers): FeedEvent[] {
+  return Object.entries(each).flatMap(([second, answer]) => {
+    if (typeof answer === 'number') return answers([Number(second)], { status: answer })
+    return answers([Number(second)], typeof answer === 'string' ? { status: undefined, error: answer } : answer)
+  })
+}
+
+describe.each(['a Deployment with a line of http-checks', 'a hold'])('%s', (table) => {
+  it.each(rows<Case>(data, table))('%s', (_, raw, each, end) => {
+    expect(endOf(check(raw, [readyServer(), answersOf(each)]))).toBe(end)
+  })
 })
 
 it('the timeout ends a target that has not answered', () => {
   const result = check({ 'http-checks': requests }, [readyServer()], { timeoutMs: 60_000, timeoutIsLiteral: true })
-  expect(ending(result)).toBe('timed-out no-answer 60')
+  expect(endOf(result)).toBe('timed-out no-answer 60')
   expect(result.message).toBe('deployment/web has not answered GET /healthz')
 })
 
@@ -162,14 +78,14 @@ it('an answer before the target is ready does not count', () => {
   const { deployment, replicaSet, pods } = createServer()
   const early = at(1, added(deployment(complete(1, { availableReplicas: 0 })), replicaSet, ...pods()), lists)
   const late = at(20, modified(deployment()))
-  expect(ending(check({ 'http-checks': requests }, [early, answers([5]), late, answers([21])]))).toBe('ready 21')
+  expect(endOf(check({ 'http-checks': requests }, [early, answers([5]), late, answers([21])]))).toBe('ready 21')
 })
 
 it('an answer at the moment at which the pods have settled counts', () => {
   const { deployment, replicaSet, pod } = createServer()
   const unprobed = { ...pod('web-1-a'), spec: { containers: [{ name: 'app', ports: [{ containerPort: 8080 }] }] } }
   const steps = [at(1, added(deployment(), replicaSet, unprobed), lists), answers([11])]
-  expect(ending(check({ 'http-checks': 'deployment/web:8080 GET /' }, steps))).toBe('ready 11')
+  expect(endOf(check({ 'http-checks': 'deployment/web:8080 GET /' }, steps))).toBe('ready 11')
 })
 
 it('the answer of an old pod is ignored', () => {
@@ -183,13 +99,13 @@ it('the answer of an old pod is ignored', () => {
     answers([2], {}, 'web-0-a'),
     answers([9]),
   ]
-  expect(ending(check({ 'http-checks': requests }, steps))).toBe('ready 9')
+  expect(endOf(check({ 'http-checks': requests }, steps))).toBe('ready 9')
 })
 
 it('with --each-pod every pod must answer', () => {
   const steps = [readyServer(3), answers([2], {}, 'web-1-a'), answers([3], {}, 'web-1-c'), answers([9], {}, 'web-1-b')]
   const result = check({ 'http-checks': `${requests} --each-pod` }, steps)
-  expect(ending(result)).toBe('ready 9')
+  expect(endOf(result)).toBe('ready 9')
   expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'done' })
 })
 
@@ -200,7 +116,7 @@ it('with --each-pod one wrong pod of three fails the target', () => {
     right,
     answers([2, 12, 22, 32], { status: 500, body: 'boom' }, 'web-1-b'),
   ])
-  expect(ending(result)).toBe('failed wrong-answer 32')
+  expect(endOf(result)).toBe('failed wrong-answer 32')
   expect(result.message).toBe('deployment/web: pod/web-1-b answers GET /healthz with 500, not 200-299, 4 times: boom')
 })
 
@@ -218,7 +134,7 @@ it('a replaced pod starts anew', () => {
     answers([26, 36], { status: 500 }, 'web-1-c'),
     answers([46], {}, 'web-1-c'),
   ]
-  expect(ending(check({ 'http-checks': requests }, steps))).toBe('ready 46')
+  expect(endOf(check({ 'http-checks': requests }, steps))).toBe('ready 46')
 })
 
 const serviceAndServer = [createTarget({ apiVersion: 'v1', kind: 'Service' }), createTarget()]
@@ -275,49 +191,6 @@ const unready: PodStatus = {
 }
 
 it.each<[string, Raw, readonly FeedEvent[], string]>([
-  ['ends as ready after its time, without requests', { hold: '30s' }, [], 'ready 31'],
-  [
-    'ends with the answer to its last question',
-    { hold: '30s', 'http-checks': requests },
-    answers([1, 11, 21, 31]),
-    'ready 31',
-  ],
-  [
-    'ends with the answer to its last question, also if it is late',
-    { hold: '30s', 'http-checks': requests },
-    answers([1, 11, 21, 33]),
-    'ready 33',
-  ],
-  [
-    'is unknown 30 s after its end without an answer to its last question',
-    { hold: '30s', 'http-checks': requests },
-    answers([1, 11, 21]),
-    'unknown api-unreachable 61',
-  ],
-  [
-    'is unknown if no request has reached a pod since it began',
-    { hold: '30s', 'http-checks': requests },
-    answers([1]),
-    'unknown api-unreachable 61',
-  ],
-  [
-    'waits for the answer to a request that may take longer',
-    { hold: '30s', 'http-checks': `${requests} --timeout=50s` },
-    answers([1, 80]),
-    'ready 80',
-  ],
-  [
-    'asks on after a wrong answer to its last question until a right one clears it',
-    { hold: '30s', 'http-checks': requests },
-    [...answers([1, 11, 21]), ...answers([31, 41], { status: 500 }), ...answers([51])],
-    'ready 51',
-  ],
-  [
-    'asks on after missing answers at its end until they prove that the pod does not answer',
-    { hold: '30s', 'http-checks': requests },
-    [...answers([1, 11]), ...answers([25, 45, 65], { status: undefined, error: 'no answer for 5 s' })],
-    'failed no-answer 65',
-  ],
   [
     'asks a pod that replaces another one at its end',
     { hold: '30s', 'http-checks': requests },
@@ -331,24 +204,6 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
       ...answers([38], {}, 'web-1-b'),
     ],
     'ready 38',
-  ],
-  [
-    'begins when everything has answered',
-    { hold: '30s', 'http-checks': requests },
-    answers([5, 15, 25, 35]),
-    'ready 35',
-  ],
-  [
-    'is ended by three wrong answers',
-    { hold: '1m', 'http-checks': requests },
-    [...answers([1]), ...answers([11, 26, 41], { status: 500 })],
-    'failed wrong-answer 41',
-  ],
-  [
-    'is not broken by a wrong answer',
-    { hold: '30s', 'http-checks': requests },
-    [...answers([1]), ...answers([11, 21], { status: 500 }), ...answers([31])],
-    'ready 31',
   ],
   [
     'is broken by a container that dies',
@@ -393,7 +248,7 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
     'failed not-held 31',
   ],
 ])('a hold %s', (_, raw, events, expected) => {
-  expect(ending(check(raw, [readyServer(), events]))).toBe(expected)
+  expect(endOf(check(raw, [readyServer(), events]))).toBe(expected)
 })
 
 it('what breaks the hold is the problem of the target that broke it, and the milestone is failed', () => {
@@ -432,7 +287,7 @@ describe('a Deployment that is judged by --for', () => {
     ],
     ['nothing', [], 'ready 31'],
   ])('has its hold broken by %s', (_, events, expected) => {
-    expect(ending(check({ hold: '30s' }, [...begin, events], {}, targets))).toBe(expected)
+    expect(endOf(check({ hold: '30s' }, [...begin, events], {}, targets))).toBe(expected)
   })
 
   it('answers no requests if it is awaited to be deleted', () => {
@@ -443,7 +298,7 @@ describe('a Deployment that is judged by --for', () => {
   })
 
   it('answers requests by the pods of its present revision', () => {
-    expect(ending(check({ 'http-checks': 'deployment/web GET /' }, [...begin, answers([9])], {}, targets))).toBe(
+    expect(endOf(check({ 'http-checks': 'deployment/web GET /' }, [...begin, answers([9])], {}, targets))).toBe(
       'ready 9',
     )
   })
@@ -458,7 +313,7 @@ it('a bare pod that completes does not break the hold', () => {
     containerStatuses: [make.containerStatus({ state: { terminated: { exitCode: 0, finishedAt: iso(20) } } })],
   }
   const steps = [at(1, added(pod(podIs.ready(-60))), lists), at(20, modified(pod(completed)))]
-  expect(ending(check({ hold: '30s' }, steps, {}, [createPodTarget()]))).toBe('ready 31')
+  expect(endOf(check({ hold: '30s' }, steps, {}, [createPodTarget()]))).toBe('ready 31')
 })
 
 it('every target reaches the milestone held at the end of the hold', () => {
@@ -466,7 +321,7 @@ it('every target reaches the milestone held at the end of the hold', () => {
   const targets = [createTarget(), createTarget({ name: 'api' })]
   const steps = [readyServer(), at(2, added(api.deployment(), api.replicaSet, ...api.pods()))]
   const result = check({ hold: '30s' }, steps, {}, targets)
-  expect(ending(result)).toBe('ready 32')
+  expect(endOf(result)).toBe('ready 32')
   expect(result.timeline.targets.map(({ milestones }) => milestones.at(-1))).toMatchObject([
     { name: 'held', state: 'done' },
     { name: 'held', state: 'done' },
@@ -474,7 +329,7 @@ it('every target reaches the milestone held at the end of the hold', () => {
 })
 
 it('the timeout does not end a hold', () => {
-  expect(ending(check({ hold: '2m' }, [readyServer()], { timeoutMs: 60_000 }))).toBe('ready 121')
+  expect(endOf(check({ hold: '2m' }, [readyServer()], { timeoutMs: 60_000 }))).toBe('ready 121')
 })
 
 it('a pod that is no longer ready breaks the hold of its Deployment, not of the Service before it', () => {
@@ -604,7 +459,7 @@ describe('requests to the pods behind a custom resource', () => {
     ],
   ])('%s is answered by a pod of the present revision', async (_, object, line, others, pod) => {
     const old = answers([2], {}, 'web-old-a')
-    expect(ending(await gate(object, line, others, [...old, ...answers([9], {}, pod)]))).toBe('ready 9')
+    expect(endOf(await gate(object, line, others, [...old, ...answers([9], {}, pod)]))).toBe('ready 9')
   })
 
   it.each<[string, string, readonly KubeObject[], string]>([
@@ -648,7 +503,7 @@ describe('requests to the pods behind a custom resource', () => {
     const result = await gate(cluster, 'cluster/web:8080 GET /', [pod], [...answers([2], {}, 'web-0'), ...dead], {
       hold: '1m',
     })
-    expect(ending(result)).toBe('failed not-held 30')
+    expect(endOf(result)).toBe('failed not-held 30')
   })
 
   it('with hold alone, the pods behind a custom resource are watched', async () => {
