@@ -9,7 +9,7 @@ import { boundedSummary } from '../../src/github/texts.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
 import { createProblem, createTarget, createTargetRecord, createTimeline } from '../report/builders.ts'
-import { cases } from '../report/cases.ts'
+import { timelines } from '../report/recorded.ts'
 import {
   type ActionContext,
   createContext,
@@ -196,15 +196,18 @@ it.each([
   },
 )
 
-it.each(Object.entries(cases))('the timeline "%s" of the report tests is shown by all extras', async (_, timeline) => {
-  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
-  for (const each of extraNames) await makers[each](context).show(timeline, never)
-  const [comment] = bodies('issues/create-comment')
-  const [status] = bodies('repos/create-deployment-status')
-  expect(comment?.['body']).toContain('Rollout')
-  expect(String(comment?.['body']).length).toBeLessThanOrEqual(65_536)
-  expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
-})
+it.each(Object.entries(timelines))(
+  'the timeline "%s" of the report tests is shown by all extras',
+  async (_, timeline) => {
+    const context = createEventContext('pull_request', { pull_request: createPullRequest() })
+    for (const each of extraNames) await makers[each](context).show(timeline, never)
+    const [comment] = bodies('issues/create-comment')
+    const [status] = bodies('repos/create-deployment-status')
+    expect(comment?.['body']).toContain('Rollout')
+    expect(String(comment?.['body']).length).toBeLessThanOrEqual(65_536)
+    expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
+  },
+)
 
 test("a timeline that exceeds GitHub's limits is shortened for each", async () => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })

@@ -15,7 +15,6 @@ import {
   type RecordOverrides,
   reached,
 } from './builders.ts'
-import { mixedTargets } from './mixed.ts'
 
 function readyService(overrides: RecordOverrides = {}): TargetRecord {
   return createTargetRecord({
@@ -173,181 +172,6 @@ function readyWorkerBy(end: number): TargetRecord {
   }
 }
 
-function crashLoop(): EndedTimeline {
-  const log = [
-    '2025-01-15T12:00:41Z INFO  starting api v2.4.0',
-    '2025-01-15T12:00:41Z INFO  connecting to postgres://api@db:5432/shop',
-    'panic: relation "orders" does not exist',
-    '',
-    'goroutine 1 [running]:',
-    'main.main()',
-    '\t/src/main.go:41 +0x1d',
-  ]
-  const events = ['0:04  Warning  BackOff ×3  pod/api-7d9c6-x2x9p  Back-off restarting failed container app']
-  const api = createTargetRecord({
-    target: createTarget({ name: 'api', source: { file: 'resources', line: 1 } }),
-    outcome: 'failed',
-    reason: 'crash-loop',
-    message: 'container app exited with code 2 three times: panic: relation "orders" does not exist',
-    hint: 'Read the log below: the container stops by itself. Once it is fixed, apply again.',
-    endedAt: at(43),
-    milestones: [
-      ...reached({ created: 0, observed: 0.3, replicaset: 0.3, scheduled: 0.5, pulled: 0.9, started: 1.2 }),
-      createMilestone({ name: 'ready', state: 'failed', message: '0 of 2 pods, 3 deaths of app' }),
-      createMilestone({ name: 'available', state: 'pending' }),
-      createMilestone({ name: 'drained', state: 'pending' }),
-    ],
-    problems: [
-      createProblem({
-        reason: 'crash-loop',
-        class: 'strike',
-        subject: toSubject('pod/api-7d9c6-x2x9p'),
-        message: 'exited with code 2, three times; log ends with: panic: relation "orders" does not exist',
-        count: 3,
-        firstSeenAt: at(1.4),
-        evidence: [
-          createEvidence({ text: events.join('\n') }),
-          createEvidence({
-            type: 'log',
-            title: 'Log of pod/api-7d9c6-x2x9p, container app (previous)',
-            text: log.join('\n'),
-          }),
-        ],
-      }),
-    ],
-  })
-  return createTimeline({
-    finishedAt: at(43),
-    verdict: { outcome: 'failed', reason: 'crash-loop', message: 'deployment/api: container app keeps crashing' },
-    targets: [api],
-    entries: [
-      createEntry({ text: 'generation 2 observed · revision 2 → ReplicaSet api-7d9c6' }),
-      createEntry({ at: at(1.2), text: '2 pods started (slowest pull 0.4 s)' }),
-      createEntry({ at: at(1.4), kind: 'problem', text: 'crash-loop: container app exited with code 2 (×2)' }),
-      createEntry({
-        at: at(15),
-        kind: 'problem',
-        text: 'crash-loop: container app exited with code 2, second time (×2)',
-      }),
-      createEntry({ at: at(30), kind: 'heartbeat', text: 'waiting for ready: 0 of 2 pods' }),
-      createEntry({
-        at: at(43),
-        kind: 'verdict',
-        outcome: 'failed',
-        text: 'crash-loop: container app exited with code 2 three times',
-      }),
-    ],
-  })
-}
-
-function stalled(): EndedTimeline {
-  const scheduling = '0/3 nodes are available: 3 Insufficient memory.'
-  return createTimeline({
-    finishedAt: at(305),
-    verdict: { outcome: 'stalled', reason: 'unschedulable', message: `deployment/web: ${scheduling}` },
-    targets: [
-      createTargetRecord({
-        outcome: 'stalled',
-        reason: 'unschedulable',
-        message: `no node can take 1 of 3 pods: ${scheduling}`,
-        hint: 'Lower `resources.requests.memory` (now 64Gi), or add a node that has it.',
-        endedAt: at(305),
-        milestones: [
-          ...reached({ created: 0, observed: 0.3, replicaset: 0.4 }),
-          createMilestone({ name: 'scheduled', state: 'failed', message: '2 of 3 pods' }),
-          createMilestone({ name: 'pulled', state: 'pending' }),
-          createMilestone({ name: 'ready', state: 'pending' }),
-        ],
-        problems: [
-          {
-            ...createProblem({
-              reason: 'unschedulable',
-              class: 'slow',
-              message: scheduling,
-              detail: { causes: [] },
-              count: 1,
-              firstSeenAt: at(0.5),
-            }),
-            evidence: [
-              createEvidence({ text: `0:00  Warning  FailedScheduling  pod/web-fc8bbfff5-8xkbh  ${scheduling}` }),
-            ],
-          },
-        ],
-      }),
-      readyService({ endedAt: at(1), milestones: reached({ created: 0, endpoints: 1 }) }),
-    ],
-    entries: [
-      createEntry({ at: at(0.5), kind: 'problem', text: `unschedulable: ${scheduling}` }),
-      createEntry({ at: at(1), target: 1, kind: 'verdict', outcome: 'ready', text: '' }),
-      createEntry({ at: at(305), kind: 'verdict', outcome: 'stalled', text: `unschedulable: ${scheduling}` }),
-    ],
-  })
-}
-
-function timedOut(): EndedTimeline {
-  const late = (name: string, namespace: string): TargetRecord =>
-    createTargetRecord({
-      target: createTarget({ name, namespace }),
-      outcome: 'timed-out',
-      reason: 'readiness-failing',
-      message: '2 of 3 new pods ready; the readiness probe of the last one fails with HTTP 503',
-      hint: 'Open `/healthz` in the pod and see what it waits for.',
-      endedAt: at(900),
-      milestones: [
-        ...reached({ created: 0, observed: 0.3, scheduled: 2, pulled: 40, started: 45 }),
-        createMilestone({ name: 'ready', state: 'failed', message: '2 of 3 pods' }),
-        createMilestone({ name: 'drained', state: 'pending' }),
-      ],
-      problems: [
-        createProblem({
-          reason: 'readiness-failing',
-          class: 'slow',
-          message: 'readiness probe failed: HTTP 503',
-          count: 57,
-          firstSeenAt: at(60),
-        }),
-      ],
-    })
-  const job = createTargetRecord({
-    target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', namespace: 'data' }),
-    outcome: 'timed-out',
-    reason: 'still-running',
-    message: 'running, 1 pod active',
-    hint: 'Give it more time: `job/migrate --timeout=30m`.',
-    endedAt: at(900),
-    milestones: [
-      ...reached({ created: 0, started: 3 }),
-      createMilestone({ name: 'succeeded', state: 'failed', message: '0 of 1 pods' }),
-    ],
-  })
-  return createTimeline({
-    finishedAt: at(900),
-    timeoutMs: 900_000,
-    verdict: { outcome: 'timed-out', reason: 'readiness-failing', message: 'deployment/web was not ready within 15m' },
-    targets: [late('web', 'shop'), late('web', 'shop-canary'), job, readyService()],
-    entries: [
-      createEntry({ at: at(60), kind: 'problem', text: 'readiness probe failed: HTTP 503' }),
-      createEntry({ at: at(61), target: 1, kind: 'problem', text: 'readiness probe failed: HTTP 503' }),
-      createEntry({ at: at(29.2), target: 3, kind: 'verdict', outcome: 'ready', text: '' }),
-      createEntry({
-        at: at(900),
-        kind: 'verdict',
-        outcome: 'timed-out',
-        text: 'readiness-failing: 2 of 3 new pods ready',
-      }),
-      createEntry({
-        at: at(900),
-        target: 1,
-        kind: 'verdict',
-        outcome: 'timed-out',
-        text: 'readiness-failing: 2 of 3 new pods ready',
-      }),
-      createEntry({ at: at(900), target: 2, kind: 'verdict', outcome: 'timed-out', text: 'still-running' }),
-    ],
-  })
-}
-
-/** 500 targets: three failed, two open, the rest ready. */
 /** Text that tries to break out of every format in which it is printed. */
 export const hostileWords = [
   '::error::owned',
@@ -422,88 +246,6 @@ function hostile(): EndedTimeline {
 
 function answerWith(text: string): AnswerRecord {
   return { at: at(5), pod: text, status: 500, body: text, location: text, right: false }
-}
-
-function cancelled(): EndedTimeline {
-  const [web, svc] = allReady().targets
-  const { endedAt: _, ...open } = createTargetRecord({
-    outcome: 'progressing',
-    message: '1 of 3 new pods ready',
-    hint: 'The gate was cancelled while this went on. Run it again to see how it ends.',
-    milestones: [
-      ...(web?.milestones.slice(0, 6) ?? []),
-      createMilestone({ name: 'ready', state: 'current', message: '1 of 3 pods' }),
-    ],
-  })
-  return createTimeline({
-    finishedAt: at(14),
-    verdict: { outcome: 'cancelled', reason: 'cancelled', message: 'the wait was cancelled' },
-    targets: [open, ...(svc === undefined ? [] : [{ ...svc, endedAt: at(12) }])],
-    entries: [
-      createEntry({ at: at(2), text: '3 pods scheduled' }),
-      createEntry({ at: at(12), target: 1, kind: 'verdict', outcome: 'ready', text: '' }),
-    ],
-  })
-}
-
-function superseded(): EndedTimeline {
-  return createTimeline({
-    finishedAt: at(20),
-    verdict: {
-      outcome: 'superseded',
-      reason: 'superseded',
-      message: 'deployment/web: another change replaced the one that was waited for',
-    },
-    targets: [
-      createTargetRecord({
-        outcome: 'superseded',
-        reason: 'superseded',
-        message: 'another change replaced the one that was waited for: generation 8, by `kubectl-client-side-apply`',
-        hint: 'Another apply came during the wait. Its own gate judges it; use `concurrency:` to keep deployments apart.',
-        endedAt: at(20),
-        milestones: [
-          ...reached({ created: 0, observed: 0.4, scheduled: 2, pulled: 9, started: 12 }),
-          createMilestone({ name: 'ready', state: 'failed', message: '1 of 3 pods' }),
-        ],
-      }),
-    ],
-    entries: [
-      createEntry({
-        at: at(20),
-        kind: 'verdict',
-        outcome: 'superseded',
-        text: 'superseded: generation 8 replaced generation 7',
-      }),
-    ],
-  })
-}
-
-function unknown(): EndedTimeline {
-  const hint = 'Check the network between this runner and the API server.'
-  const { endedAt: _, ...open } = createTargetRecord({
-    outcome: 'progressing',
-    message: '2 of 3 pods with images pulled',
-    hint,
-    milestones: [
-      ...reached({ created: 0, observed: 0.4, scheduled: 2 }),
-      createMilestone({ name: 'pulled', state: 'current', message: '2 of 3 pods' }),
-    ],
-  })
-  return createTimeline({
-    finishedAt: at(140),
-    verdict: {
-      outcome: 'unknown',
-      reason: 'api-unreachable',
-      message: 'no answer from the API server for 2 m: connect ECONNREFUSED 10.0.0.1:6443',
-    },
-    hint,
-    targets: [open],
-    entries: [
-      createEntry({ at: at(2), text: '3 pods scheduled' }),
-      { at: at(20), kind: 'problem', text: 'the API server does not answer: connect ECONNREFUSED 10.0.0.1:6443' },
-      { at: at(140), kind: 'verdict', outcome: 'unknown', text: 'api-unreachable: no answer for 2 m' },
-    ],
-  })
 }
 
 function forbidden(): EndedTimeline {
@@ -633,21 +375,14 @@ function withConsequences(): EndedTimeline {
   })
 }
 
-/** Complete timelines, one for each kind of outcome. */
+/** Complete timelines that no recording shows. */
 export const cases: Readonly<Record<string, EndedTimeline>> = {
   'one-ready': createTimeline(),
   'all-ready': allReady(),
   'already-ready': alreadyReady(),
   'missing-image': missingImage(),
-  'crash-loop': crashLoop(),
   consequences: withConsequences(),
-  stalled: stalled(),
-  'timed-out': timedOut(),
-  'many-targets': mixedTargets(500),
   hostile: hostile(),
-  cancelled: cancelled(),
-  superseded: superseded(),
-  unknown: unknown(),
   forbidden: forbidden(),
   misconfigured: misconfigured(),
 }

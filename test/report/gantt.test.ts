@@ -1,7 +1,7 @@
 import type { Timeline } from '../../src/gate/timeline.ts'
 import { renderGantt } from '../../src/report/gantt.ts'
 import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
-import { cases } from './cases.ts'
+import { timelines } from './recorded.ts'
 
 const lines = (timeline: Timeline = createTimeline()) =>
   renderGantt(timeline)
@@ -61,11 +61,11 @@ it('the axis does not depend on the time zone of the viewer', () => {
 })
 
 it('nothing is drawn when all was ready at first sight', () => {
-  expect(renderGantt(cases['already-ready'] ?? createTimeline())).toBeUndefined()
+  expect(renderGantt(timelines['already-ready'] ?? createTimeline())).toBeUndefined()
 })
 
 it('the diagram of many targets has those that are not ready, and the slowest', () => {
-  const gantt = renderGantt(cases['many-targets'] ?? createTimeline())
+  const gantt = renderGantt(timelines['many-targets'] ?? createTimeline())
   expect(gantt?.drawn).toBe(16)
   expect(gantt?.diagram.match(/section .*/g)?.slice(0, 3)).toEqual([
     'section deployment/service-009 in shop',
@@ -87,6 +87,6 @@ it('the diagram never exceeds the limit of GitHub', () => {
 })
 
 it('targets with similar names are distinguished', () => {
-  const names = lines(cases['hostile'] ?? createTimeline()).filter((line) => line.startsWith('section'))
+  const names = lines(timelines['hostile'] ?? createTimeline()).filter((line) => line.startsWith('section'))
   expect(new Set(names).size).toBe(names.length)
 })

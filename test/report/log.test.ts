@@ -4,6 +4,7 @@ import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/r
 import { toSubject } from '../kit/subject.ts'
 import { at, createEntry, createProblem, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
 import { cases } from './cases.ts'
+import { timelines } from './recorded.ts'
 import { expectSnapshot } from './snapshot.ts'
 import { renderLog } from './whole-log.ts'
 
@@ -15,15 +16,12 @@ const head = {
   targets: [createTarget(), createTarget({ name: 'web-worker' })],
 }
 
-it.each(Object.keys(cases).filter((name) => name !== 'many-targets'))(
-  'the log of %s reads as in its snapshot',
-  (name) => {
-    expectSnapshot(`${renderLog(cases[name] ?? createTimeline(), { color: false }).join('\n')}\n`, `${name}.txt`)
-  },
-)
+it.each(Object.entries(cases))('the log of %s reads as in its snapshot', (name, timeline) => {
+  expectSnapshot(`${renderLog(timeline, { color: false }).join('\n')}\n`, `${name}.txt`)
+})
 
-it.each(Object.keys(cases))('the runner reads no command but our groups in the log of %s', (name) => {
-  for (const line of renderLog(cases[name] ?? createTimeline())) {
+it.each(Object.entries(timelines))('the runner reads no command but our groups in the log of %s', (_, timeline) => {
+  for (const line of renderLog(timeline)) {
     const visible = line.replace(/\x1b\[\d+m/g, '').replace(/^::(?:group::[^\n]*|endgroup::)$/, '')
     expect(visible).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
   }

@@ -8,10 +8,10 @@ import { mergeReports } from '../../src/report/merge-reports.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { parameters } from '../support/thorough.ts'
-import { cases } from './cases.ts'
+import { timelines } from './recorded.ts'
 
 /** Large reports would only take longer. */
-const whole = Object.values(cases)
+const whole = Object.values(timelines)
   .filter(({ targets }) => targets.length < 10)
   .map((timeline) => JSON.stringify(buildReport(timeline)))
 

@@ -9,7 +9,7 @@ import { reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { renderDetails } from '../../src/report/target-details.ts'
 import { at, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
-import { cases } from './cases.ts'
+import { timelines } from './recorded.ts'
 import { expectSnapshot } from './snapshot.ts'
 
 const plainLog = { color: false, groups: false }
@@ -30,7 +30,7 @@ function ended(outcome: Outcome, seconds = 10): EndedTimeline {
   })
 }
 
-const caseOf = (name: string): EndedTimeline => cases[name] ?? createTimeline()
+const caseOf = (name: string): EndedTimeline => timelines[name] ?? createTimeline()
 const threeClusters = () => [
   file(caseOf('all-ready'), 'prod-us'),
   file({ ...caseOf('missing-image'), cluster: { context: 'eu-1', version: 'v1.34.4' } }, 'prod-eu'),
@@ -194,7 +194,7 @@ it('targets with one name in two gates are distinguished in the summary and the 
 })
 
 // What a report contains suffices to show a target as its own gate did.
-it.each(Object.keys(cases))('the details of %s are the same as in its own summary', (name) => {
+it.each(Object.keys(timelines))('the details of %s are the same as in its own summary', (name) => {
   const { targets, startedAt, finishedAt } = caseOf(name)
   const merged = mergeReports([file(caseOf(name), 'eu')], 0)
   const shape = {

@@ -15,10 +15,10 @@ import {
   type RecordOverrides,
   reached,
 } from './builders.ts'
-import { cases } from './cases.ts'
+import { timelines } from './recorded.ts'
 
-it.each(Object.keys(cases))('the report of %s matches its schema', (name) => {
-  const text = renderReport(cases[name] ?? createTimeline())
+it.each(Object.keys(timelines))('the report of %s matches its schema', (name) => {
+  const text = renderReport(timelines[name] ?? createTimeline())
   expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
 })
 
@@ -38,7 +38,7 @@ it('the report of a gate that ended before it had targets contains nothing but i
 })
 
 it('the report contains the fields of the contract', () => {
-  const report = buildReport(cases['missing-image'] ?? createTimeline())
+  const report = buildReport(timelines['missing-image'] ?? createTimeline())
   expect(report).toMatchObject({
     schema: 1,
     outcome: 'failed',
@@ -74,7 +74,7 @@ it('the report has a published schema that is up to date', () => {
 const files = { report: '/tmp/report.json', summary: '/tmp/summary.md' }
 
 it('the outputs of a failure name every target that is not ready', () => {
-  const outputs = buildOutputs(cases['missing-image'] ?? createTimeline(), files)
+  const outputs = buildOutputs(timelines['missing-image'] ?? createTimeline(), files)
   expect(outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found', 'duration-seconds': '22' })
   expect(JSON.parse(outputs['failed-resources'])).toEqual([
     {
@@ -162,7 +162,7 @@ it('the outputs have no slowest milestone when none was reached', () => {
 })
 
 it('the outputs are one harmless line each', () => {
-  for (const value of Object.values(buildOutputs(cases['hostile'] ?? createTimeline(), files))) {
+  for (const value of Object.values(buildOutputs(timelines['hostile'] ?? createTimeline(), files))) {
     expect(value).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
   }
 })
@@ -179,7 +179,7 @@ describe('the annotations', () => {
     })
 
   it('point to the line of the manifest', () => {
-    expect(buildAnnotations(cases['missing-image'] ?? createTimeline())).toEqual([
+    expect(buildAnnotations(timelines['missing-image'] ?? createTimeline())).toEqual([
       {
         title: 'deployment/web: image ghcr.io/acme/web:v2 not found',
         message:
@@ -192,14 +192,14 @@ describe('the annotations', () => {
 
   it('point to the path in the repository after a checkout into a folder', () => {
     const tracked = new Map([['k8s/web.yaml', { path: 'deploy/web.yaml', url: 'https://github.com' }]])
-    expect(buildAnnotations(cases['missing-image'] ?? createTimeline(), tracked)).toMatchObject([
+    expect(buildAnnotations(timelines['missing-image'] ?? createTimeline(), tracked)).toMatchObject([
       { file: 'deploy/web.yaml', startLine: 12 },
     ])
   })
 
   it('have no place in the commit when the file is not tracked, and name the file in their text', () => {
     const tracked = new Map([['k8s/web.yaml', 'untracked' as const]])
-    const [annotation] = buildAnnotations(cases['missing-image'] ?? createTimeline(), tracked)
+    const [annotation] = buildAnnotations(timelines['missing-image'] ?? createTimeline(), tracked)
     expect(annotation).not.toHaveProperty('file')
     expect(annotation?.message).toMatch(/\nk8s\/web\.yaml, line 12$/)
   })
@@ -270,6 +270,6 @@ describe('the annotations', () => {
   })
 
   it('are not created for ready or open targets', () => {
-    expect(buildAnnotations(cases['cancelled'] ?? createTimeline())).toEqual([])
+    expect(buildAnnotations(timelines['cancelled'] ?? createTimeline())).toEqual([])
   })
 })

@@ -12,6 +12,7 @@ import {
   createTimeline,
 } from './builders.ts'
 import { cases, hostileWords } from './cases.ts'
+import { timelines } from './recorded.ts'
 import { expectSnapshot } from './snapshot.ts'
 
 /** Every manifest of a timeline is a tracked file, in the same folder. */
@@ -25,14 +26,15 @@ const trackedOf = ({ targets }: EndedTimeline): TrackedFiles =>
       ]
     }),
   )
-const caseOf = (name: string): EndedTimeline => cases[name] ?? createTimeline()
+const caseOf = (name: string): EndedTimeline => timelines[name] ?? createTimeline()
 
-it.each(Object.keys(cases))('the summary of %s matches its snapshot', (name) => {
-  expectSnapshot(renderSummary(caseOf(name), { tracked: trackedOf(caseOf(name)) }), `${name}.md`)
+it.each(Object.entries(cases))('the summary of %s matches its snapshot', (name, timeline) => {
+  expectSnapshot(renderSummary(timeline, { tracked: trackedOf(timeline) }), `${name}.md`)
 })
 
 it('a gate that is still open shows how far it is', () => {
-  const open = { ...caseOf('cancelled'), ...openConclusion }
+  const targets = [createTargetRecord(), createTargetRecord({ outcome: 'progressing', endedAt: undefined })]
+  const open = { ...createTimeline({ finishedAt: at(14), targets }), ...openConclusion }
   expect(renderSummary(open)).toMatch(/^### ⏳ Rollout in progress for 14 s · 1 of 2 targets ready\n/)
 })
 
@@ -141,6 +143,8 @@ it('with 500 targets, the table of the summary shows some targets of each outcom
   expect(new Set(rows)).toEqual(new Set(['| ❌ | **', '| 🛑 | **', '| ⏳ | **']))
   expect(text).toContain(`<details><summary>${65 - rows.length} more targets not ready</summary>`)
   expect(text).toContain('<details><summary>✅ 435 targets ready</summary>')
+  expect(table).toMatch(/❌ \| \*\*deployment\/service-003\*\*[\s\S]*🛑 \|[\s\S]*⏳ \|/)
+  expect(Buffer.byteLength(text)).toBeLessThan(120_000)
 })
 
 it('with 500 targets, the summary explains ten targets that are not ready, and the other ones in a folded section', () => {
