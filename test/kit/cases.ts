@@ -9,6 +9,8 @@ import { iso, make, moment } from './objects.ts'
 import { toPodStatus } from './pods.ts'
 import { revive } from './rows.ts'
 import { counted, createGateTime, read, sightings } from './rule.ts'
+import { toSubject } from './subject.ts'
+import { type Relatives, relativesOf, toWorkload } from './workloads.ts'
 
 /**
  * Objects and what their rules say about them, as data:
@@ -22,9 +24,10 @@ import { counted, createGateTime, read, sightings } from './rule.ts'
  * A verdict is `ready`, `progressing condition-false slow: the message of the problem`, or `ready: the message of the
  * assessment`; at other seconds than 60: `{ 9: progressing until 10, 10: failed }`. In an object, `@9` is second 9 of the
  * gate, and a condition is `Ready False @9 Reason: message`, of generation 1: `Ready/1 False`. A pod is a bare one, whose status
- * may be in words (`toPodStatus`).
+ * may be in words (`toPodStatus`). Of a Deployment, StatefulSet or DaemonSet the status says what differs from a complete one
+ * (`toWorkload`), and its pods are in words (`Relatives`).
  */
-interface Group {
+interface Group extends Relatives {
   readonly of?: Partial<KubeObject>
   /** The second at which its objects are read. */
   readonly now?: number
@@ -32,15 +35,16 @@ interface Group {
   readonly cases: Readonly<Record<string, readonly [fields: unknown, verdict: Verdict, options?: Options]>>
 }
 
-interface Options {
+interface Options extends Relatives {
   readonly waitFor?: WaitFor
   readonly now?: number
   readonly beside?: readonly KubeObject[]
   readonly unseen?: readonly string[]
   /** The reasons of its problems. */
   readonly problems?: readonly string[]
-  /** Events about the object, or of a container of it: `Pulling`, `app Failed x2 1-40: message`, from second 1 to 40. */
-  readonly events?: readonly string[]
+  /** Events about the object, or of a container of it: `Pulling`, `app Failed x2 1-40: message`, from second 1 to 40; or of
+   * others by name. */
+  readonly events?: readonly string[] | Readonly<Record<string, readonly string[]>>
   readonly othersProgress?: boolean
   /** The second at which another target became ready. */
   readonly othersReadyAt?: number
@@ -51,6 +55,12 @@ interface Options {
   /** Why the stall clock stops; null if it does not. */
   readonly stallHold?: string | null
   readonly warnings?: readonly string[]
+  /** The subject of its problem, `pod/a`. */
+  readonly subject?: string
+  /** The reason and the subject of its failure, `crash-loop pod/a`, or the reason alone; null if there is none. */
+  readonly failure?: string | null
+  /** `open 1 of 2 pods ready`, by its milestone. */
+  readonly milestones?: Readonly<Record<string, string>>
 }
 
 type Verdict = string | Readonly<Record<number, string>>
@@ -68,6 +78,8 @@ function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   const isWhole = typeof fields === 'object' && Object.keys(fields ?? {}).some((key) => fieldsOfObjects.includes(key))
   const isWholeOnly = isWhole && Object.keys(fields ?? {}).every((key) => fieldsOfObjects.includes(key))
   const own = (isWholeOnly ? fields : { status: fields }) as Partial<KubeObject>
+  const workload = toWorkload(of.kind ?? '', revive(of) as object, revive(own) as object)
+  if (workload !== undefined) return workload
   const object = revive({
     ...of,
     ...own,
@@ -85,16 +97,21 @@ function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
 function expectVerdict(object: KubeObject, verdict: string, now: number, options: Options) {
   const { waitFor, beside = [], unseen = [], seen, maxRestarts, othersProgress = false, othersReadyAt } = options
   const rule = waitFor === undefined ? ruleOf(object) : waitForRule(waitFor)
-  const events = (options.events ?? []).map((each) => eventOf(object, each))
+  const relatives = relativesOf(object, { ...options, pods: revive(options.pods ?? {}) as Relatives['pods'] & object })
+  const about = (name: string) => relatives.objects.find(({ metadata }) => metadata.name === name) ?? object
+  const { events: said = [] } = options
+  const byName = Array.isArray(said) ? [['', said] as const] : Object.entries(said)
+  const events = byName.flatMap(([name, texts]) => texts.map((each: string) => eventOf(about(name), each)))
   const history = (first: number) =>
     counted(observePodEvents(sightings([first, object as Pod]), events, moment(now), createGateTime()), object as Pod)
   const context = {
     now,
-    objects: [object, ...(revive(beside) as KubeObject[]), ...events],
+    objects: [object, ...relatives.objects, ...(revive(beside) as KubeObject[]), ...events],
     unseen,
     othersProgress,
     ...(othersReadyAt !== undefined && { othersReadyAt }),
     ...(maxRestarts !== undefined && { settings: { maxRestarts } }),
+    ...(relatives.podHistories.size > 0 && { podHistories: relatives.podHistories }),
     ...(seen !== undefined && { podHistories: new Map([[object.metadata.uid ?? '', history(seen)]]) }),
   }
   const result = read(context, rule, object)
@@ -113,7 +130,17 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
     ...(reason === undefined && message !== undefined && { message }),
     ...(until !== undefined && { recheckAt: moment(Number(until)) }),
   })
-  const { problems, notes, warnings, stallHold } = options
+  const { problems, notes, warnings, stallHold, subject, failure, milestones = {} } = options
+  if (subject !== undefined) expect(result.problems[0]?.subject).toEqual(toSubject(subject))
+  if (failure !== undefined) {
+    const [expected, of] = failure?.split(' ') ?? []
+    expect(result.failure?.reason).toBe(expected)
+    if (of !== undefined) expect(result.failure?.subject).toEqual(toSubject(of))
+  }
+  for (const [name, words] of Object.entries(milestones)) {
+    const milestone = result.milestones.find((each) => each.name === name)
+    expect(`${milestone?.state} ${milestone?.message}`).toBe(words)
+  }
   if (stallHold !== undefined) expect(result.stallHold ?? null).toBe(stallHold)
   if (problems !== undefined) expect(result.problems.map((each) => each.reason)).toEqual(problems)
   if (notes !== undefined) expect(result.notes).toEqual(notes)
@@ -123,11 +150,15 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
 /** The cases of a file. */
 export function testObjects(path: string): void {
   const groups = Object.entries(load(readFileSync(path, 'utf8')) as Readonly<Record<string, Group>>)
-  describe.each(groups)('%s', (_, { of = {}, now = 60, waitFor, cases }) =>
+  describe.each(groups)('%s', (_, { of = {}, now = 60, waitFor, cases, ...relatives }) =>
     it.each(Object.entries(cases))('%s', (_title, [fields, verdict, options = {}]) => {
       const verdicts = typeof verdict === 'string' ? { [options.now ?? now]: verdict } : verdict
       for (const [second, each] of Object.entries(verdicts))
-        expectVerdict(objectOf(fields, of), each, Number(second), { ...(waitFor && { waitFor }), ...options })
+        expectVerdict(objectOf(fields, of), each, Number(second), {
+          ...(waitFor && { waitFor }),
+          ...relatives,
+          ...options,
+        })
     }),
   )
 }

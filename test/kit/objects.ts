@@ -4,10 +4,13 @@ import type {
   ContainerState,
   ContainerStateTerminated,
   ContainerStatus,
+  DaemonSet,
   Deployment,
   EndpointSlice,
   EventObject,
+  Job,
   KubeObject,
+  Node,
   ObjectMeta,
   OwnerReference,
   Pod,
@@ -15,6 +18,8 @@ import type {
   PodStatus,
   PodTemplate,
   ReplicaSet,
+  Service,
+  StatefulSet,
 } from '../../src/cluster/objects.ts'
 
 /** Start of every gate in these tests; other moments are seconds since then. */
@@ -55,6 +60,88 @@ function createDeployment({ metadata, spec, status }: Overrides<Deployment['spec
     spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: createTemplate(), ...spec },
   }
   return status === undefined ? deployment : { ...deployment, status }
+}
+
+/** `db`, two replicas, generation 1, without a status. */
+function createStatefulSet({ metadata, ...rest }: Overrides<StatefulSet['spec'], StatefulSet['status']> = {}) {
+  return createWorkload<StatefulSet>(
+    'apps/v1',
+    'StatefulSet',
+    { replicas: 2, selector: { matchLabels: { app: 'db' } } },
+    {
+      ...rest,
+      metadata: { name: 'db', uid: 'db-uid', ...metadata },
+    },
+  )
+}
+
+/** `agent`, generation 1, without a status. */
+function createDaemonSet({ metadata, ...rest }: Overrides<DaemonSet['spec'], DaemonSet['status']> = {}) {
+  return createWorkload<DaemonSet>(
+    'apps/v1',
+    'DaemonSet',
+    { selector: { matchLabels: { app: 'agent' } } },
+    {
+      ...rest,
+      metadata: { name: 'agent', uid: 'agent-uid', ...metadata },
+    },
+  )
+}
+
+/** `migrate`, one completion, generation 1, without a status. */
+function createJob({ metadata, ...rest }: Overrides<Job['spec'], Job['status']> = {}) {
+  return createWorkload<Job>(
+    'batch/v1',
+    'Job',
+    { completions: 1, selector: { matchLabels: { app: 'web' } } },
+    {
+      ...rest,
+      metadata: { name: 'migrate', uid: 'migrate-uid', ...metadata },
+    },
+  )
+}
+
+function createWorkload<Kind extends KubeObject>(
+  apiVersion: string,
+  kind: string,
+  defaults: object,
+  { metadata, spec, status }: Overrides<object, object | undefined>,
+): Kind {
+  return {
+    apiVersion,
+    kind,
+    metadata: { namespace: 'shop', generation: 1, ...metadata },
+    spec: { template: createTemplate(), ...defaults, ...spec },
+    ...(status === undefined ? {} : { status }),
+  } as unknown as Kind
+}
+
+/** `web`, which selects app=web and sends port 80 to the port named http. */
+function createService(spec: object = {}, status: Service['status'] = {}, metadata: Partial<ObjectMeta> = {}): Service {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'shop', uid: 'web-svc-uid', ...metadata },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: '10.0.0.1',
+      selector: { app: 'web' },
+      ports: [{ port: 80, targetPort: 'http' }],
+      ...spec,
+    },
+    status,
+  }
+}
+
+/** A node that has joined long before the gate. */
+function createNode(name: string, { ready = true, cordoned = false, createdAt = -1000, taints = [] as object[] } = {}) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, uid: `${name}-uid`, creationTimestamp: iso(createdAt) },
+    spec: { unschedulable: cordoned, ...(taints.length > 0 && { taints }) },
+    status: { conditions: [condition('Ready', ready ? 'True' : 'Unknown')] },
+  } as Node
 }
 
 /** Status of a Deployment whose replicas are all updated and available. */
@@ -276,12 +363,17 @@ export const make = {
   barePod: createBarePod,
   container: createContainer,
   containerStatus: createStatus,
+  daemonSet: createDaemonSet,
   deployment: createDeployment,
   event: createEvent,
+  job: createJob,
+  node: createNode,
   pod: createPod,
   replicaSet: createReplicaSet,
   revision: createRevision,
+  service: createService,
   slice: createSlice,
+  statefulSet: createStatefulSet,
   template: createTemplate,
 }
 

@@ -1,0 +1,123 @@
+import type { KubeObject, Node, Pod, PodSpec, PodStatus } from '../../src/cluster/objects.ts'
+import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
+import { complete, iso, make, type Overrides } from './objects.ts'
+import { toPodStatus } from './pods.ts'
+import { seenPod } from './rule.ts'
+
+/** The pods of a workload, and the nodes of a DaemonSet, in words. */
+export interface Relatives {
+  /**
+   * By names: `a`, `old a` of the revision before, `a until 30` that is being deleted; of a DaemonSet by nodes. What is
+   * said of a pod: a status in words, `ready 1`, or several with their seconds, `5 loop 1; 45 loop 2`; else its fields.
+   */
+  readonly pods?: Readonly<Record<string, string | PodStatus | Overrides<PodSpec, PodStatus | string>>>
+  /** `n1`, `n1 cordoned`, `n1 lost`, `n1 unreachable` (which has a taint too), `n1 joined`, `n1 tainted key=value:effect`. */
+  readonly nodes?: readonly string[]
+  /** Whether the newer ControllerRevision of a DaemonSet has its template. */
+  readonly hasTemplate?: boolean
+}
+
+type Fields = Overrides<object, object | null>
+
+const statuses: Readonly<Record<string, object>> = {
+  Deployment: complete() ?? {},
+  StatefulSet: {
+    observedGeneration: 1,
+    replicas: 2,
+    readyReplicas: 2,
+    updatedReplicas: 2,
+    currentRevision: 'db-new',
+    updateRevision: 'db-new',
+  },
+  DaemonSet: {
+    observedGeneration: 1,
+    desiredNumberScheduled: 2,
+    currentNumberScheduled: 2,
+    updatedNumberScheduled: 2,
+    numberReady: 2,
+    numberAvailable: 2,
+  },
+  Job: {},
+}
+
+/** A workload of a kind; its status is what differs from a complete one, or from that of `of`; null for no field. */
+export function toWorkload(kind: string, of: Fields, own: Fields): KubeObject | undefined {
+  const create = {
+    Deployment: make.deployment,
+    StatefulSet: make.statefulSet,
+    DaemonSet: make.daemonSet,
+    Job: make.job,
+  }[kind]
+  if (create === undefined) return undefined
+  const base = of.status === undefined ? statuses[kind] : of.status
+  const status = Object.entries({ ...base, ...own.status }).filter(([, value]) => value !== null)
+  return create({
+    metadata: { ...of.metadata, ...own.metadata },
+    spec: { ...of.spec, ...own.spec },
+    ...(own.status !== null && { status: Object.fromEntries(status) }),
+  })
+}
+
+function toNode(text: string): Node {
+  const [name = '', state, taint = ''] = text.split(' ')
+  const [, key = '', value, effect] = /^(.*?)(?:=(.*))?:(.*)$/.exec(taint) ?? []
+  return make.node(name, {
+    ready: state !== 'lost' && state !== 'unreachable',
+    cordoned: state === 'cordoned',
+    ...(state === 'joined' && { createdAt: 5 }),
+    ...(state === 'unreachable' && { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }] }),
+    ...(state === 'tainted' && { taints: [{ key, ...(value && { value }), effect }] }),
+  })
+}
+
+const replicaSet = make.replicaSet()
+const oldSet = make.replicaSet(
+  { metadata: { name: 'web-0', creationTimestamp: iso(-3600) } },
+  make.deployment({ spec: { template: make.template({ serviceAccountName: 'old' }) } }),
+)
+
+/** A pod of a workload that has these fields. */
+function podOf(workload: KubeObject, key: string, { metadata, spec, status }: Overrides<PodSpec, PodStatus>): Pod {
+  const [, old, name = '', until] = /^(old )?(\S+)(?: until (-?\d+))?$/.exec(key) ?? []
+  const { kind } = workload
+  const revision = `${kind === 'StatefulSet' ? 'db-' : ''}${old ? 'old' : 'new'}`
+  const own = {
+    name: kind === 'DaemonSet' ? `agent-${name}` : name,
+    ...(/^(?:Stateful|Daemon)Set$/.test(kind) && {
+      labels: { app: workload.metadata.name, 'controller-revision-hash': revision },
+    }),
+    ...(until !== undefined && { deletionTimestamp: iso(Number(until)) }),
+    ...metadata,
+  }
+  const owner = kind !== 'Deployment' ? workload : old ? oldSet : replicaSet
+  const where = kind === 'DaemonSet' && { nodeName: name }
+  return make.pod({ metadata: own, spec: { ...where, ...spec }, ...(status && { status }) }, owner)
+}
+
+/** What belongs to a workload, and the histories of its pods by their uid. */
+export function relativesOf(workload: KubeObject, { pods = {}, nodes = ['n1', 'n2'], hasTemplate = false }: Relatives) {
+  const podHistories = new Map<string, PodHistory>()
+  const made = Object.entries(pods).map(([key, said]) => {
+    const fields = typeof said === 'string' || !('status' in said || 'spec' in said) ? { status: said } : said
+    const { status, ...rest } = fields as Overrides<PodSpec, PodStatus | string>
+    if (typeof status !== 'string') return podOf(workload, key, { ...rest, ...(status && { status }) })
+    const versions = status.split('; ').map((each) => {
+      const [, second, words = ''] = /^(?:(\d+) )?(.*)$/s.exec(each) ?? []
+      return [Number(second ?? 0), podOf(workload, key, { ...rest, status: toPodStatus(words, Number(second ?? 0)) })]
+    }) as [number, Pod][]
+    const last = versions.at(-1)?.[1] as Pod
+    if (/^\d/.test(status)) podHistories.set(last.metadata.uid ?? '', seenPod(...versions))
+    return last
+  })
+  const isAnyOld = Object.keys(pods).some((key) => key.startsWith('old '))
+  const revisions = ['old', 'new'].map((hash, nth) => {
+    const labels = { app: 'agent', 'controller-revision-hash': hash }
+    const template = hasTemplate && hash === 'new' ? make.template() : undefined
+    return make.revision(workload, `agent-${hash}`, nth + 1, { uid: `${hash}-uid`, labels }, template)
+  })
+  const others: Readonly<Record<string, readonly KubeObject[]>> = {
+    Deployment: isAnyOld ? [oldSet, replicaSet] : [replicaSet],
+    DaemonSet: [...revisions, ...nodes.map(toNode)],
+  }
+  return { objects: [...(others[workload.kind] ?? []), ...made], podHistories }
+}
