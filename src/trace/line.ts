@@ -78,6 +78,9 @@ export function mark(text: Mark): Span {
   return { text, style: styles[text] }
 }
 
+/** The marks of an assessment. */
+export const statusMarks = { ready: '✓', progressing: '…', failed: '✗' } as const satisfies Record<string, Mark>
+
 /** Text in the colour of its mark; no colour for `✓`. */
 export function colored(text: string, as: Mark): Span {
   return as === '✓' ? { text } : { text, style: styles[as] }

@@ -50,7 +50,7 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
   const isHeadless = spec.clusterIP === 'None'
   const all = ports.map((port) => {
     const label = `${port.port}/${port.protocol ?? 'TCP'}${port.name ? ` (${port.name})` : ''}`
-    return { port, label, nodePort: (port as { nodePort?: number }).nodePort }
+    return { port, label, nodePort: port.nodePort }
   })
   const external = (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   return [

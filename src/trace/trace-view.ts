@@ -9,7 +9,7 @@ import { pluralOf } from '../plan/kinds.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { formatElapsed } from '../report/target-record.ts'
-import { age, colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
+import { age, colored, dim, type Line, line, type Mark, mark, section, statusMarks, volatile } from './line.ts'
 import { containerLines, summarizePod } from './pod.ts'
 import { selectedPods, serviceLines, serviceType } from './service.ts'
 import type { TracedObject, TraceState } from './trace.ts'
@@ -85,8 +85,7 @@ function describeObject({ object }: TracedObject): string | undefined {
   if (isKind(object, '', 'Service')) return serviceType(object)
   const revision = object.metadata.annotations?.['deployment.kubernetes.io/revision']
   if (revision !== undefined) return `revision ${revision}`
-  const { podIP } = (object.status ?? {}) as { podIP?: string }
-  return object.kind === 'Pod' && podIP ? podIP : undefined
+  return (isKind(object, '', 'Pod') && object.status?.podIP) || undefined
 }
 
 function statusLines({
@@ -113,12 +112,11 @@ function statusLines({
   const { status, message, problems } = traced.assessment
   const terminating = problems.find((problem) => traitsOf(problem).isDeletion)
   const headline = terminating === undefined ? statusText[status] : messageOf(terminating)
-  const as: Mark = status === 'ready' ? '✓' : status === 'failed' ? '✗' : '…'
   const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs
   return [
     line(
       0,
-      mark(as),
+      mark(statusMarks[status]),
       { text: headline, style: 'bold' },
       message === statusText[status] || message === headline ? undefined : `· ${message}`,
     ),

@@ -2,7 +2,7 @@ import { isOfKind, type KubeObject, type Pod, type ReplicaSet, shortName } from 
 import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { age, colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
+import { age, colored, dim, type Line, line, type Mark, mark, section, statusMarks, volatile } from './line.ts'
 import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { DepartedObject, TracedObject } from './trace.ts'
 
@@ -118,7 +118,7 @@ function podLine(pod: Pod, indent: number, width: number, { context }: TracedObj
 /** An object of any other kind, with the result of its lifecycle rule. */
 function otherLine(object: KubeObject, indent: number, traced: TracedObject): Line {
   const { status, message } = traced.assessOwned(object)
-  const as: Mark = status === 'ready' ? '✓' : status === 'failed' ? '✗' : '…'
+  const as = statusMarks[status]
   return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(message, as))
 }
 

@@ -97,11 +97,10 @@ function toEndpoint(endpoint: Endpoint, slice: EndpointSlice): ServiceEndpoint {
 function explainPod({ spec }: Service, pod: Pod, endpoints: readonly ServiceEndpoint[]): SelectedPod {
   const ports = spec?.ports ?? []
   const ready = endpoints.filter(({ isReady }) => isReady)
-  const { podIP = '' } = (pod.status ?? {}) as { podIP?: string }
   return {
     pod,
     endpoints,
-    address: endpoints[0]?.address || podIP,
+    address: endpoints[0]?.address || (pod.status?.podIP ?? ''),
     // An absent condition is true: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
     getsTraffic: endpoints.some(
       ({ endpoint, slice }) =>

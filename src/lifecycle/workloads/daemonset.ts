@@ -321,16 +321,7 @@ function unfinishedNodes(
 /** The node of a pod; before it is scheduled, that of the controller's affinity (pkg/controller/daemon/util). */
 function nodeOf({ spec }: Pod): string {
   if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
-  const { affinity } = (spec ?? {}) as { affinity?: NodeAffinity }
-  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
   const fields = terms.flatMap(({ matchFields = [] }) => matchFields)
   return fields.find(({ key }) => key === 'metadata.name')?.values?.[0] ?? ''
-}
-
-interface NodeAffinity {
-  nodeAffinity?: {
-    requiredDuringSchedulingIgnoredDuringExecution?: {
-      nodeSelectorTerms?: { matchFields?: { key?: string; values?: string[] }[] }[]
-    }
-  }
 }
