@@ -270,9 +270,6 @@ export const recentVersionMs = 3_600_000
 /** A change that came this long before the gate is shown before it: elapsed times are whole seconds. */
 export const shownBeforeMs = 1_000
 
-/** If the change came this long before the gate, the headline has the time: most gates start just after the apply. */
-export const lateGateMs = 10_000
-
 /** Up to this count, the gate logs each repetition of a problem; then only when the count has doubled. */
 export const countsInFull = 10
 

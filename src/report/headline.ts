@@ -3,7 +3,7 @@ import { causeOf, type GateRecord, gateDurationMs, type TargetRecord, type Timel
 import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
-import { failFastMs, lateGateMs } from '../thresholds.ts'
+import { failFastMs, shownBeforeMs } from '../thresholds.ts'
 import { plain, plainLines } from './escape.ts'
 import {
   beginOf,
@@ -39,12 +39,13 @@ function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: Timeli
 /**
  * The outcome in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`. While
  * the gate is open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Raw text: renderers escape it.
+ * @param isOfGate counts from the gate's start, as the log does, also if the change came before it
  */
-export function headline(timeline: Timeline): string {
+export function headline(timeline: Timeline, isOfGate = false): string {
   const { outcome, reason, targets } = timeline
   if (outcome === 'progressing' && targets.length === 0) return 'Rollout not started yet'
-  const { verb, preposition } = outcomeLabels[outcome]
-  const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}${sinceChange(timeline)}`
+  const { verb } = outcomeLabels[outcome]
+  const took = `Rollout ${verb} ${tookText(timeline, isOfGate)}`
   const gate = decidingGate(timeline)
   const cause = reason === '' ? '' : reasons[reason].title
   const phrase = gate === undefined || cause === '' ? cause : `${gate.name}: ${cause}`
@@ -66,19 +67,17 @@ export function headline(timeline: Timeline): string {
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
 }
 
-/**
- * If the change came well before the gate: ` (42 s after the change)`, or how long the change took if all was ready before
- * the gate. Without it, the time is that of the gate.
- */
-function sinceChange(timeline: Timeline): string {
+/** `after 42 s`; since a change that came before the gate: `42 s after the change`. */
+function tookText(timeline: Timeline, isOfGate: boolean): string {
   const { targets, startedAt, finishedAt, outcome, gates } = timeline
   const begin = beginOfAll(timeline)
-  if (gates !== undefined || startedAt - begin < lateGateMs) return ''
+  if (isOfGate || gates !== undefined || startedAt - begin < shownBeforeMs)
+    return `${outcomeLabels[outcome].preposition} ${duration(finishedAt - startedAt)}`
   const ends = targets.map((record) => beginOf(record, startedAt) + tookMs(record, timeline))
   const readyAt = Math.max(...ends)
   return outcome === 'ready' && readyAt < startedAt
-    ? ` (its change took ${duration(readyAt - begin)}, before this gate)`
-    : ` (${duration(finishedAt - begin)} after the change)`
+    ? `in ${duration(readyAt - begin)}, before this gate`
+    : `${duration(finishedAt - begin)} after the change`
 }
 
 /** `Ready, but nothing changed in the last 3 d`, if that is true of all targets. */

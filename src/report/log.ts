@@ -205,7 +205,7 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
   const judged = targets.filter((record) => isJudged(record, timeline))
   const waiting = [...waitingLines(timeline).values()]
   return [
-    paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${plain(headline(timeline))}`, color),
+    paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${plain(headline(timeline, true))}`, color),
     ...(isShownAbove ? [] : messages.map((message) => `  ${plain(message)}`)),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...waiting.map((line) => `  ${plain(line)}`),

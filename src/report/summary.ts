@@ -30,7 +30,7 @@ import {
   section,
   targetStatus,
 } from './target-details.ts'
-import { beginOfAll, clockTexts, outcomeLabels, reasonHeadline, stepsOf, tookMs } from './target-record.ts'
+import { clockTexts, outcomeLabels, reasonHeadline, sinceChange, stepsOf, tookMs } from './target-record.ts'
 
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
@@ -113,7 +113,8 @@ interface NamedRecord {
 }
 
 /** The summary without its notes and its footer. */
-function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): string {
+function renderBody(original: Timeline, shape: Shape, options: SummaryOptions): string {
+  const timeline = sinceChange(original)
   const names = nameTargets(timeline.targets)
   const short = shortenNames(
     names.map(({ name }) => name),
@@ -133,7 +134,7 @@ function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): 
   const shown = named.filter(({ record }) => isJudged(record, timeline))
   const judged = { ...timeline, targets: shown.map(({ record }) => record) }
   const blocks = [
-    `### ${outcomeLabels[timeline.outcome].icon} ${markdown(headline(timeline))}`,
+    `### ${outcomeLabels[timeline.outcome].icon} ${markdown(headline(original))}`,
     ...cause(timeline, options),
     ...settingsList(timeline),
     ...gateTable(timeline),
@@ -142,7 +143,7 @@ function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): 
     ...table(judged, shown, shape),
     ...renderChecks(timeline),
     ...diagram(judged, shape),
-    ...textTimeline(timeline, shape),
+    ...textTimeline(timeline, entriesBefore(original), shape),
     ...details(timeline, shown, shape, options),
     ...readyTable(judged, shown, shape),
   ]
@@ -266,7 +267,7 @@ const columns: readonly Column[] = [
     title: 'Longest wait',
     align: ':--',
     isOptional: true,
-    cell: ({ record, cause }, timeline) => (cause === undefined ? longestWait(record, timeline) : ''),
+    cell: ({ record }, timeline) => (record.outcome === 'ready' ? longestWait(record, timeline) : ''),
   },
 ]
 
@@ -349,9 +350,8 @@ function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Sh
 
 function gateTable({ gates = [], targets }: Timeline): string[] {
   if (gates.length === 0) return []
-  const hasContexts = gates.some(({ name, cluster }) => cluster && cluster.context !== '' && cluster.context !== name)
   const rows = gates.map((gate) => {
-    const { name, outcome, reason, message, cluster } = gate
+    const { name, outcome, reason, message } = gate
     const tookMs = gateDurationMs(gate)
     const own = targets.filter((record) => record.gate === name)
     const ready = own.filter((record) => record.outcome === 'ready').length
@@ -365,12 +365,10 @@ function gateTable({ gates = [], targets }: Timeline): string[] {
       why,
       own.length === 0 ? '' : `${ready} of ${own.length}`,
       tookMs === undefined ? '' : duration(tookMs),
-      ...(hasContexts ? [nameCell(cluster?.context ?? '')] : []),
-      nameCell(cluster?.version ?? ''),
     ]
   })
-  const titles = [' ', 'Gate', 'Status', 'Ready', 'Took', ...(hasContexts ? ['Context'] : []), 'Kubernetes']
-  const aligns = [':-:', ':--', ':--', '--:', '--:', ...(hasContexts ? [':--'] : []), ':--']
+  const titles = [' ', 'Gate', 'Status', 'Ready', 'Took']
+  const aligns = [':-:', ':--', ':--', '--:', '--:']
   return [[titles, aligns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
 }
 
@@ -379,20 +377,15 @@ function diagram(timeline: Timeline, shape: Shape): string[] {
   if (gantt === undefined) return []
   const all = timeline.targets.length
   const words = `The diagram shows ${gantt.drawn} of ${counted(all, 'target')}: what is not ready, and the slowest.`
-  const beforeMs = timeline.startedAt - beginOfAll(timeline)
-  const notes = [
-    ...(gantt.drawn < all ? [words] : []),
-    ...(beforeMs < shownBeforeMs
-      ? []
-      : [`The diagram begins with the change, ${duration(beforeMs)} before this gate.`]),
-  ]
-  return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...(notes.length === 0 ? [] : [`<sub>${notes.join(' ')}</sub>`])]
+  const notes = gantt.drawn < all ? [`<sub>${words}</sub>`] : []
+  return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...notes]
 }
 
-function textTimeline(timeline: Timeline, { timelineLines }: Shape): string[] {
+/** @param before what happened between the change and the gate */
+function textTimeline(timeline: Timeline, before: readonly Entry[], { timelineLines }: Shape): string[] {
   if (timelineLines === 0) return []
   const layout = layoutLog(timeline, { color: false })
-  const entries = [...entriesBefore(timeline), ...timeline.entries.filter(({ kind }) => kind !== 'heartbeat')]
+  const entries = [...before, ...timeline.entries.filter(({ kind }) => kind !== 'heartbeat')]
   const lines = renderEntries(entries, layout)
   if (lines.length === 0) return []
   const left = lines.length - timelineLines
@@ -503,14 +496,12 @@ function footer(timeline: Timeline): string[] {
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets)
   const { timeout, stall } = clockTexts(timeline, targets, markdown)
-  const isEarlier = timeline.startedAt - beginOfAll(timeline) >= shownBeforeMs
   const parts = [
     context === '' ? '' : `context ${markdown(context)}`,
     version === '' ? '' : `Kubernetes ${markdown(version)}`,
     namespaces.length === 1 ? `namespace ${markdown(namespaces[0] ?? '')}` : '',
     `timeout ${timeout}`,
     `stall timeout ${stall}`,
-    isEarlier ? 'elapsed: since the start of the gate; took: since the change' : '',
     lateEnd(timeline),
   ]
   return [`<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`]

@@ -11,7 +11,7 @@ import { fullNames, type NamedTarget, type TargetClocks } from '../plan/target.t
 import { placeText, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
-import { oldProblemMs, recentVersionMs } from '../thresholds.ts'
+import { oldProblemMs, recentVersionMs, shownBeforeMs } from '../thresholds.ts'
 
 interface OutcomeLabel {
   /** For Markdown. */
@@ -168,6 +168,28 @@ export function beginOfAll({ targets, startedAt }: Pick<Timeline, 'targets' | 's
     return record.outcome !== 'ready' || record.milestones.some(isLater) ? [begin] : []
   })
   return Math.min(startedAt, ...begins)
+}
+
+/**
+ * A timeline on the clock of the summary: everything counts from the earliest recent change. A change less than a second
+ * before the gate does not count, and what was reached at an unknown moment has the begin of the clock.
+ */
+export function sinceChange(timeline: Timeline): Timeline {
+  const { startedAt, targets, gates } = timeline
+  const first = beginOfAll(timeline)
+  const begin = gates !== undefined || startedAt - first < shownBeforeMs ? startedAt : first
+  return {
+    ...timeline,
+    startedAt: begin,
+    targets: targets.map((record) => ({
+      ...record,
+      changedAt: record.change === 'none' ? record.changedAt : begin,
+      milestones: record.milestones.map((milestone) => {
+        const isUnknown = milestone.at !== undefined && milestone.source === undefined && milestone.at <= startedAt
+        return isUnknown ? { ...milestone, at: begin } : milestone
+      }),
+    })),
+  }
 }
 
 /** How long a target took from the begin of its timeline, in milliseconds. It may have been ready before the gate. */

@@ -47,7 +47,8 @@ const updated = createMilestone({ name: 'updated', at: at(0) })
 
 describe('a gate that begins after the change', () => {
   it('states in its headline how long the change took, and that it was before the gate', () => {
-    expect(headline(late())).toBe('Rollout ready in 0.2 s (its change took 42 s, before this gate) · deployment/web')
+    expect(headline(late())).toBe('Rollout ready in 42 s, before this gate · deployment/web')
+    expect(headline(late(), true)).toBe('Rollout ready in 0.2 s · deployment/web')
   })
 
   it('names the slowest milestone of the change, not a milestone from before the change or of unknown time', () => {
@@ -73,17 +74,16 @@ describe('a gate that begins after the change', () => {
 
   it('begins its text timeline with the change', () => {
     const text = renderSummary(late([updated]))
-    expect(text).toContain('-1:12  deployment/web  created, observed')
-    expect(text).toContain('-0:30  deployment/web  ready')
-    expect(text).toContain('The diagram begins with the change, 1 m 12 s before this gate.')
-    expect(text).toContain('elapsed: since the start of the gate; took: since the change')
+    expect(text).toContain(' 0:00  deployment/web  created, observed')
+    expect(text).toContain(' 0:42  deployment/web  ready')
+    expect(text).toContain(' 1:12  deployment/web  … in progress for 1 m 12 s')
     expect(text).not.toContain('deployment/web  updated')
   })
 
   it('counts from the change what a target took that becomes ready later', () => {
     const milestones = [...shown({ scheduled: -70, pulled: -60 }), createMilestone({ name: 'ready', at: at(12) })]
     const timeline = { ...late([], { milestones, endedAt: at(12) }), finishedAt: at(12) }
-    expect(headline(timeline)).toBe('Rollout ready in 12 s (1 m 24 s after the change) · deployment/web')
+    expect(headline(timeline)).toBe('Rollout ready 1 m 24 s after the change · deployment/web')
     expect(tookMs(timeline.targets[0] ?? createTargetRecord(), timeline)).toBe(84_000)
   })
 })
@@ -105,7 +105,7 @@ it('a target of which only the change is known, such as a ConfigMap, does not ch
   })
   const timeline = createTimeline({ targets: [createTargetRecord(), configMap] })
   expect(headline(timeline)).toBe('Rollout ready in 31 s · 2 targets')
-  expect(renderSummary(timeline)).not.toContain('The diagram begins with the change')
+  expect(renderSummary(timeline)).toMatch(/^### ✅ Rollout ready in 31 s/)
 })
 
 describe('the headline when nothing has changed', () => {
@@ -119,7 +119,7 @@ describe('the headline when nothing has changed', () => {
 
   it('is the headline of a rollout if one target has changed', () => {
     const targets = [unchanged(9 * day), createTargetRecord({ changedAt: at(-5), change: 'recent' })]
-    expect(headline(createTimeline({ targets }))).toMatch(/^Rollout ready in 31 s/)
+    expect(headline(createTimeline({ targets }))).toMatch(/^Rollout ready 36 s after the change/)
   })
 })
 
