@@ -82,6 +82,7 @@ it('a time or size with a name stands in src/thresholds.ts', () => {
     'src/lifecycle/proof.ts: timestampUnitMs',
     'src/recording/reader.ts: readBytes',
     'src/recording/recording-schema.ts: maxOffsetMs',
+    'src/report/gantt.ts: shortestBarMs',
     'src/trace/follow.ts: drawDelayMs',
     'src/trace/follow.ts: overviewMs',
     'src/trace/follow.ts: tickMs',

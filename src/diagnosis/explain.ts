@@ -51,7 +51,7 @@ export function explain(
     ...timeline,
     hint: gateHint(timeline, denied),
     targets: timeline.targets.map((record) => {
-      if (record.outcome === 'ready') return record
+      if (record.outcome === 'ready') return withChanges(record, store)
       if (record.outcome === 'unknown') return { ...record, hint: unjudgedHint }
       return explainTarget(record, timeline, context)
     }),
@@ -96,6 +96,13 @@ function targetThatEnded({ targets, ...timeline }: Timeline): string | undefined
     .toSorted((a, b) => a.endedAt - b.endedAt)
   const verb = endings[timeline.outcome]
   return first === undefined || verb === undefined ? undefined : `${names[first.index]} ${verb}`
+}
+
+/** A ready target with what this rollout changed in its pod template. */
+function withChanges(record: JudgedRecord, store: Store): TargetRecord {
+  const { target } = record.basis
+  if (record.change !== 'recent' || !isQuotable(target, store)) return record
+  return { ...record, changes: unlessEmpty(changesSincePreviousRevision(target, new TargetFacts(record, store))) }
 }
 
 function explainTarget(record: JudgedRecord, timeline: JudgedTimeline, context: Context): TargetRecord {

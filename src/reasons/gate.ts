@@ -304,7 +304,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   'report-missing': {
     class: 'api',
     when: 'a report that is to be merged does not exist',
-    title: 'its report is missing',
+    title: 'did not run',
     sentence: ({ detail: { path, isPattern, foreign } }) =>
       clause(foreign === undefined ? missingReport(path, isPattern) : foreignReport(path, foreign)),
     hint: () =>

@@ -3,7 +3,7 @@ import { fullNames } from '../plan/target.ts'
 import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { beginOf, beginOfAll, endOf, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
+import { beginOf, beginOfAll, endOf, onlyExists, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
 
 const sectionLimit = 16
 /** If there are more targets, the diagram shows only this many ready ones: the slowest. */
@@ -13,6 +13,8 @@ const characterLimit = 50_000
 const sectionNameLimit = 34
 /** The minimum length of a bar, as a part of the whole diagram: a shorter bar is not visible. */
 const shortestBar = 1 / 150
+/** A shorter bar shows nothing, in milliseconds. */
+const shortestBarMs = 300
 
 interface Gantt {
   readonly diagram: string
@@ -72,7 +74,7 @@ interface Bar {
 /** One bar for each reached milestone, from the previous one on, and one for the milestone that was not reached. */
 function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin: number): Bar[] {
   const end = endOf(record, finishedAt) - begin
-  const visible = (finishedAt - begin) * shortestBar
+  const visible = Math.max(shortestBarMs, (finishedAt - begin) * shortestBar)
   const bars: Bar[] = []
   let from = Math.max(0, beginOf(record, startedAt) - begin)
   const steps = stepsOf(record, startedAt)
@@ -108,6 +110,7 @@ function chooseSections({ targets, finishedAt }: Timeline): { record: TargetReco
   const limit = targets.length > sectionLimit ? Math.min(notReady + slowestReady, sectionLimit) : sectionLimit
   const chosen = targets
     .map((record, index) => ({ record, index }))
+    .filter(({ record }) => !onlyExists(record))
     .toSorted(
       (one, other) =>
         urgency(other.record) - urgency(one.record) ||

@@ -42,7 +42,8 @@ interface Part {
 
 /**
  * Merges the reports of several gates into one timeline. The gravest outcome decides; of equal ones that of the gate that
- * took the shortest time, then the order of the files. A missing report is `unknown`.
+ * took the shortest time, then the order of the files. A gate whose report is missing did not run: it is `unknown`, and decides
+ * only if all others are ready.
  * @param now milliseconds since the epoch: the moment of the result if all reports are missing
  * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that did
  * not run
@@ -54,7 +55,9 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Ru
   const startedAt = starts.length === 0 ? now : Math.min(...starts)
   const merged = parts.flatMap((part) => part.targets.map((target) => mergedTarget(target, part, startedAt)))
   const targets = merged.map(({ record }) => record)
-  const deciding = decidingGate({ outcome: gravest(gates.map(({ outcome }) => outcome)), gates })
+  const ran = gates.filter(({ startedAt }) => startedAt !== undefined)
+  const judged = ran.some(({ outcome }) => outcome !== 'ready') ? ran : gates
+  const deciding = decidingGate({ outcome: gravest(judged.map(({ outcome }) => outcome)), gates: judged })
   const clusters = gates.flatMap(({ cluster }) => cluster ?? [])
   const settings = (of: (record: EndedTimeline) => readonly string[] | undefined) =>
     unlessEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])

@@ -29,7 +29,8 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
     const addMistake: AddMistake = (message) => mistakes.push({ input, line: index + 1, message })
     const [, name, pattern] = /^([^=/\\*?[\]{}]+)=(.*)$/s.exec(written) ?? [written, undefined, written]
     const paths = expandBraces(pattern?.trim() ?? '').flatMap((path) => findPaths(path, workspace))
-    for (const { path, isPattern } of paths) {
+    const parts = name === undefined ? differingParts(paths.map(({ path }) => path)) : []
+    for (const [place, { path, isPattern }] of paths.entries()) {
       if (found.has(path)) continue
       if (found.size >= maxReports) {
         addMistake(
@@ -38,7 +39,7 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
         throwMistakes(mistakes)
       }
       const record = isPattern ? undefined : readReport(path, workspace, mistakes)
-      found.set(path, { name: name?.trim(), path, record, isPattern })
+      found.set(path, { name: name?.trim() ?? parts[place], path, record, isPattern })
     }
   }
   const names = Map.groupBy(
@@ -57,6 +58,18 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
   }
   throwMistakes(mistakes)
   return [...found.values()]
+}
+
+/** The parts of several paths between the folders and names that all have; empty for fewer than two. */
+function differingParts(paths: readonly string[]): readonly string[] {
+  if (paths.length < 2) return []
+  const all = paths.map((path) => path.split('/'))
+  const shortest = Math.min(...all.map((steps) => steps.length))
+  const isCommon = (index: number) => all.every((steps) => steps.at(index) === all[0]?.at(index))
+  let [start, end] = [0, 0]
+  while (start < shortest - 1 && isCommon(start)) start += 1
+  while (end < shortest - 1 - start && isCommon(-1 - end)) end += 1
+  return all.map((steps) => steps.slice(start, steps.length - end).join('/'))
 }
 
 /** `a/{b,c}/d` as `a/b/d` and `a/c/d`. */

@@ -22,6 +22,7 @@ import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgen
 import { layoutLog, renderEntries } from './log.ts'
 import { wayBackOf } from './rollback.ts'
 import {
+  changeList,
   type DetailOptions,
   longestWait,
   renderCause,
@@ -30,7 +31,7 @@ import {
   section,
   targetStatus,
 } from './target-details.ts'
-import { clockTexts, outcomeLabels, reasonHeadline, sinceChange, stepsOf, tookMs } from './target-record.ts'
+import { clockTexts, onlyExists, outcomeLabels, reasonHeadline, sinceChange, stepsOf, tookMs } from './target-record.ts'
 
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
@@ -159,7 +160,7 @@ function cause(timeline: Timeline, { tracked }: SummaryOptions): string[] {
     only?.outcome === 'ready'
   ) {
     const wait = longestWait(only, timeline)
-    return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`]
+    return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`, ...changeList(only)]
   }
   if (outcome === 'progressing') return []
   const { messages, hint, ...conclusion } = conclude(timeline)
@@ -256,7 +257,9 @@ const columns: readonly Column[] = [
     title: 'Status',
     align: ':--',
     cell: ({ record, cause }) =>
-      cause === undefined ? targetStatus(record) : `waits for ${nameCell(fullName(cause.name))}`,
+      cause === undefined
+        ? [targetStatus(record), ...readyChange(record)].join('<br>')
+        : `waits for ${nameCell(fullName(cause.name))}`,
   },
   {
     title: 'Took',
@@ -270,6 +273,13 @@ const columns: readonly Column[] = [
     cell: ({ record }, timeline) => (record.outcome === 'ready' ? longestWait(record, timeline) : ''),
   },
 ]
+
+/** What a ready target runs now in place of what: the first change of its pod template. */
+function readyChange({ outcome, changes = [] }: TargetRecord): string[] {
+  const [first, ...others] = changes
+  if (outcome !== 'ready' || first === undefined) return []
+  return [`${prose(shortenWords(first, maxNameWidth), 200)}${others.length === 0 ? '' : ` and ${others.length} more`}`]
+}
 
 /** The table of `records`; it has each column that any target of the gate needs. */
 function rowsOf(records: readonly NamedRecord[], named: readonly NamedRecord[], timeline: Timeline): string {
@@ -321,11 +331,35 @@ function isUnchanged(each: NamedRecord): boolean {
   return isReady(each) && each.record.change === 'none'
 }
 
+/** Whether one line lists the target among those that only exist. */
+function isListed({ record }: NamedRecord, named: readonly NamedRecord[]): boolean {
+  return onlyExists(record) && named.filter((each) => onlyExists(each.record)).length > 1
+}
+
+function slowestFirst(rows: readonly NamedRecord[], timeline: Timeline): readonly NamedRecord[] {
+  return rows.toSorted((a, b) => tookMs(b.record, timeline) - tookMs(a.record, timeline))
+}
+
+const listedNames = 6
+
+/** `✅ 8 targets exist: configmap/web, secret/web and 6 more`; empty for fewer than two. */
+function existenceLine(named: readonly NamedRecord[]): string[] {
+  const listed = named.filter((each) => isListed(each, named))
+  if (listed.length === 0) return []
+  const rest = listed.length - listedNames
+  const names = listed.slice(0, listedNames).map(({ name }) => nameCell(fullName(name)))
+  return [`✅ ${listed.length} targets exist: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`]
+}
+
 /** The ready targets in the table: none if a target failed or there are many. Several unchanged targets are folded. */
-function readyRows({ outcome }: Timeline, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
+function readyRows(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
+  const { outcome } = timeline
   const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
   const isFolded = named.filter(isUnchanged).length > 1 ? isUnchanged : () => false
-  const rows = named.filter((each) => isReady(each) && !isFolded(each))
+  const rows = slowestFirst(
+    named.filter((each) => isReady(each) && !isFolded(each) && !isListed(each, named)),
+    timeline,
+  )
   return shape.readyRows && !hasFailed && rows.length <= unfoldedRows ? rows : []
 }
 
@@ -333,13 +367,17 @@ function readyRows({ outcome }: Timeline, named: readonly NamedRecord[], shape: 
 function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
   if (timeline.targets.length < 2) return []
   const shown = readyRows(timeline, named, shape)
-  const rest = named.filter((each) => isReady(each) && !shown.includes(each))
+  const rest = slowestFirst(
+    named.filter((each) => isReady(each) && !shown.includes(each) && !isListed(each, named)),
+    timeline,
+  )
   const fold = (ready: readonly NamedRecord[], noun: string) => {
     const title = `✅ ${counted(ready.length, noun)} ready`
     if (ready.length === 0) return []
     return [shape.readyRows ? folded(title, rowsOf(ready, named, timeline)) : `${title}.`]
   }
   return [
+    ...existenceLine(named),
     ...fold(
       rest.filter((each) => !isUnchanged(each)),
       'target',

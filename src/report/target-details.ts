@@ -233,7 +233,8 @@ function renderProblem(problem: ProblemRecord, record: TargetRecord, { startedAt
   return isInMessage(problem, record) ? line : `${line}<br>${prose(capitalised(problem.message))}`
 }
 
-function changeList({ changes = [], outcome }: TargetRecord): string[] {
+/** The list of what changed. */
+export function changeList({ changes = [], outcome }: TargetRecord): string[] {
   if (changes.length === 0) return []
   const title = outcome === 'superseded' ? 'What the newer change changed' : 'What changed'
   const rest = changes.length - maxShownChanges

@@ -192,6 +192,12 @@ export function sinceChange(timeline: Timeline): Timeline {
   }
 }
 
+/** Whether a target is ready because it exists: nothing observes it, and nothing else is known of it. */
+export function onlyExists({ outcome, milestones, notes, warnings, problems }: TargetRecord): boolean {
+  const isUnobserved = milestones.some(({ name, state }) => name === 'observed' && state === 'skipped')
+  return outcome === 'ready' && isUnobserved && !notes && !warnings && problems.length === 0
+}
+
 /** How long a target took from the begin of its timeline, in milliseconds. It may have been ready before the gate. */
 export function tookMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
   const { endedAt = finishedAt, outcome, milestones } = record

@@ -173,8 +173,9 @@ async function gateTargets(
   }
   const timeline = drift.addTo(gate.timeline())
   if (!hasEnded(timeline)) throw new Error('The gate ended without a verdict.')
-  if (timeline.outcome === 'ready') return exit.redact(timeline)
-  // A ready gate needs no explanation, and starts faster without these modules.
+  // Where nothing changed and all is ready, nothing is to be explained: the gate starts faster without these modules.
+  const isUnchanged = timeline.targets.every(({ change }) => change !== 'recent')
+  if (timeline.outcome === 'ready' && isUnchanged) return exit.redact(timeline)
   const { explain } = await import('../diagnosis/explain.ts')
   const { outcome } = timeline
   return exit.redact({

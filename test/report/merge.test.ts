@@ -102,13 +102,19 @@ it('the log lines of each target are the same as in its single summary, also aft
   }
 })
 
-it('a missing report makes the outcome unknown, however the other gates ended', () => {
-  const merged = mergeReports([file(ended('failed'), 'eu'), { name: 'us', path: 'us.json' }], 0)
-  expect(merged).toMatchObject({
-    outcome: 'unknown',
-    reason: 'report-missing',
-    message: 'us: there is no report us.json (and 1 more gate not ready)',
-  })
+it.each<[string, Outcome, object]>([
+  ['decides if all others are ready', 'ready', { outcome: 'unknown', message: 'us: there is no report us.json' }],
+  [
+    'does not decide if another one failed',
+    'failed',
+    { outcome: 'failed', message: /^eu: .* \(and 1 more gate not ready\)$/ },
+  ],
+  ['does not decide if another one stalled', 'stalled', { outcome: 'stalled' }],
+])('a gate that did not run %s', (_, outcome, expected) => {
+  const { message, ...merged } = mergeReports([{ name: 'us', path: 'us.json' }, file(ended(outcome), 'eu')], 0)
+  const { message: text = /^/, ...rest } = expected as { readonly message?: string | RegExp }
+  expect(merged).toMatchObject(rest)
+  expect(message).toMatch(text)
 })
 
 it('the message of a pattern without a match, and of an empty path, names the cause', () => {
@@ -177,7 +183,7 @@ it('merged reports can be merged again', () => {
   const whole = mergeReports([file(inner, 'east'), file(ended('ready'), 'west')], 0)
   expect(whole.gates?.map(({ name }) => name)).toEqual(['east/prod-us', 'east/prod-eu', 'east/prod-ap', 'west'])
   expect(whole.targets).toHaveLength(inner.targets.length + 1)
-  expect(whole.outcome).toBe('unknown')
+  expect(whole.outcome).toBe('failed')
 })
 
 it('without any report, the merged timeline has the present moment', () => {

@@ -157,7 +157,8 @@ function environmentChanges(before: Container, after: Container): readonly strin
 
 /** The fields that differ: scalars and those of `shownFields` with both values. */
 function fieldChanges(before: object = {}, after: object = {}): readonly string[] {
-  const names = new Set([...Object.keys(after), ...Object.keys(before)])
+  // The image is the most important.
+  const names = new Set(['image', ...Object.keys(after), ...Object.keys(before)])
   return [...names].flatMap((name) => {
     const [old, now] = [(before as Fields)[name], (after as Fields)[name]]
     if (listsByName.has(name) || isSame(old, now)) return []
