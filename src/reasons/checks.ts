@@ -74,9 +74,11 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     sentence: ({ detail, count }) => {
       const { request, status, body, expectStatus, expectBody } = detail
       const expected =
-        expectBody === undefined ? `not ${expectStatus}` : `without ${JSON.stringify(shortText(expectBody))}`
-      const shown = body === '' ? '' : `: ${shortText(body)}`
-      return predicate(`answers ${request} with ${status}, ${expected}${timesSoFar(count)}${shown}`)
+        expectBody === undefined
+          ? ` instead of ${expectStatus}`
+          : `, but without ${JSON.stringify(shortText(expectBody))}`
+      const shown = body === '' ? '' : `; the body is ${JSON.stringify(shortText(body))}`
+      return predicate(`answers ${request} with ${status}${expected}${timesSoFar(count)}${shown}`)
     },
     hint: wrongHint,
     readsLogs: true,

@@ -281,9 +281,11 @@ function readyChange({ outcome, changes = [] }: TargetRecord): string[] {
   return [`${prose(shortenWords(first, maxNameWidth), 200)}${others.length === 0 ? '' : ` and ${others.length} more`}`]
 }
 
-/** The table of `records`; it has each column that any target of the gate needs. */
-function rowsOf(records: readonly NamedRecord[], named: readonly NamedRecord[], timeline: Timeline): string {
-  const shown = columns.filter(({ isOptional, cell }) => !isOptional || named.some((row) => cell(row, timeline) !== ''))
+/** The table of `records`, with the columns that they need. */
+function rowsOf(records: readonly NamedRecord[], timeline: Timeline): string {
+  const shown = columns.filter(
+    ({ isOptional, cell }) => !isOptional || records.some((row) => cell(row, timeline) !== ''),
+  )
   const line = (cells: readonly string[]) => `|${cells.join('|')}|`
   return [
     line(shown.map(({ title }) => (title === '' ? ' ' : ` ${title} `))),
@@ -295,7 +297,7 @@ function rowsOf(records: readonly NamedRecord[], named: readonly NamedRecord[], 
 /** The targets that are not ready; the ready targets too, if they are few and no target failed. */
 function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
   if (timeline.targets.length < 2) return []
-  const rows = (records: readonly NamedRecord[]) => rowsOf(records, named, timeline)
+  const rows = (records: readonly NamedRecord[]) => rowsOf(records, timeline)
   const waiters = Map.groupBy(
     named.filter(({ cause }) => cause !== undefined),
     ({ cause }) => cause?.record,
@@ -374,7 +376,7 @@ function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Sh
   const fold = (ready: readonly NamedRecord[], noun: string) => {
     const title = `✅ ${counted(ready.length, noun)} ready`
     if (ready.length === 0) return []
-    return [shape.readyRows ? folded(title, rowsOf(ready, named, timeline)) : `${title}.`]
+    return [shape.readyRows ? folded(title, rowsOf(ready, timeline)) : `${title}.`]
   }
   return [
     ...existenceLine(named),
