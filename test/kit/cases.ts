@@ -8,7 +8,7 @@ import type { WaitFor } from '../../src/plan/target.ts'
 import { iso, make, moment } from './objects.ts'
 import { toPodStatus } from './pods.ts'
 import { revive } from './rows.ts'
-import { counted, createGateTime, read, sightings } from './rule.ts'
+import { counted, createGateTime, read, seenTarget, sightings } from './rule.ts'
 import { toSubject } from './subject.ts'
 import { type Relatives, relativesOf, toWorkload } from './workloads.ts'
 
@@ -36,6 +36,9 @@ interface Group extends Relatives {
 }
 
 interface Options extends Relatives {
+  /** What it was at the start of the gate, if it was changed since, and the second of that change: by default 60. */
+  readonly before?: unknown
+  readonly changedAt?: number
   readonly waitFor?: WaitFor
   readonly now?: number
   readonly beside?: readonly KubeObject[]
@@ -94,10 +97,13 @@ function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   return status === undefined || status === null ? rest : { ...rest, status }
 }
 
-function expectVerdict(object: KubeObject, verdict: string, now: number, options: Options) {
+function expectVerdict(object: KubeObject, verdict: string, now: number, options: Options, before?: KubeObject) {
   const { waitFor, beside = [], unseen = [], seen, maxRestarts, othersProgress = false, othersReadyAt } = options
   const rule = waitFor === undefined ? ruleOf(object) : waitForRule(waitFor)
-  const relatives = relativesOf(object, { ...options, pods: revive(options.pods ?? {}) as Relatives['pods'] & object })
+  const relatives = relativesOf(object, {
+    ...options,
+    ...(revive({ pods: options.pods ?? {}, replicaSet: options.replicaSet }) as Relatives),
+  })
   const about = (name: string) => relatives.objects.find(({ metadata }) => metadata.name === name) ?? object
   const { events: said = [] } = options
   const byName = Array.isArray(said) ? [['', said] as const] : Object.entries(said)
@@ -110,6 +116,7 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
     unseen,
     othersProgress,
     ...(othersReadyAt !== undefined && { othersReadyAt }),
+    ...(before && { history: seenTarget([0, before], [options.changedAt ?? 60, object]) }),
     ...(maxRestarts !== undefined && { settings: { maxRestarts } }),
     ...(relatives.podHistories.size > 0 && { podHistories: relatives.podHistories }),
     ...(seen !== undefined && { podHistories: new Map([[object.metadata.uid ?? '', history(seen)]]) }),
@@ -153,12 +160,10 @@ export function testObjects(path: string): void {
   describe.each(groups)('%s', (_, { of = {}, now = 60, waitFor, cases, ...relatives }) =>
     it.each(Object.entries(cases))('%s', (_title, [fields, verdict, options = {}]) => {
       const verdicts = typeof verdict === 'string' ? { [options.now ?? now]: verdict } : verdict
+      const before = options.before === undefined ? undefined : objectOf(options.before, of)
+      const all = { ...(waitFor && { waitFor }), ...relatives, ...options }
       for (const [second, each] of Object.entries(verdicts))
-        expectVerdict(objectOf(fields, of), each, Number(second), {
-          ...(waitFor && { waitFor }),
-          ...relatives,
-          ...options,
-        })
+        expectVerdict(objectOf(fields, of), each, Number(second), all, before)
     }),
   )
 }

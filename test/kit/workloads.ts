@@ -11,8 +11,10 @@ export interface Relatives {
    * said of a pod: a status in words, `ready 1`, or several with their seconds, `5 loop 1; 45 loop 2`; else its fields.
    */
   readonly pods?: Readonly<Record<string, string | PodStatus | Overrides<PodSpec, PodStatus | string>>>
-  /** `n1`, `n1 cordoned`, `n1 lost`, `n1 unreachable` (which has a taint too), `n1 joined`, `n1 tainted key=value:effect`. */
+  /** `n1`, or with `cordoned`, `lost`, `joined`, `unreachable` (lost, with its taint), `tainted key=value:effect`. */
   readonly nodes?: readonly string[]
+  /** What the new ReplicaSet of a Deployment has of its own; null if there is none. */
+  readonly replicaSet?: Parameters<typeof make.replicaSet>[0] | null
   /** Whether the newer ControllerRevision of a DaemonSet has its template. */
   readonly hasTemplate?: boolean
 }
@@ -95,15 +97,18 @@ function podOf(workload: KubeObject, key: string, { metadata, spec, status }: Ov
 }
 
 /** What belongs to a workload, and the histories of its pods by their uid. */
-export function relativesOf(workload: KubeObject, { pods = {}, nodes = ['n1', 'n2'], hasTemplate = false }: Relatives) {
+export function relativesOf(
+  workload: KubeObject,
+  { pods = {}, nodes = ['n1', 'n2'], hasTemplate = false, ...rest }: Relatives,
+) {
   const podHistories = new Map<string, PodHistory>()
   const made = Object.entries(pods).map(([key, said]) => {
     const fields = typeof said === 'string' || !('status' in said || 'spec' in said) ? { status: said } : said
-    const { status, ...rest } = fields as Overrides<PodSpec, PodStatus | string>
-    if (typeof status !== 'string') return podOf(workload, key, { ...rest, ...(status && { status }) })
+    const { status, ...others } = fields as Overrides<PodSpec, PodStatus | string>
+    if (typeof status !== 'string') return podOf(workload, key, { ...others, ...(status && { status }) })
     const versions = status.split('; ').map((each) => {
       const [, second, words = ''] = /^(?:(\d+) )?(.*)$/s.exec(each) ?? []
-      return [Number(second ?? 0), podOf(workload, key, { ...rest, status: toPodStatus(words, Number(second ?? 0)) })]
+      return [Number(second ?? 0), podOf(workload, key, { ...others, status: toPodStatus(words, Number(second ?? 0)) })]
     }) as [number, Pod][]
     const last = versions.at(-1)?.[1] as Pod
     if (/^\d/.test(status)) podHistories.set(last.metadata.uid ?? '', seenPod(...versions))
@@ -115,9 +120,12 @@ export function relativesOf(workload: KubeObject, { pods = {}, nodes = ['n1', 'n
     const template = hasTemplate && hash === 'new' ? make.template() : undefined
     return make.revision(workload, `agent-${hash}`, nth + 1, { uid: `${hash}-uid`, labels }, template)
   })
-  const others: Readonly<Record<string, readonly KubeObject[]>> = {
-    Deployment: isAnyOld ? [oldSet, replicaSet] : [replicaSet],
+  const beside: Readonly<Record<string, readonly KubeObject[]>> = {
+    Deployment: [
+      ...(isAnyOld ? [oldSet] : []),
+      ...(rest.replicaSet === null ? [] : [make.replicaSet(rest.replicaSet)]),
+    ],
     DaemonSet: [...revisions, ...nodes.map(toNode)],
   }
-  return { objects: [...(others[workload.kind] ?? []), ...made], podHistories }
+  return { objects: [...(beside[workload.kind] ?? []), ...made], podHistories }
 }
