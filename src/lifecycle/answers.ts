@@ -242,7 +242,7 @@ function problemOf({ check, pods, portOf }: Asking, book: AnswerBook): Problem |
     const { wrong = 0, wrongSince = 0, last, lastAt = 0 } = book.answers(check, uidOf(pod)) ?? {}
     if (last === undefined || wrong === 0) return []
     // The last answer must come so late: time alone proves nothing.
-    const { proven } = prove(
+    const proven = prove(
       { seen: wrong, needed: answersProven, since: wrongSince, atLeastMs: answersProvenMs, isCurrent: true },
       presentAt(lastAt),
     )

@@ -73,8 +73,6 @@ export interface AssessedFacts {
   readonly completed?: boolean
   /** The object has done work that an undo does not reverse: a Job. */
   readonly hasRun?: boolean
-  /** When the assessment may change without an event: milliseconds since the epoch on the runner's clock. */
-  readonly recheckAt?: number
   /** The uids of the pods of the gated revision. */
   readonly pods?: ReadonlySet<string>
   /** The uids of older pods that stay: below a StatefulSet's partition. */

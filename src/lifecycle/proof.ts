@@ -40,25 +40,17 @@ export interface Observations {
   readonly isCurrent: boolean
 }
 
-/** Whether a problem is proven. If only time is missing: when it will be. */
-export interface Proof {
-  readonly proven: boolean
-  readonly recheckAt?: number
-}
-
 /** Whether the observations of a problem prove it at present. */
 export function prove(
   { seen, needed, since, atLeastMs, isCurrent }: Observations,
   { passed }: Pick<Present, 'passed'>,
-): Proof {
-  if (!isCurrent || seen < needed) return { proven: false }
-  const provenAt = since + atLeastMs
-  return passed(provenAt) ? { proven: true } : { proven: false, recheckAt: provenAt }
+): boolean {
+  return isCurrent && seen >= needed && passed(since + atLeastMs)
 }
 
-/** Whether a state has persisted long enough: a controller may change its report while it retries. */
-export function provePersisted(since: number, atLeastMs: number, present: Pick<Present, 'passed'>): Proof {
-  return prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, present)
+/** Whether a moment is still to come; false for an unknown one. */
+export function isAhead(moment: number | undefined, { passed }: Pick<Present, 'passed'>): boolean {
+  return moment !== undefined && !passed(moment)
 }
 
 /** Whether a moment on the runner's clock may be after the gate's start; false for an unknown moment. */
@@ -71,14 +63,6 @@ export function earliest(moments: readonly (number | undefined)[]): number | und
   let first: number | undefined
   for (const moment of moments) if (moment !== undefined && (first === undefined || moment < first)) first = moment
   return first
-}
-
-/** The earliest known moment to come. */
-export function earliestAfter(
-  { passed }: Pick<Present, 'passed'>,
-  moments: readonly (number | undefined)[],
-): number | undefined {
-  return earliest(moments.filter((moment) => !passed(moment)))
 }
 
 /** The latest moment; undefined if one is unknown, or there is none. */

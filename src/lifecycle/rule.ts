@@ -9,7 +9,7 @@ import { autoscalerSyncMs, oldObjectMs } from '../thresholds.ts'
 import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.ts'
 import { observedGenerations, ownProblem } from './conditions.ts'
 import { type GateTime, lastWriteOf, specWrittenAt } from './gate-time.ts'
-import { earliest, latestOfAll, provePersisted } from './proof.ts'
+import { latestOfAll } from './proof.ts'
 import type { Amendment, KnownRevision, RuleContext } from './rule-context.ts'
 
 /** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
@@ -258,8 +258,7 @@ interface Found extends Omit<AssessedFacts, 'message' | 'problems' | 'notes'> {
 /**
  * Builds an assessment: failed if a problem is proven, ready if the rule found it ready, else progressing with the
  * message of the first open milestone. A deleted object progresses, unless its failure is final. An object with a stale
- * status progresses too. If a problem only needs more time to be proven, the object is assessed again at that time. The
- * amendments of the context decide last.
+ * status progresses too. The amendments of the context decide last.
  */
 export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
   const [facts, end] = factsOf(object, context, found)
@@ -293,7 +292,6 @@ function factsOf(object: KubeObject, context: RuleContext, found: Found): readon
   const { problems: own = [], notes = [] } = rest
   const terminating = terminatingProblem(object, context)
   const problems = terminating === undefined ? own : [terminating, ...own]
-  const recheckAt = earliest([rest, ...own].map((each) => each.recheckAt))
   const nodes = problems.flatMap((each) => nodeOf(each) ?? []).map(({ name }) => nodeRequest(name))
   const explainedBy = [...(rest.explainedBy ?? []), ...nodes]
   const explained = explainedBy.length > 0 && {
@@ -303,7 +301,7 @@ function factsOf(object: KubeObject, context: RuleContext, found: Found): readon
   const milestones = rest.milestones.map((each) => withMoment(each, object, context, found.signals))
   const counters = new Map([...(rest.counters ?? []), ...(ready ? [] : eventCounters(object, context))])
   const conclusion = (message: string, end: End) =>
-    [{ ...rest, milestones, counters, problems, notes, recheckAt, ...explained, message }, end] as const
+    [{ ...rest, milestones, counters, problems, notes, ...explained, message }, end] as const
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return conclusion(readyMessage, { ready })
   if (failure !== undefined && (terminating === undefined || isEnd))
@@ -385,7 +383,6 @@ function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found
         ? { name: each.name, state: 'open', message, settlesAt: until }
         : each,
     ),
-    recheckAt: earliest([until, found.recheckAt]),
   }
 }
 
@@ -425,7 +422,8 @@ function staleUntil(
     signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
   if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
-  return provePersisted(Math.min(specAt, history.specSeenAt), periodMs, context).recheckAt
+  const until = Math.min(specAt, history.specSeenAt) + periodMs
+  return context.passed(until) ? undefined : until
 }
 
 function terminatingProblem(object: KubeObject, { now, time }: RuleContext): Problem | undefined {

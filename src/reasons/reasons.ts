@@ -56,10 +56,8 @@ export interface ProblemWith<Reason extends ReasonCode> extends ProblemFields<Re
   readonly reason: Reason
   /** Whether the problem is proven, as its class demands: then it fails its target, unless a better pod exists. */
   readonly proven: boolean
-  /** When the problem becomes proven if nothing else changes, in milliseconds since the epoch. */
-  readonly recheckAt?: number
-  /** When its controller tries again at the latest, in milliseconds since the epoch: the stall clock stops until then. */
-  readonly retryAt?: number | undefined
+  /** Its controller will try again what was refused: the stall clock stops until then. */
+  readonly isRetried?: true | undefined
   /** The problem of another object that causes this one: a pod's problem, for example, causes a Service's. */
   readonly cause?: Problem
   /** The checks that found it, in order. */

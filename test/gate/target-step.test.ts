@@ -203,11 +203,10 @@ const anyAssessment = fc
   .record({
     status: fc.constantFrom('ready', 'progressing', 'failed'),
     completed: fc.boolean(),
-    recheckAfter: fc.nat({ max: 60 }),
     done: fc.nat({ max: 3 }),
   })
-  .map(({ status, completed, recheckAfter, done }) => {
-    const assessment = createAssessment(status, { recheckAt: moment(recheckAfter) })
+  .map(({ status, completed, done }) => {
+    const assessment = createAssessment(status)
     const [first, ...others] = assessment.milestones
     const counted = first === undefined ? [] : [{ ...first, count: { done, total: 3 } }]
     return { ...assessment, completed: completed && status === 'ready', milestones: [...counted, ...others] }

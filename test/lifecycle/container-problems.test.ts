@@ -1,20 +1,11 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
-import { earliest } from '../../src/lifecycle/proof.ts'
 import { examineContainer, probesDueAt } from '../../src/lifecycle/workloads/container-problems.ts'
 import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import {
-  type ContextOptions,
-  context,
-  counted,
-  createGateTime,
-  type Reported,
-  reported,
-  sightings,
-} from '../kit/rule.ts'
+import { type ContextOptions, context, counted, createGateTime, found, type Reported, sightings } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -31,20 +22,15 @@ function examine(
   pod: Pod,
   { events = [], container = 'app', seen, ...options }: Look,
 ): Reported<{ problem?: Problem; recheckAt?: number }> {
-  const now = moment(options.now ?? 0)
   const before = seen ?? sightings([options.now ?? 0, pod])
-  const history = counted(observePodEvents(before, events, now, createGateTime()), pod)
+  const history = counted(observePodEvents(before, events, moment(options.now ?? 0), createGateTime()), pod)
   const podHistories = new Map([[pod.metadata.uid ?? '', history]])
   const at = containersOf(pod).find((each) => each.container.name === container)
   if (at === undefined) throw new Error(`The pod has no container ${container}.`)
-  const facts = context({ ...options, objects: [pod, ...events], podHistories })
   const own = history.containers.get(container)
-  const problem = own && examineContainer({ ...at, pod, history: own, context: facts })
-  const due = probesDueAt(at, facts)
-  return reported({
-    problem,
-    recheckAt: earliest([problem?.recheckAt, due !== undefined && due > now ? due : undefined]),
-  })
+  return found({ ...options, objects: [pod, ...events], podHistories }, (given) => ({
+    problem: own && examineContainer({ ...at, pod, history: own, context: given }),
+  }))
 }
 
 const words = {
@@ -258,7 +244,7 @@ describe('a container that dies', () => {
   })
 
   it('is not assessed again while its deaths are too few to prove anything', () => {
-    expect(examine(make.pod({ status: podIs.looping(2, 15) }), { now: 20 })).not.toHaveProperty('recheckAt')
+    expect(examine(make.pod({ status: podIs.looping(2, 15) }), { now: 20 })).toMatchObject({ recheckAt: undefined })
   })
 
   it('has the reason init-container-failed if it is an init container, also before the main container starts', () => {
@@ -327,7 +313,7 @@ describe('a container that runs and is not ready', () => {
     const spec = { initContainers: [make.container({ name: 'migrate', readinessProbe: {} })] }
     const migrate = make.containerStatus({ name: 'migrate', state: is.running(0), started: true })
     const pod = make.pod({ spec, status: { initContainerStatuses: [migrate] } })
-    expect(examine(pod, { now: 29, container: 'migrate' })).toEqual({})
+    expect(examine(pod, { now: 29, container: 'migrate' })).toEqual({ recheckAt: moment(30) })
     expect(examine(pod, { now: 300, container: 'migrate' }).problem?.reason).toBe('init-container-running')
   })
 

@@ -5,17 +5,22 @@ const third = { seen: 3, needed: 3, since: moment(5), atLeastMs: 30_000, isCurre
 
 describe('a problem', () => {
   it.each([
-    ['is proven by enough observations after enough time', third, 35, { proven: true }],
-    ['is rechecked when only time is missing', third, 34, { proven: false, recheckAt: moment(35) }],
-    ['is not proven by fewer observations, however long they stand', { ...third, seen: 2 }, 900, { proven: false }],
-    ['is proven at once where it needs no time', { ...third, atLeastMs: 0 }, 5, { proven: true }],
+    ['is proven by enough observations after enough time', third, 35, true, undefined],
+    ['is rechecked when only time is missing', third, 34, false, moment(35)],
+    ['is not proven by fewer observations, however long they stand', { ...third, seen: 2 }, 900, false, undefined],
+    ['is proven at once where it needs no time', { ...third, atLeastMs: 0 }, 5, true, undefined],
     [
       'is not proven by observations that are all older than the gate',
       { ...third, isCurrent: false },
       900,
-      { proven: false },
+      false,
+      undefined,
     ],
-  ])('%s', (_, observations, now, proof) => expect(prove(observations, presentAt(moment(now)))).toEqual(proof))
+  ])('%s', (_, observations, now, proven, provenAt) => {
+    const present = presentAt(moment(now))
+    expect(prove(observations, present)).toBe(proven)
+    expect(present.nextMoment()).toBe(provenAt)
+  })
 })
 
 describe('the present moment', () => {

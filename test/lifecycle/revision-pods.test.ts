@@ -1,9 +1,9 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { byImportance, examinePods, stuckPods } from '../../src/lifecycle/workloads/revision-pods.ts'
-import { whenSettled } from '../../src/lifecycle/workloads/workload.ts'
+import { haveSettled } from '../../src/lifecycle/workloads/workload.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import { complete, condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, found, reported, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, context, found, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
@@ -127,24 +127,25 @@ describe('all pods have settled', () => {
     ['when none is wanted and none is there', [], 0, true],
   ])('%s', (_, statuses, replicas, done) => {
     const state = examine(statuses.map((status, index) => pod(`p${index}`, status)))
-    expect(whenSettled({ state }, replicas, context({ now: 60 })).done).toBe(done)
+    expect(haveSettled({ state }, replicas, context({ now: 60 }))).toBe(done)
   })
 
   it('although a counted pod is missing, when nothing has changed for the settle time', () => {
     const history = seenTarget([50, make.deployment({ status: complete(2) })])
-    const settled = (now: number) =>
-      whenSettled({ state: examine([pod('a', podIs.ready(1))]) }, 2, context({ now, history }))
-    expect(settled(59)).toEqual({ done: false, at: moment(60) })
+    const state = examine([pod('a', podIs.ready(1))])
+    const settled = (now: number) => found({ now, history }, (given) => ({ done: haveSettled({ state }, 2, given) }))
+    expect(settled(59)).toEqual({ done: false, recheckAt: moment(60) })
     expect(settled(60)).toEqual({ done: true })
   })
 
   it('not after a pod was removed, before the controllers had time to report that', () => {
     const history = seenTarget([0, make.deployment({ status: complete(2) })])
+    const state = examine([pod('a', podIs.ready(1))])
     const settled = (now: number, removedAt: number) =>
-      whenSettled({ state: examine([pod('a', podIs.ready(1))]) }, 2, context({ now, history }), {
-        removedAt: moment(removedAt),
-      })
-    expect(settled(60, 59)).toEqual({ done: false, at: moment(89) })
+      found({ now, history }, (given) => ({
+        done: haveSettled({ state }, 2, given, { removedAt: moment(removedAt) }),
+      }))
+    expect(settled(60, 59)).toEqual({ done: false, recheckAt: moment(89) })
     expect(settled(89, 59)).toEqual({ done: true })
     // The counts have changed since.
     expect(settled(60, -1)).toEqual({ done: true })
@@ -152,7 +153,8 @@ describe('all pods have settled', () => {
 
   it('not while two of them settle: they are examined again when the first of the two has settled', () => {
     const state = examine([pod('a', podIs.ready(58)), pod('b', podIs.ready(55))])
-    expect(whenSettled({ state }, 2, context({ now: 60 }))).toEqual({ done: false, at: moment(65) })
+    expect(haveSettled({ state }, 2, context({ now: 60 }))).toBe(false)
+    expect(state.recheckAt).toBe(moment(65))
   })
 })
 
@@ -220,13 +222,16 @@ test('an unschedulable pod has passed no milestone', () => {
 const deleted = (name: string, endsAt: number, finalizers?: string[]) =>
   make.pod({ metadata: { name, deletionTimestamp: iso(endsAt), ...(finalizers && { finalizers }) } })
 
+const stuckAt = (now: number, ...pods: readonly Pod[]) =>
+  found({ now }, (given) => ({ problems: stuckPods(pods, given) }))
+
 describe('a pod that is being deleted', () => {
   it('may exist for 10 s after its grace period, and is assessed again then', () => {
-    expect(stuckPods([deleted('web-0', 30)], context({ now: 39.999 }))).toEqual({ problems: [], recheckAt: moment(40) })
+    expect(stuckAt(39.999, deleted('web-0', 30))).toEqual({ problems: [], recheckAt: moment(40) })
   })
 
   it('is stuck from then on: the problem names the node that has not stopped it, and proves nothing', () => {
-    expect(reported(stuckPods([deleted('web-0', 30)], context({ now: 40 })))).toEqual({
+    expect(stuckAt(40, deleted('web-0', 30))).toEqual({
       problems: [
         {
           reason: 'pod-stuck',
@@ -244,19 +249,19 @@ describe('a pod that is being deleted', () => {
   })
 
   it('may wait for finalizers', () => {
-    const [problem] = reported(stuckPods([deleted('web-0', 30, ['acme/backup'])], context({ now: 60 }))).problems
+    const [problem] = stuckAt(60, deleted('web-0', 30, ['acme/backup'])).problems
     expect(problem?.message).toMatch(/: its finalizers hold it: acme\/backup$/)
   })
 
   it('is reported once for all stuck pods, with the pod that was due first', () => {
     const pods = [deleted('web-2', 35), deleted('web-1', 30), deleted('web-0', 90), make.pod()]
-    expect(stuckPods(pods, context({ now: 60 }))).toMatchObject({
+    expect(stuckAt(60, ...pods)).toMatchObject({
       problems: [{ subject: toSubject('pod/web-1'), pods: 2 }],
       recheckAt: moment(100),
     })
   })
 
   it('is not reported while no pod is being deleted', () => {
-    expect(stuckPods([make.pod()], context({ now: 60 }))).toEqual({ problems: [] })
+    expect(stuckAt(60, make.pod())).toEqual({ problems: [] })
   })
 })

@@ -2,7 +2,7 @@ import { examineContainer } from '../../src/lifecycle/workloads/container-proble
 import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
-import { minReadyUntil } from '../../src/lifecycle/workloads/workload.ts'
+import { isAnyUnavailable } from '../../src/lifecycle/workloads/workload.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
 import { context, found, seenPod } from '../kit/rule.ts'
 
@@ -121,6 +121,8 @@ describe('pods that are ready and not yet available', () => {
     [0, 20, undefined],
     [undefined, 20, undefined],
   ])('of minReadySeconds %s, %d s after the start: until %s', (minReadySeconds, now, until) => {
-    expect(minReadyUntil(minReadySeconds, state, context({ now }))).toBe(until)
+    const found = context({ now })
+    expect(isAnyUnavailable(minReadySeconds, state, found)).toBe(until !== undefined)
+    expect(found.nextMoment()).toBe(until)
   })
 })

@@ -11,7 +11,7 @@ import {
   missingObjectMs,
 } from '../../thresholds.ts'
 import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
-import { isSinceStart, type Proof, prove, provePersisted } from '../proof.ts'
+import { isSinceStart, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { presentDeath } from './death-count.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'
@@ -76,7 +76,7 @@ function neverPulledProblem(facts: ContainerFacts, isInvalid: boolean): Problem 
     count: 1,
     firstSeenAt: since,
     detail: { image: facts.container.image ?? '' },
-    ...provePersisted(since, atLeastMs, context),
+    proven: context.passed(since + atLeastMs),
   })
 }
 
@@ -100,11 +100,11 @@ interface MissingChecks {
  * check shows it: the latest check itself must be late enough. Checks from before the apply that the gate checks do not
  * count.
  */
-export function proveMissing({ first, last, retryMs }: MissingChecks, context: RuleContext): Proof {
+export function isProvenMissing({ first, last, retryMs }: MissingChecks, context: RuleContext): boolean {
   const since = first < context.startedAt - earlierPodMs ? context.startedAt : first
   const neededMs = mayAwaitOther(last, context) ? deathsProvenWhileOthersProgressMs : missingObjectMs
   const isLate = last - since >= neededMs
-  return provePersisted(since, isLate ? 0 : neededMs + retryMs, context)
+  return context.passed(since + (isLate ? 0 : neededMs + retryMs))
 }
 
 /** Whether what failed at this moment may have waited for another target: one still progresses, or was ready only later. */
@@ -122,8 +122,8 @@ function creationProblem(facts: ContainerFacts): Problem {
   const first = context.time(event && firstOccurrence(event)) ?? seenAt
   const last = event && context.time(lastOccurrence(event))
   const checks = { first, last: last ?? first, retryMs: kubeletRetryMs }
-  const proof = busyNode.test(message) ? { proven: false } : proveMissing(checks, context)
-  const own = { count: 1, firstSeenAt: Math.max(first, context.startedAt), ...proof }
+  const proven = !busyNode.test(message) && isProvenMissing(checks, context)
+  const own = { count: 1, firstSeenAt: Math.max(first, context.startedAt), proven }
   const missing = missingObject(message)
   if (reason === 'CreateContainerConfigError' && missing !== undefined)
     return problemOfContainer(facts, { ...own, reason: 'config-missing', detail: { missing, message } })
@@ -158,15 +158,14 @@ function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusa
   const { provenAfter: needed = Infinity, isPullSecretCause } = traitsOf({ reason })
   const isMissing =
     isPullSecretCause === true && context.events(pod).some((event) => event.reason === pullSecretMissing)
-  const isFinal =
-    !isMissing || proveMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, context).proven
+  const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, context)
   const isCurrent = isFinal && isSinceStart(lastAt, context)
   return problemOfContainer(facts, {
     reason,
     count,
     firstSeenAt: firstAt,
     detail: pullDetail(refusedImage(facts, message), message),
-    ...prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, context),
+    proven: prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, context),
   })
 }
 
@@ -216,7 +215,7 @@ function deathProblem(facts: ContainerFacts): Problem | undefined {
   // An instance that never started waited for no target (its startedAt is 1970).
   const startedAt = death.reason === 'StartError' ? undefined : context.time(death.startedAt)
   const isWaiting = mayAwaitOther(startedAt ?? Infinity, context)
-  const proof = prove(
+  const proven = prove(
     {
       seen: history.deaths,
       needed: context.settings.maxRestarts + 1,
@@ -227,7 +226,7 @@ function deathProblem(facts: ContainerFacts): Problem | undefined {
     },
     context,
   )
-  return explainedDeath(facts, death, proof)
+  return explainedDeath(facts, death, proven)
 }
 
 /**
@@ -252,13 +251,13 @@ export function startFailure(
   )
 }
 
-function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, proof: Proof): Problem {
+function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, proven: boolean): Problem {
   const { pod, history, context } = facts
   return problemOfContainer(facts, {
     ...explainDeath(facts, death, pod, context.events(pod)),
     count: history.deaths,
     firstSeenAt: history.firstDeathAt ?? context.now,
-    ...proof,
+    proven,
   })
 }
 
@@ -274,7 +273,7 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
   if (due === undefined) return undefined
   if (context.passed(due)) return probeProblem(facts, due)
   const death = status.lastState?.terminated
-  return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, { proven: false })
+  return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, false)
 }
 
 /** A slow problem: the startup or readiness probe of a running container fails; undefined if it has no such probe. */
@@ -315,25 +314,19 @@ export function failingProbe(pod: Pod, context: RuleContext): Problem | undefine
 
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
 function longStep(facts: ContainerFacts): Problem | undefined {
-  const longAt = longStepAt(facts, facts.context)
-  if (longAt === undefined || !facts.context.passed(longAt)) return undefined
-  const firstSeenAt = longAt - longStepMs
+  const { isInit, status, context } = facts
+  const startedAt = isInit ? context.time(status?.state?.running?.startedAt) : hookStartedAt(facts, context)
+  if (startedAt === undefined || !context.passed(startedAt + longStepMs)) return undefined
   return problemOfContainer(facts, {
-    reason: facts.isInit ? 'init-container-running' : 'post-start-hook-running',
+    reason: isInit ? 'init-container-running' : 'post-start-hook-running',
     detail: {},
     count: 1,
-    firstSeenAt,
+    firstSeenAt: startedAt,
     proven: false,
   })
 }
 
 type ContainerOfPod = PodContainer & { readonly pod: Pod }
-
-/** When a running init container or postStart hook counts as long; undefined for any other container. */
-export function longStepAt(each: ContainerOfPod, context: RuleContext): number | undefined {
-  const startedAt = each.isInit ? context.time(each.status?.state?.running?.startedAt) : hookStartedAt(each, context)
-  return startedAt === undefined ? undefined : startedAt + longStepMs
-}
 
 /**
  * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
@@ -364,10 +357,7 @@ function probeSeconds(probe: Probe | undefined): number {
 
 /** A problem without subject and container. */
 type Found = {
-  [Reason in ReasonCode]: Pick<
-    ProblemWith<Reason>,
-    'reason' | 'detail' | 'count' | 'firstSeenAt' | 'proven' | 'recheckAt'
-  >
+  [Reason in ReasonCode]: Pick<ProblemWith<Reason>, 'reason' | 'detail' | 'count' | 'firstSeenAt' | 'proven'>
 }[ReasonCode]
 
 function problemOfContainer(

@@ -16,11 +16,11 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
+  haveSettled,
   onDeleteMilestone,
   onDeleteNote,
   podCount,
   readyMilestone,
-  whenSettled,
   workloadMilestones,
 } from './workload.ts'
 
@@ -72,12 +72,12 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const updated = isOnDelete ? desired : counted
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const settled = whenSettled(examined, awaitedElsewhere, context, {
+  const areSettled = haveSettled(examined, awaitedElsewhere, context, {
     removedAt: context.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
   })
   const leftOver = leftOverPods(set, pods, unfinished.length > 0, context)
   const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaitedElsewhere
-  const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && settled.done
+  const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && areSettled
 
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
   const readyPods = countSettled(examined, observed ? available : 0)
@@ -88,7 +88,6 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
       desired === 0
         ? 'no node takes its pods'
         : `${available} of ${podCount(desired)} ${isOnDelete ? 'ready' : 'available'}`,
-    settled,
     created: observed ? Math.min(awaited, created) : created,
     milestones: [
       readyMilestone(examined, readyPods, awaited, isReadyDone),

@@ -4,7 +4,7 @@ import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
-import { isSinceStart, provePersisted } from '../proof.ts'
+import { isSinceStart } from '../proof.ts'
 import { type ChangeContext, isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
@@ -22,12 +22,12 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
+  haveSettled,
   momentOf,
   podCount,
   readyMilestone,
   readyText,
   scaleHold,
-  whenSettled,
 } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
@@ -89,18 +89,17 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   // (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
-  const settled = whenSettled(examined, replicas, context, {
+  const areSettled = haveSettled(examined, replicas, context, {
     unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, context) : undefined,
     removedAt: context.removedAt(current?.metadata.uid),
   })
-  const ready = isAvailable && isDrained && settled.done
+  const ready = isAvailable && isDrained && areSettled
   const readyPods = countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
   const draining = owned.filter((pod) => pod.metadata.deletionTimestamp !== undefined && !gated.includes(pod)).length
   const findings = {
     ready,
     readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
-    settled,
     revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, context),
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.
@@ -267,10 +266,10 @@ function progressDeadlineProblem(
         message: progressing.message ?? 'the deadline has passed',
       },
       // The controller does not report the cause; the problem of a pod does.
-      cause: state?.problems[0] ?? stuck.problems[0] ?? failingProbeOf(state, context),
-      ...(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, context)))
-        ? { proven: false }
-        : provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context)),
+      cause: state?.problems[0] ?? stuck[0] ?? failingProbeOf(state, context),
+      proven:
+        !(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, context)))) &&
+        context.passed(context.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
     },
   ]
 }

@@ -6,7 +6,7 @@ import type { Exit } from '../../reasons/wording.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
-import { earliest, latest, provePersisted } from '../proof.ts'
+import { latest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
@@ -16,7 +16,7 @@ import { exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
-import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './revision-pods.ts'
+import { byImportance, examinePods, type PodsState, stuckPods } from './revision-pods.ts'
 import { stallHold } from './workload.ts'
 
 /**
@@ -38,9 +38,8 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   const { status = {} } = job
   const examined = examineJob(job, context)
   const { owned, isComplete, ended, hasEnded, lost, state } = examined
-  const stuck: StuckPods = !hasEnded && waitsForTermination(job) ? stuckPods(owned, context) : { problems: [] }
-  const problems = [...problemsOf(job, examined, context), ...stuck.problems].toSorted(byImportance)
-  const hold = stallHold(state, owned, undefined, context)
+  const stuck = !hasEnded && waitsForTermination(job) ? stuckPods(owned, context) : []
+  const problems = [...problemsOf(job, examined, context), ...stuck].toSorted(byImportance)
   const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), context)
   const succeeded = status.succeeded ?? 0
   return conclude(job, context, {
@@ -52,12 +51,11 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     isEnd: ended !== undefined,
     stallHold: isWorking(job, state)
       ? 'its containers are running'
-      : (hold.stallHold ?? (retry && 'its next try has to wait')),
+      : (stallHold(state, owned, undefined, context) ?? (retry && 'its next try has to wait')),
     counters: state?.counters,
     explainedBy: state?.explainedBy,
     hasRun: hasRun(job, owned, context),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
-    recheckAt: earliest([state, hold, stuck, ...examined.kept].map((each) => each?.recheckAt).concat(retry?.at)),
     pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })
@@ -82,7 +80,8 @@ interface ExaminedJob {
   readonly lost: readonly Pod[]
   /** Undefined if pods cannot be read. */
   readonly state: PodsState | undefined
-  readonly kept: readonly KeptPod[]
+  /** What keeps its pods from completing. */
+  readonly kept: readonly Problem[]
 }
 
 function examineJob(job: Job, context: RuleContext): ExaminedJob {
@@ -96,7 +95,7 @@ function examineJob(job: Job, context: RuleContext): ExaminedJob {
   const lostSince = context.time(job.status?.startTime)
   const isReadable = context.listState(podRequest(job)) === 'complete'
   const state = isReadable ? examinePods(owned, context, lost, lostSince) : undefined
-  const kept = hasEnded ? [] : (state?.pods ?? []).map((each) => keptPod(each, job, context))
+  const kept = hasEnded ? [] : (state?.pods ?? []).flatMap((each) => keptPod(each, job, context) ?? [])
   return { isComplete, ended, hasEnded, owned, lost, state, kept }
 }
 
@@ -106,7 +105,7 @@ function problemsOf(job: Job, { ended, hasEnded, state, kept }: ExaminedJob, con
     ...suspendedProblem(job, context),
     ...creationProblem(job, context, !hasEnded && (job.status?.active ?? 0) === 0),
     ...(state?.problems ?? []).map(toJobProblem),
-    ...kept.flatMap(({ problem }) => problem ?? []),
+    ...kept,
   ]
 }
 
@@ -221,25 +220,17 @@ function isOwnContainer(name: string, { spec }: Job): boolean {
  * A slow problem: the other containers of the Job's template have completed, and one runs on: it was added to the pod, or it
  * has run on for long, and may be no work.
  */
-function keptPod({ pod }: PodState, job: Job, context: RuleContext): KeptPod {
+function keptPod({ pod }: PodState, job: Job, context: RuleContext): Problem | undefined {
   const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
   const [kept, ...others] = main.filter(({ status }) => status?.state?.running)
   const own = main.filter(({ container }) => isOwnContainer(container.name, job))
   const isAdded = kept !== undefined && !own.includes(kept)
   const ends = own.filter((each) => each !== kept).map(({ status }) => status?.state?.terminated)
   const isAnyOwn = others.some((each) => own.includes(each))
-  if (kept === undefined || isAnyOwn || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return {}
+  if (kept === undefined || isAnyOwn || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return undefined
   const since = latest(ends.map((end) => context.time(end?.finishedAt))) ?? context.now
-  const { proven, recheckAt } = provePersisted(since, isAdded ? 0 : longStepMs, context)
-  if (!proven) return { recheckAt }
-  const container = kept.container.name
-  return { problem: { ...ownProblem(pod, since), reason: 'sidecar-running', container, detail: { isAdded } } }
-}
-
-/** What keeps a pod of a Job from completing, or when it will. */
-interface KeptPod {
-  readonly problem?: Problem
-  readonly recheckAt?: number | undefined
+  if (!isAdded && !context.passed(since + longStepMs)) return undefined
+  return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: { isAdded } }
 }
 
 /** What starts the first pod. Another controller may manage the Job: then the built-in one ignores it. */

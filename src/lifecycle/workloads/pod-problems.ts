@@ -10,7 +10,7 @@ import { unboundClaim } from '../platform/pvc.ts'
 import { latest } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { proveMissing } from './container-problems.ts'
+import { isProvenMissing } from './container-problems.ts'
 import { missingObject } from './kubelet-messages.ts'
 import { condition, containerOfEvent, containersOf, eventCount, hasStarted } from './pod-fields.ts'
 
@@ -33,7 +33,7 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
  * ones. A scheduler sets the condition `PodScheduled`, the kubelet sets `startTime` before anything else.
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
+function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
@@ -325,7 +325,7 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
     ...own,
     reason: 'config-missing',
     detail: { ...failure, missing },
-    ...proveMissing({ first, last, retryMs: mountRetryMs }, context),
+    proven: isProvenMissing({ first, last, retryMs: mountRetryMs }, context),
   }
 }
 

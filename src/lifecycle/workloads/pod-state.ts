@@ -2,13 +2,13 @@ import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
-import { earliest, earliestAfter, isSinceStart, latestOfAll } from '../proof.ts'
+import { earliest, isAhead, isSinceStart, latestOfAll } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { examineContainer, hookStartedAt, longStepAt, probesDueAt } from './container-problems.ts'
+import { examineContainer, hookStartedAt, probesDueAt } from './container-problems.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-fields.ts'
-import { acknowledgedBy, examineSetup, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-problems.ts'
+import { examineSetup, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-problems.ts'
 
-/** The progress of a pod, its problems, and when they may change by time alone. */
+/** The progress of a pod, and its problems. */
 export interface PodState {
   readonly pod: Pod
   readonly scheduled: boolean
@@ -25,8 +25,6 @@ export interface PodState {
   readonly ready: boolean
   /** Ready, and every container that has no readiness probe, or that has died, was ready for the settle time. */
   readonly settled: boolean
-  /** When it will be settled if nothing changes; absent if it is settled or not ready. */
-  readonly settlesAt?: number
   /**
    * A better pod prevents other pods' problems from failing the workload. It is ready and settled (for minReadySeconds
    * if longer), or has started without a death.
@@ -40,7 +38,6 @@ export interface PodState {
   readonly stallHold?: string
   /** The node of the pod, if the node may be lost: nothing has been reported about the pod for long. */
   readonly quietNode?: string
-  readonly recheckAt?: number
 }
 
 /**
@@ -54,6 +51,7 @@ interface PodMoments {
   readonly started: number | undefined
   /** By the kubelet alone, before its containers have settled. */
   readonly ready: number | undefined
+  /** Of a ready pod: also before this moment. */
   readonly settled: number | undefined
 }
 
@@ -102,30 +100,16 @@ function readState(pod: Pod, context: RuleContext): PodState {
     (problem) => problem !== undefined,
   )
   const { ready, settledAt } = readiness(pod, context)
-  const settlesAt = ready ? earliestAfter(context, [settledAt]) : undefined
-  const probesDue = earliestAfter(
-    context,
-    containers.map((each) => probesDueAt(each, context)),
-  )
-  const longStep = earliestAfter(
-    context,
-    containers.map((each) => longStepAt({ ...each, pod }, context)),
-  )
-  const toleratedUntil = earliestAfter(context, [lostNodeToleratedUntil(pod, context)])
+  const isProbing = containers.some((each) => isAhead(probesDueAt(each, context), context))
   const isHookRunning = (each: PodContainer) => hookStartedAt({ ...each, pod }, context) !== undefined
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
-  const wait = knownWait(pod, { isPulling, probesDue }, context)
+  const wait = knownWait(pod, { isPulling, isProbing }, context)
   const quietFrom = wait === undefined ? quietAt(pod, context) : undefined
   const readySince = ready ? context.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
   const availableAt = Math.max(settledAt, (readySince ?? 0) + minReadyMs)
   const running = containers.every(runsOrHasCompleted)
   const hasNoDeaths = [...histories.values()].every(({ deaths }) => deaths === 0)
-  const recheckAt = earliest([
-    ...problems.map((problem) => problem.recheckAt),
-    ...[probesDue, longStep, settlesAt, toleratedUntil],
-    earliestAfter(context, [acknowledgedBy(pod, context), quietFrom]),
-  ])
   return {
     pod,
     scheduled: (pod.spec?.nodeName ?? '') !== '',
@@ -136,17 +120,17 @@ function readState(pod: Pod, context: RuleContext): PodState {
     started: containers.every(hasOnceStarted),
     running,
     ready,
-    settled: ready && settlesAt === undefined,
-    settlesAt,
+    settled: ready && context.passed(settledAt),
     better: (ready && context.passed(availableAt)) || (running && hasNoDeaths),
     moments: momentsOf(pod, containers, { readySince, settledAt }, context),
     problems,
     runningStep: runningStep(containers, isHookRunning),
     stallHold:
       wait ??
-      (toleratedUntil === undefined ? undefined : 'its node does not respond, and it tolerates that for a time'),
+      (isAhead(lostNodeToleratedUntil(pod, context), context)
+        ? 'its node does not respond, and it tolerates that for a time'
+        : undefined),
     quietNode: context.passed(quietFrom) ? pod.spec?.nodeName : undefined,
-    recheckAt,
   }
 }
 
@@ -195,16 +179,16 @@ export function pulledAt(startedAt: number | undefined, context: RuleContext): n
   return isSinceStart(startedAt, context) ? startedAt : undefined
 }
 
-/** The moments until which a pod may wait for its containers. */
+/** What the containers of a pod may need time for. */
 interface Waits {
   readonly isPulling: boolean
-  readonly probesDue: number | undefined
+  readonly isProbing: boolean
 }
 
 /** What a pod waits for, which takes a known time. */
-function knownWait(pod: Pod, { isPulling, probesDue }: Waits, context: RuleContext): string | undefined {
+function knownWait(pod: Pod, { isPulling, isProbing }: Waits, context: RuleContext): string | undefined {
   if (isPulling) return 'an image is being pulled'
-  if (probesDue !== undefined) return 'probes are within the time they ask for'
+  if (isProbing) return 'probes are within the time they ask for'
   return scaleUp(pod, context)?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 

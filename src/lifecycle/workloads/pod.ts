@@ -3,7 +3,7 @@ import type { OwnerReference, Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale, ownProblem } from '../conditions.ts'
-import { earliest, latestOfAll } from '../proof.ts'
+import { latestOfAll } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { startFailure } from './container-problems.ts'
@@ -34,8 +34,7 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
   const succeeded = pod.status?.phase === 'Succeeded'
   // Its image and resources may change in place; kubelets since 1.33 report the observed generation.
   const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
-  const outdatedUntil = isObserved ? containersOutdatedUntil(pod, context) : undefined
-  const pending = pendingChange(pod, isObserved && outdatedUntil === undefined)
+  const pending = pendingChange(pod, isObserved && !areContainersOutdated(pod, context))
   // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
   const ended = pod.status?.phase === 'Failed' ? failedPhase(pod, context) : endedContainer(pod, context)
@@ -49,7 +48,6 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
     problems,
     failure,
     stallHold: state.stallHold,
-    recheckAt: earliest([state.recheckAt, outdatedUntil]),
     completed: (succeeded && !isTerminating) || undefined,
     warnings: olderVersionWarnings(pod, context),
   })
@@ -80,12 +78,11 @@ function olderVersionWarnings(pod: Pod, context: RuleContext): readonly string[]
 }
 
 /**
- * Until when a container may predate the change of its image. The kubelet reports the new generation before it ends
+ * Whether a container may predate the change of its image. The kubelet reports the new generation before it ends
  * that container (SyncPod, pkg/kubelet), and has the grace period for that. A runtime may report an image by another
  * name or its ID, so after that time the container is the new one.
- * @returns milliseconds since the epoch on the runner's clock; undefined if no container is an old one
  */
-function containersOutdatedUntil(pod: Pod, context: RuleContext): number | undefined {
+function areContainersOutdated(pod: Pod, context: RuleContext): boolean {
   const { generation = 1, managedFields = [] } = pod.metadata
   const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? context.time(time) : []))
   const writtenAt = Math.max(...writes.map((at) => at ?? -Infinity))
@@ -93,10 +90,10 @@ function containersOutdatedUntil(pod: Pod, context: RuleContext): number | undef
     !isInit &&
     (context.time(status?.state?.running?.startedAt) ?? Infinity) < writtenAt &&
     !isNamed(container.image, status?.image)
-  if (generation <= 1 || !containersOf(pod).some(isOutdated)) return undefined
+  if (generation <= 1 || !containersOf(pod).some(isOutdated)) return false
   const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
-  const until = Math.min(writtenAt, context.history.firstSeenAt) + graceMs + context.settings.settleTimeMs
-  return context.passed(until) ? undefined : until
+  const changedAt = Math.min(writtenAt, context.history.firstSeenAt)
+  return !context.passed(changedAt + graceMs + context.settings.settleTimeMs)
 }
 
 /** Whether a runtime's image name is the pod's: `nginx` is `docker.io/library/nginx:latest`. */
@@ -163,7 +160,7 @@ function milestones(
         'ready',
         pending ?? (state.ready ? 'ready, settling' : notReadyText(pod)),
       ),
-      settlesAt: pending === undefined ? state.settlesAt : undefined,
+      settlesAt: pending === undefined && !state.settled ? moments.settled : undefined,
     },
   ]
 }

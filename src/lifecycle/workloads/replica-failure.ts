@@ -16,7 +16,7 @@ import {
   maxCreationRetryMs,
   refusedCreations,
 } from '../../thresholds.ts'
-import { earliest, isSinceStart, latest, presentAt, prove } from '../proof.ts'
+import { earliest, isAhead, isSinceStart, latest, presentAt, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, eventCount } from './pod-fields.ts'
@@ -260,7 +260,7 @@ function refusedProblem(
   const isInvalid = 'isInvalid' in detail && detail.isInvalid === true
   const seen = isInvalid || traitsOf({ reason }).isDenial ? count : 0
   const isCurrent = isSinceStart(lastAt, context)
-  const { proven } = isInvalid
+  const proven = isInvalid
     ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, context)
     : prove(
         {
@@ -279,7 +279,7 @@ function refusedProblem(
     count,
     firstSeenAt: since ?? context.now,
     proven,
-    retryAt: retryAt(refused, context),
+    isRetried: isAhead(retryAt(refused, context), context) || undefined,
   })
 }
 

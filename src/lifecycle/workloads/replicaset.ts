@@ -13,10 +13,10 @@ import {
   assessWorkload,
   countSettled,
   examineWorkloadPods,
+  haveSettled,
   podCount,
   readyMilestone,
   readyText,
-  whenSettled,
   workloadMilestones,
 } from './workload.ts'
 
@@ -41,18 +41,17 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
   const owned = context.owned(set.metadata.uid, 'Pod')
   const lost = context.lostPods(set.metadata.uid)
   const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, context)
-  const settled = whenSettled(examined, replicas, context, { removedAt: context.removedAt(set.metadata.uid) })
+  const areSettled = haveSettled(examined, replicas, context, { removedAt: context.removedAt(set.metadata.uid) })
   const ready =
     isObserved(set) &&
     (status.replicas ?? 0) === replicas &&
     available >= replicas &&
     condition(set, 'ReplicaFailure')?.status !== 'True' &&
-    settled.done
+    areSettled
   const readyPods = isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0
   const findings = {
     ready,
     readyMessage: readyText(available, replicas, 'available'),
-    settled,
     created: replicas,
     milestones: [readyMilestone(examined, readyPods, replicas, ready, 'ready and available')],
     problems: creationProblem(set, context),

@@ -6,7 +6,7 @@ import { classOf, nodeOf, type Problem, problemOf } from '../../reasons/reasons.
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import { ownProblem } from '../conditions.ts'
-import { earliest, earliestAfter, isSinceStart } from '../proof.ts'
+import { isSinceStart } from '../proof.ts'
 import { eventCounters, nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
@@ -25,7 +25,6 @@ export interface PodsState {
   readonly failure?: Problem
   readonly stallHold?: string
   readonly counters: ReadonlyMap<string, number>
-  readonly recheckAt?: number
   /** The watches of nodes that may be lost. */
   readonly explainedBy?: readonly WatchRequest[] | undefined
   /**
@@ -56,7 +55,6 @@ export function examinePods(
     failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
     stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     counters: new Map(pods.flatMap(({ pod, started }) => (started ? [] : eventCounters(pod, context)))),
-    recheckAt: earliest(pods.map(({ recheckAt }) => recheckAt)),
     explainedBy: quietNodes(pods),
     notes: lostPodNotes(all),
   }
@@ -194,36 +192,28 @@ export function notesOf(state: PodsState | undefined, isReady: boolean): readonl
   return isProblem && !isReady ? [] : (state?.notes ?? [])
 }
 
-/** The problem of pods that exist after their grace period, and when the next one may have it. */
-export interface StuckPods {
-  readonly problems: readonly Problem[]
-  readonly recheckAt?: number
-}
-
 /**
  * A slow problem: pods that still exist after their grace period, while the controller waits for their end: it reuses the
  * name, may have no fewer pods, or has the strategy Recreate. The kubelet deletes an ended pod
  * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so its node does not answer, or
  * finalizers hold it. `deletionTimestamp` is the end of the grace period.
  */
-export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPods {
-  const terminating = owned.flatMap((pod) => {
-    const at = context.time(pod.metadata.deletionTimestamp)
-    return at === undefined ? [] : [{ pod, at, dueAt: at + overdueDeletionMs }]
-  })
-  const stuck = terminating.filter(({ dueAt }) => context.passed(dueAt)).toSorted((a, b) => a.at - b.at)
-  const recheckAt = earliestAfter(
-    context,
-    terminating.map(({ dueAt }) => dueAt),
-  )
+export function stuckPods(owned: readonly Pod[], context: RuleContext): readonly Problem[] {
+  const stuck = owned
+    .flatMap((pod) => {
+      const at = context.time(pod.metadata.deletionTimestamp)
+      return at !== undefined && context.passed(at + overdueDeletionMs) ? [{ pod, at }] : []
+    })
+    .toSorted((a, b) => a.at - b.at)
   const [first] = stuck
-  if (first === undefined) return { problems: [], recheckAt }
+  if (first === undefined) return []
   const { metadata, spec } = first.pod
-  const problem: Problem = {
-    ...ownProblem(first.pod, first.at),
-    reason: 'pod-stuck',
-    detail: { finalizers: metadata.finalizers ?? [], node: spec?.nodeName || undefined },
-    pods: stuck.length,
-  }
-  return { problems: [problem], recheckAt }
+  return [
+    {
+      ...ownProblem(first.pod, first.at),
+      reason: 'pod-stuck',
+      detail: { finalizers: metadata.finalizers ?? [], node: spec?.nodeName || undefined },
+      pods: stuck.length,
+    },
+  ]
 }

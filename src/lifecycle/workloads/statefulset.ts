@@ -2,14 +2,13 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
-import { earliest } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, hashLabel, templateCreatedAt } from './revision.ts'
-import { examinePods, type PodsState } from './revision-pods.ts'
+import { examinePods } from './revision-pods.ts'
 import { orderedServing } from './serving.ts'
 import { undoHooks } from './undo.ts'
 import {
@@ -18,6 +17,7 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
+  haveSettled,
   onDeleteMilestone,
   onDeleteNote,
   podCount,
@@ -25,7 +25,6 @@ import {
   readyText,
   scaleHold,
   stallHold,
-  whenSettled,
   workloadMilestones,
 } from './workload.ts'
 
@@ -62,20 +61,19 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, examined.state !== undefined)
   const total = isOnDelete ? replicas : toUpdate
   const isUpdated = observed && updated >= toUpdate
-  const gatedSettled = whenSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, {
+  const isGatedSettled = haveSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, {
     unwanted,
     removedAt: context.removedAt(set.metadata.uid, revision),
   })
   const oldPods = examinePods(old, context)
   // A scale creates pods below the partition with the older revision: they must settle too.
-  const settled = gatedSettled.done && isUpdated ? whenSettled({ state: oldPods }, 0, context) : gatedSettled
-  const isReady = observed && readyReplicas >= replicas && existing <= replicas && isUpdated && settled.done
+  const areSettled = isGatedSettled && (!isUpdated || haveSettled({ state: oldPods }, 0, context))
+  const isReady = observed && readyReplicas >= replicas && existing <= replicas && isUpdated && areSettled
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
   const readyPods = countSettled(examined, observed ? readyReplicas : 0)
   const findings = {
     ready: isReady && isAvailable,
     readyMessage: readyText(readyReplicas, replicas, 'ready'),
-    settled,
     // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, examined.gated.length)),
     milestones: [
@@ -94,7 +92,8 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
       ),
     ],
     stallHold:
-      oldPodsHold(oldPods, spec.minReadySeconds, context) ?? scaleHold(examined, isScaled(set) && old.length === 0),
+      // Until an old pod is ready again, the controller does not continue the update.
+      stallHold(oldPods, [], spec.minReadySeconds, context) ?? scaleHold(examined, isScaled(set) && old.length === 0),
     isOrdered: spec.podManagementPolicy !== 'Parallel',
     keptPods: new Set(old.flatMap((pod) => (isOnDelete || isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),
@@ -151,14 +150,6 @@ function isScaled(set: StatefulSet): boolean {
   const { currentRevision, updateRevision } = set.status ?? {}
   const isComplete = updateRevision !== undefined && currentRevision === updateRevision
   return isObserved(set) && (set.metadata.generation ?? 0) > 1 && isComplete
-}
-
-/** The stall hold while an old pod becomes ready again: until then, the controller does not continue the update. */
-function oldPodsHold(oldPods: PodsState, minReadySeconds: number | undefined, context: RuleContext) {
-  const hold = stallHold(oldPods, [], minReadySeconds, context)
-  return hold.stallHold === undefined
-    ? undefined
-    : { ...hold, recheckAt: earliest([hold.recheckAt, oldPods.recheckAt]) }
 }
 
 /** The ControllerRevision that the status names, else the one with the present template. */

@@ -4,13 +4,13 @@ import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
-import { earliest, earliestAfter, latest, latestOfAll } from '../proof.ts'
+import { isAhead, latest, latestOfAll } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { condition } from './pod-fields.ts'
 import { type PodState, pulledAt } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './revision-pods.ts'
+import { byImportance, examinePods, type PodsState, stuckPods } from './revision-pods.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
@@ -37,7 +37,8 @@ export interface ExaminedPods extends WorkloadPods {
   readonly state?: PodsState
   /** The state of those pods of the gated revision that may fail the workload. */
   readonly failing?: PodsState
-  readonly stuck: StuckPods
+  /** That pods still exist after their grace period. */
+  readonly stuck: readonly Problem[]
 }
 
 export function examineWorkloadPods(workload: Workload, pods: WorkloadPods, context: RuleContext): ExaminedPods {
@@ -45,18 +46,12 @@ export function examineWorkloadPods(workload: Workload, pods: WorkloadPods, cont
   const isReadable = areKnown && context.listState(podRequest(workload)) === 'complete'
   const state = isReadable ? examinePods(gated, context, lost) : undefined
   const failing = state && mayFail ? examinePods(gated.filter(mayFail), context, lost) : state
-  return { ...pods, state, failing, stuck: waitsForTermination ? stuckPods(owned, context) : { problems: [] } }
+  return { ...pods, state, failing, stuck: waitsForTermination ? stuckPods(owned, context) : [] }
 }
 
 /** The number of ready and settled gated pods; `counted` if pods cannot be read. */
 export function countSettled({ state }: Pick<ExaminedPods, 'state'>, counted: number): number {
   return state === undefined ? counted : state.pods.filter((pod) => pod.settled).length
-}
-
-interface Settled {
-  readonly done: boolean
-  /** If not done: when it will be if nothing changes. Undefined if only a change can complete it. */
-  readonly at?: number
 }
 
 interface SettleFacts {
@@ -74,30 +69,28 @@ interface SettleFacts {
  * @param unchangedSince if pods cannot be read: since when the workload reports its present state
  * @param removedAt when the last removal of a gated pod began
  */
-export function whenSettled(
+export function haveSettled(
   { state }: Pick<ExaminedPods, 'state'>,
   wanted: number,
   context: RuleContext,
   { unwanted = 0, unchangedSince, removedAt = -Infinity }: SettleFacts = {},
-): Settled {
+): boolean {
   if (state !== undefined) {
-    const { pods, replaced, recheckAt } = state
-    if (!pods.every(({ settled }) => settled)) return { done: false, at: recheckAt }
-    if (pods.length >= wanted) return { done: true }
-    if (pods.length + replaced + unwanted >= wanted) return { done: false }
+    const { pods, replaced } = state
+    if (!pods.every(({ settled }) => settled)) return false
+    if (pods.length >= wanted) return true
+    if (pods.length + replaced + unwanted >= wanted) return false
   }
   const { firstSeenAt, countersMovedAt } = context.history
   const changedAt = state === undefined ? Math.min(unchangedSince ?? firstSeenAt, firstSeenAt) : firstSeenAt
   const unchangedAt = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + context.settings.settleTimeMs
-  const at = removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt
-  return context.passed(at) ? { done: true } : { done: false, at }
+  return context.passed(removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt)
 }
 
 /** The findings of a kind's rule: readiness, milestones, its own problems and notes. */
 interface WorkloadFindings extends Pick<Assessment, 'notes' | 'warnings' | 'keptPods'> {
   readonly ready: boolean
   readonly readyMessage: string
-  readonly settled: Settled
   /** The milestone between `observed` and `scheduled`. */
   readonly revision?: Milestone
   /** How many pods of the gated revision should exist now. */
@@ -110,7 +103,7 @@ interface WorkloadFindings extends Pick<Assessment, 'notes' | 'warnings' | 'kept
    */
   readonly isOrdered?: boolean
   /** A stall hold of the kind's rule, before those of the pods. */
-  readonly stallHold?: StallHold | undefined
+  readonly stallHold?: string | undefined
   /** The problem that replaces the workload's own failure as the reason. */
   explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
 }
@@ -126,18 +119,13 @@ export function assessWorkload(
   context: RuleContext,
 ): Assessment {
   const { state, failing, stuck } = pods
-  const { ready, readyMessage, settled, created, revision, isOrdered, notes, warnings, keptPods } = findings
-  const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck.problems), ...findings.problems].toSorted(
-    byImportance,
-  )
+  const { ready, readyMessage, created, revision, isOrdered, notes, warnings, keptPods } = findings
+  const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck), ...findings.problems].toSorted(byImportance)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
   const failure = podFailure ?? (own && (findings.explain?.(own, problems) ?? own))
-  const hold =
-    retryHold(findings.problems, context) ??
-    findings.stallHold ??
-    stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, context)
-  const rechecks = [state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]
+  // The stall clock stops until the controller tries again what was refused.
+  const isRetried = findings.problems.some((problem) => problem.isRetried)
   return conclude(workload, context, {
     ready,
     readyMessage,
@@ -150,10 +138,12 @@ export function assessWorkload(
     ],
     problems,
     failure,
-    ...hold,
+    stallHold:
+      (isRetried ? 'its controller tries again later' : undefined) ??
+      findings.stallHold ??
+      stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, context),
     counters: state?.counters,
     explainedBy: state?.explainedBy,
-    recheckAt: earliestAfter(context, rechecks),
     pods: new Set(pods.gated.map(({ metadata }) => metadata.uid).filter((uid) => uid !== undefined)),
     keptPods,
     notes,
@@ -223,7 +213,7 @@ export function readyMilestone(
   const milestone = withMomentOf(state?.pods ?? [], 'settled', counted)
   if (milestone.state === 'done') return milestone
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
-  const settlesAt = latest(readyPods.map((pod) => pod.settlesAt))
+  const settlesAt = latest(readyPods.map((pod) => (pod.settled ? undefined : pod.moments.settled)))
   if (readyPods.length < total || settlesAt === undefined) return milestone
   return { ...milestone, message: `${podCount(total)} ready, settling`, settlesAt }
 }
@@ -280,12 +270,6 @@ function withText(milestone: Milestone, text: string): Milestone {
   return milestone.state === 'open' ? { ...milestone, message: `${milestone.message}${text}` } : milestone
 }
 
-/** Why the stall clock is stopped, and when that may change without an event. */
-export interface StallHold {
-  readonly stallHold?: string | undefined
-  readonly recheckAt?: number | undefined
-}
-
 /**
  * The pods that must end before the workload can continue: the pods of the gated revision, which the controller replaces. Old
  * pods too if the controller creates no new pod before their end, or if a new pod has no node or volume until then.
@@ -299,20 +283,9 @@ function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods)
  * Stops the stall clock while the pods that an autoscaler adds have no room.
  * @param isComplete the rollout is complete: they are none of its pods
  */
-export function scaleHold({ state }: Pick<ExaminedPods, 'state'>, isComplete: boolean): StallHold | undefined {
+export function scaleHold({ state }: Pick<ExaminedPods, 'state'>, isComplete: boolean): string | undefined {
   const hasNoRoom = state?.problems.some((problem) => traitsOf(problem).awaitsNode)
-  return isComplete && hasNoRoom
-    ? { stallHold: 'its rollout is complete, and the pods of a scale wait for room' }
-    : undefined
-}
-
-/** Stops the stall clock until the controller tries again what was refused. */
-function retryHold(problems: readonly Problem[], context: RuleContext): StallHold | undefined {
-  const recheckAt = earliestAfter(
-    context,
-    problems.map((problem) => problem.retryAt),
-  )
-  return recheckAt === undefined ? undefined : { stallHold: 'its controller tries again later', recheckAt }
+  return isComplete && hasNoRoom ? 'its rollout is complete, and the pods of a scale wait for room' : undefined
 }
 
 /**
@@ -326,36 +299,25 @@ export function stallHold(
   ending: readonly Pod[],
   minReadySeconds: number | undefined,
   context: RuleContext,
-): StallHold {
-  const minReady = minReadyUntil(minReadySeconds, state, context)
-  const terminating = graceUntil(ending, context)
-  const stallHold =
-    state?.stallHold ??
-    (minReady === undefined ? undefined : 'pods are ready and wait out minReadySeconds') ??
-    (terminating === undefined ? undefined : 'a pod is within its grace period')
-  return { stallHold, recheckAt: earliest([minReady, terminating]) }
+): string | undefined {
+  if (state?.stallHold !== undefined) return state.stallHold
+  if (isAnyUnavailable(minReadySeconds, state, context)) return 'pods are ready and wait out minReadySeconds'
+  // The `deletionTimestamp` is the end of the grace period.
+  return ending.some(({ metadata }) => isAhead(context.time(metadata.deletionTimestamp), context))
+    ? 'a pod is within its grace period'
+    : undefined
 }
 
 /**
- * When the next of these pods is available, on the runner's clock: each must stay ready for minReadySeconds. A
- * controller's counts do not show this, because they include older revisions.
+ * Whether a ready pod is not available yet: each must stay ready for minReadySeconds. A controller's counts do not show
+ * this, because they include older revisions.
  */
-export function minReadyUntil(
+export function isAnyUnavailable(
   minReadySeconds = 0,
   state: PodsState | undefined,
-  context: Pick<RuleContext, 'passed' | 'time'>,
-): number | undefined {
-  if (minReadySeconds === 0) return undefined
-  const moments = (state?.pods ?? [])
-    .filter(({ ready }) => ready)
-    .map(({ pod }) => (context.time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0) + minReadySeconds * 1_000)
-  return earliestAfter(context, moments)
-}
-
-/** When the next grace period of a terminating pod ends, by its `deletionTimestamp`. */
-function graceUntil(pods: readonly Pod[], context: RuleContext): number | undefined {
-  return earliestAfter(
-    context,
-    pods.map(({ metadata }) => context.time(metadata.deletionTimestamp)),
-  )
+  { time, passed }: Pick<RuleContext, 'passed' | 'time'>,
+): boolean {
+  const readyAt = (pod: Pod) => time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0
+  const pods = minReadySeconds === 0 ? [] : (state?.pods ?? [])
+  return pods.some(({ ready, pod }) => ready && !passed(readyAt(pod) + minReadySeconds * 1_000))
 }
