@@ -1,5 +1,3 @@
-import leven from 'leven'
-
 /** Why a gate cannot start. */
 export type MistakeReason =
   | 'input-invalid'
@@ -152,14 +150,23 @@ export function nearest(word: string, candidates: Iterable<string>, limit = 3): 
     .map(({ candidate }) => candidate)
 }
 
-/** The edit distance; two swapped letters count as one edit. */
+/** The edit distance; two swapped letters beside each other count as one edit. */
 function distanceOf(word: string, other: string): number {
-  const distance = leven(word, other)
-  return distance === 2 && lettersOf(word) === lettersOf(other) ? 1 : distance
-}
-
-function lettersOf(word: string): string {
-  return [...word].sort().join('')
+  let before: readonly number[] = []
+  let last: readonly number[] = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= word.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const isSame = word[i - 1] === other[j - 1]
+      const replaced = (last[j - 1] ?? 0) + (isSame ? 0 : 1)
+      const isSwapped = i > 1 && j > 1 && word[i - 1] === other[j - 2] && word[i - 2] === other[j - 1]
+      const swapped = isSwapped ? (before[j - 2] ?? 0) + 1 : Infinity
+      row.push(Math.min(replaced, swapped, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
+    }
+    before = last
+    last = row
+  }
+  return last[other.length] ?? 0
 }
 
 /** A hint for the end of a message: ` Did you mean timeout?`, or empty. */

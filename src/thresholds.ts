@@ -220,9 +220,6 @@ export const reportedFailureMs = 10_000
 /** How many settle times a status of unknown meaning must stay unchanged: before, the object may still be starting. */
 export const unclearSettles = 3
 
-/** The interval of an operator that compares its objects, if its resource names none. */
-export const comparisonIntervalMs = 60_000
-
 /** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
 export const ownedListsMs = 5_000
 
