@@ -3,14 +3,15 @@ import { is, make, podIs } from './objects.ts'
 
 /**
  * The status of a pod in words, at a second: `ready`, `ready 3` since then, `ready 3 1` after one restart; `dead 2`, or at
- * another second `dead 2 9`; `loop 2`, which waits for its restart; `runs 2`, after that many restarts, and is not ready;
- * `waits Reason: message`.
+ * another second `dead 2 9`; `failed 2 9`, as a pod that is not restarted; `loop 2`, which waits for its restart;
+ * `runs 2`, after that many restarts, and is not ready; `waits Reason: message`.
  */
 export function toPodStatus(text: string, second = 0): PodStatus {
   const [, verb = '', one = '', two, message] = /^([a-z]+)(?: (-?\w+))?(?: (-?\d+))?(?:: (.*))?$/s.exec(text) ?? []
   if (verb === 'ready')
     return podIs.ready(Number(one || second), two === undefined ? {} : { restartCount: Number(two) })
   if (verb === 'dead') return podIs.dead(Number(one), Number(two ?? second))
+  if (verb === 'failed') return { ...podIs.dead(Number(one), Number(two ?? second)), phase: 'Failed' }
   if (verb === 'loop') return podIs.looping(Number(one), Number(two ?? second))
   if (verb === 'runs') return podIs.unready({ restartCount: Number(one), state: is.running(second) })
   if (verb === 'waits') return podIs.unready({ state: is.waiting(one, message) }, { phase: 'Pending' })

@@ -53,9 +53,10 @@ export function toWorkload(kind: string, of: Fields, own: Fields): KubeObject | 
   if (create === undefined) return undefined
   const base = of.status === undefined ? statuses[kind] : of.status
   const status = Object.entries({ ...base, ...own.status }).filter(([, value]) => value !== null)
+  const spec = Object.entries({ ...of.spec, ...own.spec }).map(([name, value]) => [name, value ?? undefined])
   return create({
     metadata: { ...of.metadata, ...own.metadata },
-    spec: { ...of.spec, ...own.spec },
+    spec: Object.fromEntries(spec),
     ...(own.status !== null && { status: Object.fromEntries(status) }),
   })
 }
