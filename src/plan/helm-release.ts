@@ -32,6 +32,8 @@ export interface Selection extends WatchRequest {
   readonly release?: Release
 }
 
+type ReleaseSelection = Selection & { readonly release: Release }
+
 /**
  * Whether an object belongs to a release. A controller copies the annotations of an object to those that it owns, as a
  * Deployment to its ReplicaSets. An object that is being deleted is one that an upgrade has removed.
@@ -126,92 +128,9 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
   )
 }
 
-/** Lists the objects of releases. Kinds that cannot be listed are skipped. */
-export class ReleaseObjects {
-  readonly #list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>
-  readonly #selections: ReadonlyMap<string, readonly Selection[]>
-  readonly #skipped = new Set<string>()
-  readonly #histories = new Map<string, ReleaseHistory>()
-
-  /**
-   * @param selections all list requests of the gate
-   * @param list returns the metadata of the objects that match a request; undefined if they cannot be listed
-   */
-  constructor(
-    selections: readonly Selection[],
-    list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
-  ) {
-    this.#list = list
-    this.#selections = Map.groupBy(selections, ({ release }) => nameOf(release))
-  }
-
-  /**
-   * The names of the objects of a kind.
-   * @throws UserError if no kind of the release can be listed
-   */
-  async namesOf({ release, ...request }: Selection & { readonly release: Release }): Promise<readonly string[]> {
-    const key = JSON.stringify([request, release])
-    if (this.#skipped.has(key)) return []
-    const objects = await this.#list(request)
-    if (objects !== undefined)
-      return objects.filter((object) => isOfRelease(object, release)).map(({ metadata }) => metadata.name)
-    this.#skipped.add(key)
-    if (this.#skippedOf(release).length === this.#selections.get(nameOf(release))?.length)
-      throw new UserError([{ input: 'kubeconfig', message: explainUnreadable(release) }], 'forbidden')
-    return []
-  }
-
-  /** Reads the revisions of all releases whose Secrets may be read. */
-  async readHistories(): Promise<void> {
-    await Promise.all(
-      [...this.#selections].map(async ([key, [first]]) => {
-        if (first?.release === undefined) return
-        const history = historyOf(first.release, (await this.#list(revisionsRequest(first.release))) ?? [])
-        if (history !== undefined) this.#histories.set(key, history)
-      }),
-    )
-  }
-
-  /** The history of a release, if it may be read. */
-  historyOf(release: Release): ReleaseHistory | undefined {
-    return this.#histories.get(nameOf(release))
-  }
-
-  /** One sentence for each release with kinds that are not gated, because they cannot be listed. */
-  get notices(): readonly string[] {
-    const releases = new Map(
-      [...this.#selections.values()].flatMap(([first]) =>
-        first?.release === undefined ? [] : [[nameOf(first.release), first.release] as const],
-      ),
-    )
-    return [...releases.values()].flatMap((release) => {
-      const kinds = this.#skippedOf(release).map(({ kind }) => kind)
-      if (kinds.length === 0) return []
-      return [
-        `${nameOf(release)}: objects of these kinds are not gated, because they may not be listed: ${kinds.join(', ')}.`,
-      ]
-    })
-  }
-
-  #skippedOf(release: Release): readonly Selection[] {
-    return (this.#selections.get(nameOf(release)) ?? []).filter(({ release: _, ...request }) =>
-      this.#skipped.has(JSON.stringify([request, release])),
-    )
-  }
-}
-
-function nameOf(release: Release | undefined): string {
-  return release === undefined ? '' : `${releaseKind.word}/${release.name} -n ${release.namespace}`
-}
-
-function explainUnreadable({ name, namespace }: Release): string {
-  return `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: examples/role.yaml of Rollout Gate has the Role to apply.`
-}
-
 /**
- * Lists the names of the objects that selections match.
+ * Lists the names of the objects that selections match. Of a Helm release, kinds that cannot be listed are skipped.
  * @param remedyOf how to grant access that a list lacks
- * @returns `releases` with the objects of the Helm releases that selections name; undefined without one
  */
 export function selectionReader(
   selections: readonly Selection[],
@@ -219,12 +138,59 @@ export function selectionReader(
   remedyOf?: () => Promise<string | undefined>,
 ) {
   const slots = new Semaphore(releaseListsAtOnce)
-  const releases = selections.some(({ release }) => release !== undefined)
-    ? new ReleaseObjects(selections, (request) => slots.run(() => cluster.selectMetadata(request)))
-    : undefined
-  const namesOf = async ({ release, ...request }: Selection) =>
-    release === undefined || releases === undefined
-      ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
-      : releases.namesOf({ ...request, release })
-  return { namesOf, releases }
+  const list = (request: WatchRequest) => slots.run(() => cluster.selectMetadata(request))
+  const ofReleases = selections.filter((each): each is ReleaseSelection => each.release !== undefined)
+  const byRelease = Map.groupBy(ofReleases, ({ release }) => nameOf(release))
+  const skipped = new Set<string>()
+  const skippedOf = (release: string) =>
+    (byRelease.get(release) ?? []).filter((each) => skipped.has(JSON.stringify(each)))
+  const histories = new Map<string, ReleaseHistory>()
+
+  /** @throws UserError if no kind of the release can be listed */
+  const namesOfRelease = async (selection: ReleaseSelection): Promise<readonly string[]> => {
+    const key = JSON.stringify(selection)
+    if (skipped.has(key)) return []
+    const { release, ...request } = selection
+    const objects = await list(request)
+    if (objects !== undefined)
+      return objects.filter((object) => isOfRelease(object, release)).map(({ metadata }) => metadata.name)
+    skipped.add(key)
+    const name = nameOf(release)
+    if (skippedOf(name).length === byRelease.get(name)?.length)
+      throw new UserError([{ input: 'kubeconfig', message: explainUnreadable(release) }], 'forbidden')
+    return []
+  }
+  return {
+    namesOf: async ({ release, ...request }: Selection): Promise<readonly string[]> =>
+      release === undefined
+        ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
+        : namesOfRelease({ ...request, release }),
+    /** Reads the revisions of all releases whose Secrets may be read. */
+    readHistories: async (): Promise<void> => {
+      const releases = [...byRelease.values()].flatMap(([first]) => first?.release ?? [])
+      await Promise.all(
+        releases.map(async (release) => {
+          const history = historyOf(release, (await list(revisionsRequest(release))) ?? [])
+          if (history !== undefined) histories.set(nameOf(release), history)
+        }),
+      )
+    },
+    /** The history of a release, if it may be read. */
+    historyOf: (release: Release): ReleaseHistory | undefined => histories.get(nameOf(release)),
+    /** One sentence for each release with kinds that are not gated, because they cannot be listed. */
+    notices: (): readonly string[] =>
+      [...byRelease.keys()].flatMap((name) => {
+        const kinds = skippedOf(name).map(({ kind }) => kind)
+        if (kinds.length === 0) return []
+        return [`${name}: objects of these kinds are not gated, because they may not be listed: ${kinds.join(', ')}.`]
+      }),
+  }
+}
+
+function nameOf({ name, namespace }: Release): string {
+  return `${releaseKind.word}/${name} -n ${namespace}`
+}
+
+function explainUnreadable({ name, namespace }: Release): string {
+  return `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: examples/role.yaml of Rollout Gate has the Role to apply.`
 }

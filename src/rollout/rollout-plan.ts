@@ -71,11 +71,11 @@ export async function planTargets(
     return remedy
   }
   const selections = [...resolution.selections, ...streamed.selections]
-  const { namesOf, releases } = selectionReader(selections, cluster, remedyOf)
-  await releases?.readHistories()
+  const { namesOf, ...releases } = selectionReader(selections, cluster, remedyOf)
+  await releases.readHistories()
   // A gate that begins before the change does not know which revision will be the user's, unless that is pending.
   const historyOf = (release: Release) => {
-    const history = releases?.historyOf(release)
+    const history = releases.historyOf(release)
     const isAwaited = isHelmAtWork(history) || awaited.some((target) => isRevisionOf(target, release))
     return history && (isAwaited || rollout.inputs.awaitChangeMs === 0) ? historyUntil(history, awaited) : undefined
   }
@@ -102,7 +102,7 @@ export async function planTargets(
   const dated = await withCommits(plan)
   return {
     ...dated,
-    notices: [...dated.notices, ...(releases?.notices ?? [])],
+    notices: [...dated.notices, ...releases.notices()],
     kinds: gatedKinds,
     streamed: await selectStreamedTargets(streamed, dated.targets, namesOf),
     checks: checks && (await importChecks()).placeChecks(checks, dated.targets, cluster.namespace),

@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
 import { isJudged } from '../../src/lifecycle/rules.ts'
-import { historyUntil, type Release, ReleaseObjects } from '../../src/plan/helm-release.ts'
+import { historyUntil, type Release, selectionReader } from '../../src/plan/helm-release.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
 import { matchSelections, resolveTargets } from '../../src/plan/resolve-targets.ts'
@@ -45,16 +45,16 @@ async function resolve(lines: string, objects: readonly KubeObject[], refused: r
   }
   const resolution = resolveReferences(parseReferences(lines), [...BUILT_IN_RESOURCES, widgets], defaults)
   const listed: WatchRequest[] = []
-  const releases = new ReleaseObjects(resolution.selections, async (request) => {
-    listed.push(request)
-    if (refused.includes('all') || refused.includes(request.kind)) return undefined
-    return objects.filter(({ kind }) => kind === request.kind)
+  const { namesOf, notices } = selectionReader(resolution.selections, {
+    select: async () => [],
+    selectMetadata: async (request) => {
+      listed.push(request)
+      if (refused.includes('all') || refused.includes(request.kind)) return undefined
+      return objects.filter(({ kind }) => kind === request.kind)
+    },
   })
-  const namesOf = await matchSelections(resolution, async ({ release, ...request }) =>
-    release === undefined ? [] : releases.namesOf({ ...request, release }),
-  )
-  const plan = resolveTargets(resolution, namesOf)
-  return { ...plan, names: plan.targets.map(displayName), notices: [...plan.notices, ...releases.notices], listed }
+  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf))
+  return { ...plan, names: plan.targets.map(displayName), notices: [...plan.notices, ...notices()], listed }
 }
 
 it('a Helm release is its live objects of all kinds that are judged', async () => {
