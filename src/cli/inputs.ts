@@ -17,12 +17,18 @@ export interface CommandInputs extends RolloutInputs {
   readonly located: <T>(work: () => Promise<T>) => Promise<T>
 }
 
+interface InputOptions {
+  /** Mistakes found in the flags of the command. */
+  readonly mistakes?: readonly Mistake[]
+  /** Whether at least one reference or manifest is required. */
+  readonly needsReference?: boolean
+  /** Whether the command reads no cluster, but a recording, which may name the references. */
+  readonly isOffline?: boolean
+}
+
 /**
  * Reads the inputs and references of a command line. Reads stdin if a reference or file is `-`.
  * @param command the name of the command, shown in an example
- * @param further mistakes found elsewhere
- * @param options.needsReference whether at least one reference or manifest is required
- * @param options.isOffline whether the command reads no cluster, but a recording, which may name the references
  * @returns undefined if cancelled while reading stdin
  * @throws UserError with all mistakes
  */
@@ -30,11 +36,7 @@ export async function readCommandInputs(
   args: Arguments,
   context: CommandContext,
   command: string,
-  further: readonly Mistake[] = [],
-  {
-    isOffline = false,
-    needsReference = !isOffline,
-  }: { readonly isOffline?: boolean; readonly needsReference?: boolean } = {},
+  { mistakes: further = [], isOffline = false, needsReference = !isOffline }: InputOptions = {},
 ): Promise<CommandInputs | undefined> {
   const { readStdin, cancelled, program } = context
   const files = (args.flags.get('manifests') ?? '').split(/\r?\n/)
@@ -79,34 +81,23 @@ export async function readCommandInputs(
 }
 
 /**
- * Reads the inputs of a command that shows a cluster as it is now, and shows it.
- * @param options.mistakes found in the flags of the command
+ * Reads the inputs of a command that shows a cluster, as it is now or in a recording, and shows it.
  * @param options.isReported whether mistakes are printed as a report too
  * @param show returns the exit code
  */
-export async function showCluster(
+export async function showWithInputs(
   command: string,
   args: Arguments,
   context: CommandContext,
-  {
-    mistakes,
-    isReported = false,
-    needsReference,
-  }: { readonly mistakes: readonly Mistake[]; readonly isReported?: boolean; readonly needsReference?: boolean },
+  { isReported = false, mistakes = [], ...options }: InputOptions & { readonly isReported?: boolean },
   show: (inputs: CommandInputs) => Promise<number>,
 ): Promise<number> {
   const { cancelled } = context
   const startedAt = systemClock.now()
   const ofMoment = { input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' }
-  const all = args.flags.has('at') ? [...mistakes, ofMoment] : mistakes
+  const all = args.flags.has('at') && !options.isOffline ? [...mistakes, ofMoment] : mistakes
   try {
-    const inputs = await readCommandInputs(
-      args,
-      context,
-      command,
-      all,
-      needsReference === undefined ? {} : { needsReference },
-    )
+    const inputs = await readCommandInputs(args, context, command, { ...options, mistakes: all })
     return inputs === undefined ? cancelledCode : await inputs.located(() => show(inputs))
   } catch (error) {
     // A cancelled command closes its connection, which makes its requests fail.

@@ -22,7 +22,7 @@ export async function record(args: Arguments, context: CommandContext): Promise<
   const { path, durationMs, mistakes } = readRecordFlags(args)
   const log = openTerminalLog(stdout, args.flags, context)
   try {
-    const read = await readCommandInputs(args, context, 'record', mistakes)
+    const read = await readCommandInputs(args, context, 'record', { mistakes })
     if (read === undefined) return cancelledCode
     const { inputs, located } = read
     const rollout = { ...read, reporter: log, ...connectionOf(context), cancelled, requiresRecording: true }

@@ -14,8 +14,8 @@ import { renderTrace } from '../trace/trace-view.ts'
 import { existingTargets, onlyTarget, type WrittenLines } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { type ChangePrinting, changePrinter } from './change-printer.ts'
-import { flagAsWritten, inputsAmong, readCommandInputs } from './inputs.ts'
-import { type CommandContext, cancelledCode, endWithMistakes, printLines, printMessage, usesColor } from './output.ts'
+import { flagAsWritten, inputsAmong, showWithInputs } from './inputs.ts'
+import { type CommandContext, printLines, printMessage, usesColor } from './output.ts'
 import { openRecording, SkippedLines } from './recording-file.ts'
 
 /** A recording up to the moment that a view shows. */
@@ -38,7 +38,7 @@ export interface RecordedView {
  * @param mistakes found in the flags of the command
  * @param show returns the exit code
  */
-export async function runRecordedView(
+export function runRecordedView(
   name: string,
   args: Arguments,
   context: CommandContext,
@@ -50,32 +50,27 @@ export async function runRecordedView(
   const file = flags.get('recording') ?? ''
   const at = readMoment(args)
   const warn = (line: number, text: string) => printMessage(context.stderr, `${file}, line ${line}: ${text}`)
-  try {
-    const read = await readCommandInputs(args, context, name, [...mistakes, ...at.mistakes], { isOffline: true })
-    if (read === undefined) return cancelledCode
-    const references = read.references.references.length === 0 ? undefined : read.references
-    return await read.located(async () => {
-      const header = await readHeader(file)
-      const { resources: _, manifests: _files, ...overrides } = inputsAmong(flags)
-      const { index, plan, settings } = await openRecording(file, header, overrides, warn, cancelled, references)
-      const until = at.ms === undefined ? index.lastAt : settings.startedAt + at.ms
-      const skipped = new SkippedLines()
-      const play: RecordedView['play'] = async (handle) => {
-        const onDamage = (line: number, why: string) => warn(line, `${why}. Earlier lines are shown.`)
-        const onSkipped = (line: number, why: string) => skipped.add(line, why)
-        for await (const event of readEvents(file, onDamage, onSkipped, cancelled)) {
-          if (event.at > until) break
-          handle(plan.correctNamespace(event))
-        }
-        cancelled.throwIfAborted()
-        skipped.warn(warn)
+  const options = { mistakes: [...mistakes, ...at.mistakes], isOffline: true }
+  return showWithInputs(name, args, context, options, async ({ references: written }) => {
+    const references = written.references.length === 0 ? undefined : written
+    const header = await readHeader(file)
+    const { resources: _, manifests: _files, ...overrides } = inputsAmong(flags)
+    const { index, plan, settings } = await openRecording(file, header, overrides, warn, cancelled, references)
+    const until = at.ms === undefined ? index.lastAt : settings.startedAt + at.ms
+    const skipped = new SkippedLines()
+    const play: RecordedView['play'] = async (handle) => {
+      const onDamage = (line: number, why: string) => warn(line, `${why}. Earlier lines are shown.`)
+      const onSkipped = (line: number, why: string) => skipped.add(line, why)
+      for await (const event of readEvents(file, onDamage, onSkipped, cancelled)) {
+        if (event.at > until) break
+        handle(plan.correctNamespace(event))
       }
-      const targets = references === undefined ? plan.targets : existingTargets(plan.targets, references)
-      return show({ settings, index, targets, references: references ?? { input: 'resources' }, until, play })
-    })
-  } catch (error) {
-    return cancelled.aborted ? cancelledCode : endWithMistakes(error, context)
-  }
+      cancelled.throwIfAborted()
+      skipped.warn(warn)
+    }
+    const targets = references === undefined ? plan.targets : existingTargets(plan.targets, references)
+    return show({ settings, index, targets, references: references ?? { input: 'resources' }, until, play })
+  })
 }
 
 /** `trace --recording`: prints a resource as it was at a moment. Returns the exit code. */

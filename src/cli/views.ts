@@ -19,7 +19,7 @@ import { renderTrace } from '../trace/trace-view.ts'
 import { onlyTarget, viewTargets } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { changePrinter, readFormat } from './change-printer.ts'
-import { type CommandInputs, showCluster } from './inputs.ts'
+import { type CommandInputs, showWithInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
@@ -50,7 +50,7 @@ function runView(
   show: (view: View) => Promise<number>,
 ): Promise<number> {
   const { cancelled } = context
-  return showCluster(name, args, context, { mistakes }, async (inputs) => {
+  return showWithInputs(name, args, context, { mistakes }, async (inputs) => {
     const cluster = connectTo(inputs.inputs, connectionOf(context))
     const close = () => cluster.close()
     cancelled.addEventListener('abort', close)
@@ -96,7 +96,10 @@ export async function trace(args: Arguments, given: CommandContext): Promise<num
     const texts = new TextQueue(systemClock)
     try {
       const options = { clock: systemClock, texts, cancelled: context.cancelled }
-      const listExisting = once(() => {
+      let isListed = false
+      const listExisting = () => {
+        if (isListed) return
+        isListed = true
         const { apiVersion, kind, namespace } = target
         // Without permission to list, the view shows no names.
         void cluster.select({ apiVersion, kind, namespace }).then(
@@ -105,7 +108,7 @@ export async function trace(args: Arguments, given: CommandContext): Promise<num
           },
           () => {},
         )
-      })
+      }
       const view = traceView(target, traced, (state) => {
         if (!state.isLoading && state.traced === undefined) listExisting()
         texts.push(() => drawing.draw(state))
@@ -120,15 +123,6 @@ export async function trace(args: Arguments, given: CommandContext): Promise<num
     printMessage(context.stderr, 'The resource was not ready in time.')
     return 1
   })
-}
-
-/** A function that does its work at its first call only. */
-function once(work: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (!isDone) work()
-    isDone = true
-  }
 }
 
 interface Drawing {

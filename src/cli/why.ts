@@ -20,7 +20,7 @@ import { followGate, withPlan } from '../rollout/rollout.ts'
 import type { Rollout } from '../rollout/rollout-inputs.ts'
 import { lookMs, releaseListsAtOnce } from '../thresholds.ts'
 import type { Arguments } from './arguments.ts'
-import { flagAsWritten, showCluster } from './inputs.ts'
+import { flagAsWritten, showWithInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
@@ -49,7 +49,7 @@ export async function why(args: Arguments, context: CommandContext): Promise<num
   }
   const startedAt = systemClock.now()
   const options = { mistakes, needsReference: false, isReported: args.flags.has('json') }
-  return showCluster('why', args, context, options, async (inputs) => {
+  return showWithInputs('why', args, context, options, async (inputs) => {
     const { cancelled, stderr } = context
     const connection = connectionOf(context)
     const rollout: Rollout = { ...inputs, reporter: quietReporter(stderr), ...connection, cancelled, isLook: true }
