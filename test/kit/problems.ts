@@ -1,17 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { load } from 'js-yaml'
 import type { Container, Pod } from '../../src/cluster/objects.ts'
+import { type HintDetails, hintFor } from '../../src/diagnosis/hints.ts'
+import type { Target } from '../../src/plan/target.ts'
 import {
   headlineOf,
+  messageOf,
   type Problem,
   type ProblemWith,
   problemOf,
+  problemSentence,
   type ReasonCode,
   type ReasonDetails,
   reasons,
 } from '../../src/reasons/reasons.ts'
 import type { HintFacts, ReasonSpec } from '../../src/reasons/spec.ts'
+import { createTarget } from './gate.ts'
+import { revive } from './rows.ts'
 import { toSubject } from './subject.ts'
 
-export const container: Container = { name: 'app', image: 'acme/web:v2' }
+const container: Container = { name: 'app', image: 'acme/web:v2' }
 
 /** A problem of container app of a pod. */
 export function createProblem<Reason extends ReasonCode>(
@@ -24,7 +32,7 @@ export function createProblem<Reason extends ReasonCode>(
 }
 
 /** A pod with one container, and what else its spec has. */
-export function createPod(spec: object = {}, status: object = {}): Pod {
+function createPod(spec: object = {}, status: object = {}): Pod {
   const metadata = { name: 'web-1-a' }
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [container], ...spec }, status }
 }
@@ -44,11 +52,76 @@ export function hint<Reason extends ReasonCode>(
   return spec.hint({ target, problem: createProblem(reason, detail, problem), ...facts })
 }
 
-/** The headline about a problem, with its names in full. */
-export function headline<Reason extends ReasonCode>(
-  reason: Reason,
-  detail: ReasonDetails[Reason],
-  problem: Partial<ProblemWith<Reason>> = {},
-): string {
-  return headlineOf(createProblem(reason, detail, problem))
+/** What a problem is, besides its reason and detail, and what is known of it. */
+interface Circumstances extends Omit<HintDetails, 'problem' | 'cause' | 'spec' | 'pod'> {
+  /** `pod/web-1-a` unless another one is named. */
+  readonly subject?: string
+  /** Container app unless it is null. */
+  readonly container?: string | null
+  readonly isInit?: boolean
+  readonly isReplaced?: boolean
+  readonly count?: number
+  readonly cause?: readonly [ReasonCode, ReasonDetails[ReasonCode], Circumstances?]
+  /** Fields of the target, which is `deployment/web`. */
+  readonly target?: Partial<Target>
+  /** What else the spec and the status of the pod have, and the spec of the container. */
+  readonly pod?: { readonly spec?: object; readonly status?: object }
+  readonly spec?: object
+}
+
+/** Texts in which `…` stands for any other words. */
+interface Words {
+  readonly message?: string
+  readonly sentence?: string
+  readonly headline?: string
+  readonly hint?: string
+  readonly hintLacks?: readonly string[]
+}
+
+type Case = readonly [ReasonCode, ReasonDetails[ReasonCode], Words, Circumstances?]
+
+function factsOf(
+  reason: ReasonCode,
+  detail: ReasonDetails[ReasonCode],
+  of: Circumstances,
+): HintDetails & { readonly problem: Problem } {
+  const { subject, container: own, cause, target: _, pod, spec, isInit, isReplaced, count, ...facts } = of
+  const behind = cause && factsOf(cause[0], cause[1], cause[2] ?? {})
+  const overrides = {
+    ...(subject !== undefined && { subject: toSubject(subject) }),
+    ...(own !== undefined && { container: own ?? undefined }),
+    ...(behind && { cause: behind.problem }),
+    ...(isInit && { isInit }),
+    ...(isReplaced && { isReplaced }),
+    ...(count !== undefined && { count }),
+  }
+  return {
+    ...facts,
+    problem: createProblem(reason, detail, overrides),
+    ...(behind && { cause: behind }),
+    ...(pod && { pod: createPod(pod.spec, pod.status) }),
+    ...(spec && { spec: { ...container, ...spec } }),
+  }
+}
+
+function expectWords(text: string, words: string | undefined): void {
+  if (words === undefined) return
+  const parts = words.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  expect(text).toMatch(new RegExp(`^${parts.join('.*')}$`, 's'))
+}
+
+/** The cases of a file: a group, its titles, and for each `[reason, detail, words, circumstances]`. */
+export function testProblems(path: string): void {
+  const groups = Object.entries(revive(load(readFileSync(path, 'utf8'))) as Record<string, Record<string, Case>>)
+  describe.each(groups)('%s', (_, cases) =>
+    it.each(Object.entries(cases))('%s', (_title, [reason, detail, words, of = {}]) => {
+      const facts = factsOf(reason, detail, of)
+      expectWords(messageOf(facts.problem), words.message)
+      expectWords(problemSentence(facts.problem), words.sentence)
+      expectWords(headlineOf(facts.problem), words.headline)
+      const hint = hintFor(createTarget(of.target), reason, facts)
+      expectWords(hint, words.hint)
+      for (const text of words.hintLacks ?? []) expect(hint).not.toContain(text)
+    }),
+  )
 }
