@@ -18,7 +18,7 @@ import { renderReport } from '../src/report/json-report.ts'
 import { LogPrinter } from '../src/report/log.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { renderLook } from '../src/report/why.ts'
-import { line, paintLine } from '../src/trace/line.ts'
+import { line, paintLines } from '../src/trace/line.ts'
 import { ManualClock } from './cluster-api/manual-clock.ts'
 import {
   createEntry,
@@ -233,7 +233,7 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
   for (const columns of [20, 30, 40, undefined])
     for (const style of styles) {
       const paint = { color: true, redact: secrets.redact, ...(columns && { columns }) }
-      shown.write(`${paintLine(line(2, { text, ...(style && { style }) }, 'more'), paint)}\n`)
+      shown.write(`${paintLines(line(2, { text, ...(style && { style }) }, 'more'), paint)}\n`)
     }
   for (const length of [0, 960, 970, 980]) printMessage(shown, `${' x'.repeat(length / 2)} ${text}`)
   for (const format of ['text', 'json']) {

@@ -1,7 +1,7 @@
 import { type Mistake, quote } from '../errors.ts'
 import { type ObjectChange, type Part, redactChange } from '../trace/changes.ts'
 import type { ChangeListener } from '../trace/follow.ts'
-import { type Line, type Paint, paintLine } from '../trace/line.ts'
+import { type Line, type Paint, paintLines } from '../trace/line.ts'
 import { overviewLines } from '../trace/overview.ts'
 import { changeJson, changeLines } from '../trace/render-changes.ts'
 import type { Arguments } from './arguments.ts'
@@ -39,7 +39,7 @@ export function changePrinter(
   const redacted = (change: ObjectChange) => redactChange(change, printing.redact)
   if (printing.format === 'json')
     return { onChange: (change) => print(() => [changeJson(redacted(change), startedAt)]) }
-  const paint = (lines: () => readonly Line[]) => print(() => lines().map((line) => paintLine(line, printing)))
+  const paint = (lines: () => readonly Line[]) => print(() => lines().flatMap((line) => paintLines(line, printing)))
   return {
     onChange: (change) => paint(() => changeLines(redacted(change), startedAt)),
     ...(part === 'status' ? { onOverview: (look) => paint(() => overviewLines(look)) } : {}),

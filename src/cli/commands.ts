@@ -1,3 +1,4 @@
+import { wrapWords } from '../report/escape.ts'
 import {
   type Arguments,
   colorFlag,
@@ -304,11 +305,11 @@ export function renderCommandHelp(program: string, command: Command): string {
   return lines(
     `Usage: ${program} ${name} ${usage} [flags]`,
     '',
-    ...description.split('\n').flatMap((paragraph) => wrap(paragraph, helpWidth)),
+    ...description.split('\n').flatMap((paragraph) => wrapWords(paragraph, helpWidth)),
     '',
     'Examples:',
     ...table(examples.map(([typed, does]) => [`${program} ${typed}`, does])),
-    ...(command.takes === 'references' ? ['', ...wrap(ofReferences, helpWidth)] : []),
+    ...(command.takes === 'references' ? ['', ...wrapWords(ofReferences, helpWidth)] : []),
     '',
     'Flags:',
     ...table(flags.map((flag) => [flagForm(flag), describeFlag(flag)])),
@@ -331,24 +332,11 @@ function table(rows: readonly (readonly [string, string])[]): string[] {
   const maxColumn = 34
   const column = Math.max(...rows.map(([first]) => first.length).filter((length) => length <= maxColumn), 0)
   return rows.flatMap(([first, second]) => {
-    const [begin = '', ...more] = wrap(second, Math.max(40, helpWidth - column - 4))
+    const [begin = '', ...more] = wrapWords(second, Math.max(40, helpWidth - column - 4))
     const rest = more.map((line) => `${' '.repeat(column + 4)}${line}`)
     if (first.length <= column) return [`  ${first.padEnd(column)}  ${begin}`, ...rest]
     return [`  ${first}`, `${' '.repeat(column + 4)}${begin}`, ...rest]
   })
-}
-
-function wrap(text: string, columns: number): string[] {
-  const wrapped: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > columns) {
-      wrapped.push(line)
-      line = ''
-    }
-    line = line === '' ? word : `${line} ${word}`
-  }
-  return [...wrapped, line]
 }
 
 function lines(...all: string[]): string {

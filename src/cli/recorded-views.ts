@@ -8,7 +8,7 @@ import { readEvents, readHeader } from '../recording/reader.ts'
 import type { RecordingIndex } from '../recording/recording-index.ts'
 import type { Part } from '../trace/changes.ts'
 import { ChangesView } from '../trace/follow.ts'
-import { paintLine } from '../trace/line.ts'
+import { paintLines } from '../trace/line.ts'
 import { Trace } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
 import { existingTargets, onlyTarget, type WrittenLines } from '../trace/view-targets.ts'
@@ -87,7 +87,7 @@ export function traceRecording(args: Arguments, context: CommandContext): Promis
     const paint = { color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact }
     printLines(
       stdout,
-      renderTrace(trace.state(until)).map((line) => paintLine(line, paint)),
+      renderTrace(trace.state(until)).flatMap((line) => paintLines(line, paint)),
     )
     return 0
   })

@@ -13,7 +13,7 @@ import { displayName } from '../plan/target.ts'
 import { connectTo } from '../rollout/rollout-inputs.ts'
 import type { Part } from '../trace/changes.ts'
 import { type ChangeListener, ChangesView, follow, traceView } from '../trace/follow.ts'
-import { paintLine, stableText } from '../trace/line.ts'
+import { paintLines, stableText } from '../trace/line.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
 import { onlyTarget, viewTargets } from '../trace/view-targets.ts'
@@ -143,7 +143,9 @@ export function openDrawing(
     return {
       draw(state) {
         const { columns, rows } = screen
-        last = renderTrace(state, rows - 1).map((line) => paintLine(line, { ...paint, columns }))
+        last = renderTrace(state, rows - 1)
+          .flatMap((line) => paintLines(line, { ...paint, columns }))
+          .slice(0, rows - 1)
         screen.print([], last)
       },
       close() {
@@ -158,7 +160,7 @@ export function openDrawing(
       if (state.isLoading) return
       const lines = renderTrace(state)
       const text = stableText(lines)
-      if (text !== printed) printLines(stdout, [...lines.map((line) => paintLine(line, paint)), ''])
+      if (text !== printed) printLines(stdout, [...lines.flatMap((line) => paintLines(line, paint)), ''])
       printed = text
     },
     close() {},

@@ -161,3 +161,17 @@ function cut(text: string, limit: number, more: boolean): string {
   // Half characters (lone surrogates) may be at the end of a cut text.
   return `${text.slice(0, limit - 1).replace(/\p{Cs}/gu, '')}…`
 }
+
+/** The lines of a text, broken between words; a longer word has a line of its own. */
+export function wrapWords(text: string, columns: number): string[] {
+  const wrapped: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > columns) {
+      wrapped.push(line)
+      line = ''
+    }
+    line = line === '' ? word : `${line} ${word}`
+  }
+  return [...wrapped, line]
+}

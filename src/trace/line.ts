@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { duration } from '../duration.ts'
-import { plain } from '../report/escape.ts'
+import { plain, wrapWords } from '../report/escape.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -18,6 +18,8 @@ export interface Line {
   readonly indent: number
   /** Printed with one space between them. */
   readonly spans: readonly Span[]
+  /** The last span is broken between words, where other lines are cut: a command in it can be copied. */
+  readonly wraps?: boolean
 }
 
 /** A line of spans; strings have no style, undefined is omitted. */
@@ -36,6 +38,21 @@ export interface Paint {
   readonly redact: (text: string) => string
   /** The width of the terminal; longer lines end in `…`. */
   readonly columns?: number
+}
+
+/** A line as escaped text, coloured and at most as wide as the terminal. */
+export function paintLines({ wraps, ...whole }: Line, paint: Paint): readonly string[] {
+  const { redact, columns = Number.POSITIVE_INFINITY } = paint
+  const last = whole.spans.at(-1)
+  if (!wraps || last === undefined) return [paintLine(whole, paint)]
+  const before = whole.spans.slice(0, -1)
+  const indent = whole.indent + before.reduce((sum, { text }) => sum + text.length + 1, 0)
+  const [first = '', ...more] = wrapWords(plain(redact(last.text)), Math.max(20, columns - indent))
+  const unbounded = { ...paint, columns: Number.POSITIVE_INFINITY }
+  return [
+    paintLine({ ...whole, spans: [...before, { ...last, text: first }] }, unbounded),
+    ...more.map((text) => paintLine({ indent, spans: [{ ...last, text }] }, unbounded)),
+  ]
 }
 
 /** A line as escaped text, coloured and cut to the width of the terminal. */

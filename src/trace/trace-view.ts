@@ -164,7 +164,7 @@ function problemLines(target: Target, { assessment }: TracedObject): readonly Li
   if (first === undefined) return notes.map((note) => line(2, mark('·'), note))
   return [
     ...problems.map((problem) => problemLine(problem, target)),
-    line(4, dim('→'), hintFor(target, first.reason, { problem: first, usesFlags: true })),
+    { ...line(4, dim('→'), hintFor(target, first.reason, { problem: first, usesFlags: true })), wraps: true },
     ...notes.map((note) => line(2, mark('·'), note)),
   ]
 }

@@ -8,7 +8,7 @@ import { nameKey, type Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import { ChangesView, follow, traceView, type View } from '../../src/trace/follow.ts'
-import { paintLine } from '../../src/trace/line.ts'
+import { paintLines } from '../../src/trace/line.ts'
 import { changeJson } from '../../src/trace/render-changes.ts'
 import { Trace } from '../../src/trace/trace.ts'
 import { renderTrace } from '../../src/trace/trace-view.ts'
@@ -130,7 +130,7 @@ describe.each(recordings)('the recording %s', (name) => {
       (at) =>
         live.push(
           renderTrace(trace.state(at))
-            .map((line) => paintLine(line, { color: false, redact: String }))
+            .flatMap((line) => paintLines(line, { color: false, redact: String }))
             .join('\n'),
         ),
     )

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { line, paintLine, stableText } from '../../src/trace/line.ts'
+import { line, paintLine, paintLines, stableText } from '../../src/trace/line.ts'
 
 const plain = { color: false, redact: String }
 
@@ -23,6 +23,16 @@ describe('painting a line', () => {
     const wide = line(2, { text: 'abc', style: 'green' }, { text: 'defghijk', style: 'red' })
     const painted = paintLine(wide, { ...plain, color: true, columns: 10 })
     expect(stripVTControlCharacters(painted)).toBe('  abc def…')
+  })
+
+  test('breaks a hint between words, and cuts nothing of the command in it', () => {
+    const hint = { ...line(2, '→', 'Read its log: `kubectl logs pod/web-x -c app --previous`.'), wraps: true }
+    expect(paintLines(hint, { ...plain, columns: 30 })).toEqual([
+      '  → Read its log: `kubectl',
+      '    logs pod/web-x -c app',
+      '    --previous`.',
+    ])
+    expect(paintLines(line(2, 'abc defghijk'), { ...plain, columns: 10 })).toEqual(['  abc def…'])
   })
 
   test('redacts text before it is cut', () => {
