@@ -117,7 +117,9 @@ it('with --each-pod one wrong pod of three fails the target', () => {
     answers([2, 12, 22, 32], { status: 500, body: 'boom' }, 'web-1-b'),
   ])
   expect(endOf(result)).toBe('failed wrong-answer 32')
-  expect(result.message).toBe('deployment/web: pod/web-1-b answers GET /healthz with 500 instead of 200-299, 4 times; the body is "boom"')
+  expect(result.message).toBe(
+    'deployment/web: pod/web-1-b answers GET /healthz with 500 instead of 200-299, 4 times; the body is "boom"',
+  )
 })
 
 it('a replaced pod starts anew', () => {
