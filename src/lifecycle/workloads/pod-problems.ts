@@ -28,12 +28,11 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
 }
 
 /**
- * When a pod is overdue: its scheduler has not acknowledged it `acknowledgedMs` after its creation, or its kubelet has not
- * as long after its assignment. The time starts at first sight of this state: after an outage, a watch first returns old
- * ones. A scheduler sets the condition `PodScheduled`, the kubelet sets `startTime` before anything else.
- * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
+ * Since when a pod waits for its scheduler, which sets the condition `PodScheduled`, or once it is assigned for its kubelet, which
+ * sets `startTime` before anything else. The time starts at first sight of this state: after an outage, a watch first returns
+ * old ones. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
+function unacknowledgedSince(pod: Pod, context: RuleContext): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
@@ -42,7 +41,7 @@ function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
   const waitsSince = context.time(scheduled === undefined ? metadata.creationTimestamp : assigned)
   if (waitsSince === undefined) return undefined
   const seenAt = context.settings.isLook ? waitsSince : context.podHistory(pod).seenAt
-  return Math.max(waitsSince, seenAt) + acknowledgedMs
+  return Math.max(waitsSince, seenAt)
 }
 
 /**
@@ -51,9 +50,8 @@ function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
  * pkg/scheduler/framework/plugins/volumebinding).
  */
 function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
-  const dueAt = acknowledgedBy(pod, context)
-  if (dueAt === undefined || !context.passed(dueAt)) return undefined
-  const since = dueAt - acknowledgedMs
+  const since = unacknowledgedSince(pod, context)
+  if (since === undefined || !context.passed(since + acknowledgedMs)) return undefined
   if (pod.spec?.nodeName)
     return nodeProblem(pod, isNodeMissing(pod.spec.nodeName, context) ? 'missing' : 'silent', since)
   const cause = unboundClaim(pod, context)

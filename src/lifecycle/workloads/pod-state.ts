@@ -105,7 +105,6 @@ function readState(pod: Pod, context: RuleContext): PodState {
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
   const wait = knownWait(pod, { isPulling, isProbing }, context)
-  const quietFrom = wait === undefined ? quietAt(pod, context) : undefined
   const readySince = ready ? context.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
   const availableAt = Math.max(settledAt, (readySince ?? 0) + minReadyMs)
   const running = containers.every(runsOrHasCompleted)
@@ -130,7 +129,7 @@ function readState(pod: Pod, context: RuleContext): PodState {
       (isAhead(lostNodeToleratedUntil(pod, context), context)
         ? 'its node does not respond, and it tolerates that for a time'
         : undefined),
-    quietNode: context.passed(quietFrom) ? pod.spec?.nodeName : undefined,
+    quietNode: wait === undefined && context.passed(quietAt(pod, context)) ? pod.spec?.nodeName : undefined,
   }
 }
 
