@@ -52,6 +52,7 @@ interface Options extends Relatives {
   /** The second at which another target became ready. */
   readonly othersReadyAt?: number
   readonly maxRestarts?: number
+  readonly minReadySeconds?: number
   /** The second at which a pod was first seen: by default now. */
   readonly seen?: number
   readonly notes?: readonly string[]
@@ -117,6 +118,7 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
     othersProgress,
     ...(othersReadyAt !== undefined && { othersReadyAt }),
     ...(before && { history: seenTarget([0, before], [options.changedAt ?? 60, object]) }),
+    ...(options.minReadySeconds !== undefined && { minReadySeconds: options.minReadySeconds }),
     ...(maxRestarts !== undefined && { settings: { maxRestarts } }),
     ...(relatives.podHistories.size > 0 && { podHistories: relatives.podHistories }),
     ...(seen !== undefined && { podHistories: new Map([[object.metadata.uid ?? '', history(seen)]]) }),

@@ -19,6 +19,7 @@ import type {
   PodTemplate,
   ReplicaSet,
   Service,
+  ServiceSpec,
   StatefulSet,
 } from '../../src/cluster/objects.ts'
 
@@ -117,7 +118,7 @@ function createWorkload<Kind extends KubeObject>(
 }
 
 /** `web`, which selects app=web and sends port 80 to the port named http. */
-function createService(spec: object = {}, status: Service['status'] = {}, metadata: Partial<ObjectMeta> = {}): Service {
+function createService({ metadata, spec, status = {} }: Overrides<ServiceSpec, Service['status']> = {}): Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',

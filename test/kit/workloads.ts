@@ -15,6 +15,10 @@ export interface Relatives {
   readonly nodes?: readonly string[]
   /** What the new ReplicaSet of a Deployment has of its own; null if there is none. */
   readonly replicaSet?: Parameters<typeof make.replicaSet>[0] | null
+  /** The slice of a Service, by the names of its pods: `a b`, `a unready`, `a at 9090`. */
+  readonly endpoints?: string
+  /** Whether the ReplicaSet of the revision before exists although it has no pods. */
+  readonly hasOldSet?: boolean
   /** Whether the newer ControllerRevision of a DaemonSet has its template. */
   readonly hasTemplate?: boolean
 }
@@ -40,15 +44,17 @@ const statuses: Readonly<Record<string, object>> = {
     numberAvailable: 2,
   },
   Job: {},
+  Service: {},
 }
 
-/** A workload of a kind; its status is what differs from a complete one, or from that of `of`; null for no field. */
+/** A workload of a kind, or a Service; its status is what differs from a complete one, or from that of `of`; null for no field. */
 export function toWorkload(kind: string, of: Fields, own: Fields): KubeObject | undefined {
   const create = {
     Deployment: make.deployment,
     StatefulSet: make.statefulSet,
     DaemonSet: make.daemonSet,
     Job: make.job,
+    Service: make.service,
   }[kind]
   if (create === undefined) return undefined
   const base = of.status === undefined ? statuses[kind] : of.status
@@ -79,7 +85,16 @@ const oldSet = make.replicaSet(
   make.deployment({ spec: { template: make.template({ serviceAccountName: 'old' }) } }),
 )
 
-/** A pod of a workload that has these fields. */
+/** The slice of these pods: `a b`, `a unready`, `a at 9090`. */
+function toSlice(text: string, pods: readonly Pod[]): KubeObject {
+  const [, names = '', unready, port] = /^(.*?)( unready)?(?: at (\d+))?$/.exec(text) ?? []
+  const listed = names
+    .split(' ')
+    .map((name) => pods.find(({ metadata }) => metadata.name === name) ?? make.pod({ metadata: { name } }))
+  return make.slice(listed, unready === undefined, Number(port ?? 8080))
+}
+
+/** A pod of a workload that has these fields; those of a Service are pods of a ReplicaSet with a port named http. */
 function podOf(workload: KubeObject, key: string, { metadata, spec, status }: Overrides<PodSpec, PodStatus>): Pod {
   const [, old, name = '', until] = /^(old )?(\S+)(?: until (-?\d+))?$/.exec(key) ?? []
   const { kind } = workload
@@ -92,15 +107,18 @@ function podOf(workload: KubeObject, key: string, { metadata, spec, status }: Ov
     ...(until !== undefined && { deletionTimestamp: iso(Number(until)) }),
     ...metadata,
   }
-  const owner = kind !== 'Deployment' ? workload : old ? oldSet : replicaSet
-  const where = kind === 'DaemonSet' && { nodeName: name }
+  const owner = !/^(?:Deployment|Service)$/.test(kind) ? workload : old ? oldSet : replicaSet
+  const where = {
+    ...(kind === 'DaemonSet' && { nodeName: name }),
+    ...(kind === 'Service' && { containers: [make.container({ ports: [{ name: 'http', containerPort: 8080 }] })] }),
+  }
   return make.pod({ metadata: own, spec: { ...where, ...spec }, ...(status && { status }) }, owner)
 }
 
 /** What belongs to a workload, and the histories of its pods by their uid. */
 export function relativesOf(
   workload: KubeObject,
-  { pods = {}, nodes = ['n1', 'n2'], hasTemplate = false, ...rest }: Relatives,
+  { pods = {}, nodes = ['n1', 'n2'], hasTemplate = false, hasOldSet = false, replicaSet = {}, endpoints }: Relatives,
 ) {
   const podHistories = new Map<string, PodHistory>()
   const made = Object.entries(pods).map(([key, said]) => {
@@ -115,18 +133,16 @@ export function relativesOf(
     if (/^\d/.test(status)) podHistories.set(last.metadata.uid ?? '', seenPod(...versions))
     return last
   })
-  const isAnyOld = Object.keys(pods).some((key) => key.startsWith('old '))
+  const hasOld = hasOldSet || Object.keys(pods).some((key) => key.startsWith('old '))
   const revisions = ['old', 'new'].map((hash, nth) => {
     const labels = { app: 'agent', 'controller-revision-hash': hash }
     const template = hasTemplate && hash === 'new' ? make.template() : undefined
     return make.revision(workload, `agent-${hash}`, nth + 1, { uid: `${hash}-uid`, labels }, template)
   })
   const beside: Readonly<Record<string, readonly KubeObject[]>> = {
-    Deployment: [
-      ...(isAnyOld ? [oldSet] : []),
-      ...(rest.replicaSet === null ? [] : [make.replicaSet(rest.replicaSet)]),
-    ],
+    Deployment: [...(hasOld ? [oldSet] : []), ...(replicaSet === null ? [] : [make.replicaSet(replicaSet)])],
     DaemonSet: [...revisions, ...nodes.map(toNode)],
+    Service: endpoints === undefined ? [] : [toSlice(endpoints, made)],
   }
   return { objects: [...(beside[workload.kind] ?? []), ...made], podHistories }
 }
