@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { answers, createChecks, createServer, createService } from '../kit/checks.ts'
-import { added, alive, allSynced, at, createTarget, modified, type Run, run, synced, unavailable } from '../kit/gate.ts'
+import { added, alive, allSynced, at, createTarget, modified, run, synced, unavailable } from '../kit/gate.ts'
 import { iso, make, ownedBy, podIs } from '../kit/objects.ts'
+import { endOf } from '../kit/tape.ts'
 
 /** A workload of a kind, observed at its present generation. */
 const workload = (kind: string, fields: { readonly spec: object; readonly status: object }): KubeObject =>
@@ -26,11 +27,6 @@ const slices: Observation = {
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
   namespace: 'shop',
-}
-
-/** `ready 1`, `failed wrong-answer 31` */
-function ending({ outcome, reason, seconds }: Run): string {
-  return [outcome, reason, seconds].filter((part) => part !== '').join(' ')
 }
 
 describe('a Service in front of a canary that is gated and of a stable version that is not', () => {
@@ -81,7 +77,7 @@ describe('a Service in front of a canary that is gated and of a stable version t
     ['an answer of the stable version does not count', answers([3], {}, 'stable-1-a'), 'stalled no-answer 301'],
     ['an answer of the canary counts', answers([3], {}, 'canary-1-a'), 'ready 3'],
   ])('%s', (_, events, expected) => {
-    expect(ending(gate(events))).toBe(expected)
+    expect(endOf(gate(events))).toBe(expected)
   })
 
   it.each<[string, Pod, string]>([
@@ -90,7 +86,7 @@ describe('a Service in front of a canary that is gated and of a stable version t
   ])('a death in %s the hold', (_, dead, expected) => {
     const right = answers([1, 11, 21, 31], {}, 'canary-1-a')
     const events = [...right.slice(0, 2), ...at(20, modified(dead)), ...right.slice(2)]
-    expect(ending(gate(events, '30s'))).toBe(expected)
+    expect(endOf(gate(events, '30s'))).toBe(expected)
   })
 })
 
@@ -171,7 +167,7 @@ describe('old pods that stay', () => {
       { targets, afterReady: createChecks({ 'http-checks': line, hold: '30s' }, targets) },
     )
     expect(result.timeline.httpChecks?.[0]?.answers.map(({ pod: name }) => name)).toEqual(['web-1'])
-    expect(ending(result)).toBe('ready 32')
+    expect(endOf(result)).toBe('ready 32')
   })
 })
 
@@ -189,7 +185,7 @@ it('a hundred pods that share 16 requests at a time and hang are proven before t
   )
   const afterReady = createChecks({ 'http-checks': 'deployment/web GET / --each-pod', hold: '30s' })
   const result = run([listed, right, hanging], { afterReady })
-  expect(ending(result)).toBe('failed no-answer 85')
+  expect(endOf(result)).toBe('failed no-answer 85')
 })
 
 it.each<[string, readonly FeedEvent[], string]>([
@@ -207,6 +203,6 @@ it.each<[string, readonly FeedEvent[], string]>([
       later,
     ]
     const afterReady = createChecks({ 'http-checks': 'deployment/web GET /', hold: '30s' })
-    expect(ending(run(steps, { afterReady }))).toBe(expected)
+    expect(endOf(run(steps, { afterReady }))).toBe(expected)
   },
 )

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
-import type { Deployment, PodStatus } from '../../src/cluster/objects.ts'
+import type { Deployment, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   added,
@@ -41,6 +41,12 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  *     web overdue, web gone    its progress deadline is exceeded; the Deployment is deleted
  *     web tells R "words" 2 4  an event of its pod, with its count and first second; web app tells: of its container
  *
+ *     web image v2             its template names `acme/web:v2`, in generation 2
+ *     web older v0             its ReplicaSet of an hour ago, with this image
+ *
+ * `job` is the Job `migrate`, at work: `job complete`, `job failed`; `job gone`, `job gone Complete` with its last state;
+ * `job tells R 49`, an event of it with its last second.
+ *
  * Of the API: `lists` are complete, or `list Pod`; `alive`; `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good;
  * `lost Pod 5 503`: unavailable since second 5, with this status; `cancel`.
  */
@@ -62,7 +68,7 @@ function split(text: string, separator: ';' | ','): string[] {
 export function inWords(thing: string, second: number): Observation | Observation[] {
   const words = (thing.match(/`[^`]*`|\S+/g) ?? []).map((word) => word.replaceAll('`', ''))
   const [first = '', one = '', two, three] = words
-  if (first === 'lists') return allSynced
+  if (first === 'lists') return [...allSynced, { type: 'SYNCED', ...jobs, namespace: 'shop' }]
   if (first === 'list') return synced(...words.slice(1))
   if (first === 'alive') return alive
   if (first === 'cancel') return { type: 'CANCEL' }
@@ -70,12 +76,29 @@ export function inWords(thing: string, second: number): Observation | Observatio
   if (first === 'refuses')
     return { ...failed(Number(one), two === '-' ? undefined : two, three), final: true } as Observation
   if (first === 'lost') return unavailable(one, Number(two), Number(three ?? 0))
+  if (first === 'job') return ofJob(words.slice(1), second)
   return ofWorkload(first, words.slice(1), second)
+}
+
+const jobs = { apiVersion: 'batch/v1', kind: 'Job' }
+
+function ofJob([verb, one = '', two = '0']: readonly string[], second: number): Observation[] {
+  const job = (state = ''): KubeObject => ({
+    ...jobs,
+    metadata: { name: 'migrate', namespace: 'shop', uid: 'migrate-uid' },
+    status: { active: 1, conditions: state === '' ? [] : [condition(state, 'True', { reason: 'Done' })] },
+  })
+  if (verb === undefined) return added(job())
+  if (verb === 'complete' || verb === 'failed') return modified(job(verb === 'failed' ? 'Failed' : 'Complete'))
+  if (verb === 'gone') return deleted(job(one))
+  if (verb === 'tells') return added(make.event(job(), { reason: one, lastTimestamp: iso(Number(two)) }))
+  throw new Error(`a tape cannot say "job ${verb}" in second ${second}`)
 }
 
 function ofWorkload(name: string, [verb, ...words]: readonly string[], second: number): Observation[] {
   const { deployment, replicaSet, pod, done, creating: begun } = createWorkload(name)
   const [one = '', two] = words
+  const template = make.template({ containers: [make.container({ image: `acme/web:${one}` })] })
   const becomes = (pods: PodStatus, counts: Deployment['status'] = progressing) =>
     modified(pod(pods), deployment(counts))
   const tells = (
@@ -97,6 +120,11 @@ function ofWorkload(name: string, [verb, ...words]: readonly string[], second: n
   if (verb === 'stuck') return modified(pod(podIs.unready({}, { phase: 'Pending' })))
   if (verb === 'pulled') return modified(pod(podIs.unready({ imageID: 'sha256:1' }, { phase: 'Pending' })))
   if (verb === 'falls') return becomes(podIs.unready({ state: is.running(-60) }))
+  if (verb === 'image') return modified(deployment(progressing, { metadata: { generation: 2 }, spec: { template } }))
+  if (verb === 'older') {
+    const metadata = { name: `${name}-0`, creationTimestamp: iso(-3_600) }
+    return added(make.replicaSet({ metadata }, deployment(undefined, { spec: { template } })))
+  }
   if (verb === 'overdue') return modified(deployment({ ...progressing, conditions: [overdue] }))
   if (verb === 'gone') return deleted(deployment())
   if (verb === 'tells') return tells(words)
@@ -139,7 +167,13 @@ function testCase([text, end, options = {}]: TapeCase): void {
   )
   const names = gated ?? [...new Set(named)].filter((name) => name !== '' && !apiWords.test(name))
   const gate = createGate(steps, {
-    targets: names.map((name) => createTarget({ name, ...(waitFor && { waitFor }), ...(clocks && { clocks }) })),
+    targets: names.map((name) =>
+      createTarget({
+        ...(name === 'job' ? { ...jobs, name: 'migrate' } : { name }),
+        ...(waitFor && { waitFor }),
+        ...(clocks && { clocks }),
+      }),
+    ),
     ...rest,
   })
   for (const event of steps.flat()) gate.handle(event)
