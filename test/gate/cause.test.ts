@@ -123,6 +123,14 @@ function refusedPulls(pod: (status: PodStatus, metadata?: Partial<ObjectMeta>) =
   ]
 }
 
+/** An object of which the registry refuses the image of its only pod. */
+const front = createOwned(shop)
+const refusedPod = [
+  at(0, added(shop), all),
+  at(1, added(front.deployment, front.replicaSet, front.pod(podIs.unready({})))),
+  ...refusedPulls(front.pod),
+]
+
 /** What a run shows of its target. */
 function summary(
   steps: readonly (readonly FeedEvent[])[],
@@ -175,13 +183,7 @@ describe('a failure that an operator reports after it has removed what failed', 
 
 describe('a workload of the catalogue', () => {
   it('fails as early as a Deployment by a proven problem of its pods', () => {
-    const { deployment, replicaSet, pod } = createOwned(shop)
-    const steps = [
-      at(0, added(shop), all),
-      at(1, added(deployment, replicaSet, pod(podIs.unready({})))),
-      ...refusedPulls(pod),
-    ]
-    expect(summary(steps, workload)).toEqual({
+    expect(summary(refusedPod, workload)).toEqual({
       verdict: 'failed image-not-found after 16 s',
       problems: ['pod/front-1-a image-not-found', 'shop/web condition-false'],
     })
@@ -328,15 +330,9 @@ describe('a workload of the catalogue', () => {
   })
 
   it('does not fail by a health check of the user that replaces its entry', async () => {
-    const { deployment, replicaSet, pod } = createOwned(shop)
-    const steps = [
-      at(0, added(shop), all),
-      at(1, added(deployment, replicaSet, pod(podIs.unready({})))),
-      ...refusedPulls(pod),
-    ]
     const entry = { apiVersion: group, kind: 'Shop', current: 'false' }
     const check = compileEntry(entry, await loadCompiler(), { isUsers: true })
-    expect(summary(steps, workload, { settings: { healthChecks: [check] } })).toEqual({
+    expect(summary(refusedPod, workload, { settings: { healthChecks: [check] } })).toEqual({
       verdict: 'stalled image-not-found after 310 s',
       problems: ['pod/front-1-a image-not-found'],
     })
@@ -348,13 +344,7 @@ describe('any other custom resource', () => {
     ['with an entry', () => operator],
     ['of an unknown kind', () => []],
   ])('%s stalls with the problem of its pod as the reason', (_, catalogue) => {
-    const { deployment, replicaSet, pod } = createOwned(shop)
-    const steps = [
-      at(0, added(shop), all),
-      at(1, added(deployment, replicaSet, pod(podIs.unready({})))),
-      ...refusedPulls(pod),
-    ]
-    expect(summary(steps, catalogue())).toEqual({
+    expect(summary(refusedPod, catalogue())).toEqual({
       verdict: 'stalled image-not-found after 310 s',
       problems: ['pod/front-1-a image-not-found', 'shop/web condition-false'],
     })

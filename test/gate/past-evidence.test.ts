@@ -1,7 +1,8 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { EventObject, PodStatus } from '../../src/cluster/objects.ts'
-import { added, allSynced, at, createWorkload, modified, progressing, type RunOptions, run } from '../kit/gate.ts'
+import { added, allSynced, at, createWorkload, modified, progressing, run } from '../kit/gate.ts'
 import { complete, condition, is, iso, make, minute, podIs } from '../kit/objects.ts'
+import { endOf } from '../kit/tape.ts'
 
 /**
  * The apply before the gate may have fixed earlier problems: an image was pushed, a ConfigMap corrected. Problems from
@@ -74,34 +75,29 @@ const replicaFailure = {
 
 type Case = readonly [name: string, steps: readonly (readonly FeedEvent[])[], ends: string]
 
-function end(steps: readonly (readonly FeedEvent[])[], options?: RunOptions): string {
-  const { outcome, reason, seconds } = run(steps, options)
-  return `${outcome} ${reason} ${seconds}`
-}
-
 describe('evidence from before the gate’s start', () => {
   test.each<Case>([
     [
       'proves nothing of an image that is pushed meanwhile',
       [broken(backOff(), refusals(notFound, 5, -30)), up(40)],
-      'ready  40',
+      'ready 40',
     ],
     [
       'proves nothing of a registry that takes the credentials by now',
       [broken(backOff(denied), refusals(denied, 5, -30)), up(40)],
-      'ready  40',
+      'ready 40',
     ],
     [
       'proves nothing although the kubelet reports each back-off',
       [broken(backOff(), refusals(notFound, 5, -30), backOffs(9, -2)), at(9, modified(backOffs(10, 9))), up(40)],
-      'ready  40',
+      'ready 40',
     ],
     [
       'proves nothing by a state that the kubelet writes down late',
       [broken(backOff(), refusals(notFound, 5, -3)), later(8, pulling(notFound)), later(10, backOff()), up(40)],
-      'ready  40',
+      'ready 40',
     ],
-    ['proves nothing about a container whose ConfigMap is fixed', [broken(looping(5)), up(40)], 'ready  40'],
+    ['proves nothing about a container whose ConfigMap is fixed', [broken(looping(5)), up(40)], 'ready 40'],
     [
       'proves nothing about a container that started before the fixed ConfigMap and dies after it',
       [
@@ -109,24 +105,24 @@ describe('evidence from before the gate’s start', () => {
         later(8, podIs.dead(6, 7, { startedAt: iso(-9) })),
         up(40),
       ],
-      'ready  40',
+      'ready 40',
     ],
     [
       'proves nothing about a policy that was fixed',
       [at(0, added(web.deployment(progressing), replicaFailure, refusedPods(12, -20)), allSynced), up(40)],
-      'ready  40',
+      'ready 40',
     ],
     [
       'proves nothing of an image that was loaded onto the node by now',
       [broken(podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })), up(12)],
-      'ready  12',
+      'ready 12',
     ],
     [
       'ends as its reason when nothing more is observed',
       [broken(backOff(), refusals(notFound, 5, -30))],
       'stalled image-not-found 300',
     ],
-  ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
+  ])('%s', (_, steps, ends) => expect(endOf(run(steps))).toBe(ends))
 
   it('is still shown at once', () => {
     const { entries } = run([broken(backOff(), refusals(notFound, 5, -30)), up(40)])
@@ -185,7 +181,7 @@ describe('one observation after the gate’s start', () => {
       [broken(podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' }))],
       'failed image-never-pull 20',
     ],
-  ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
+  ])('%s', (_, steps, ends) => expect(endOf(run(steps))).toBe(ends))
 
   it('is known without events for a pod that was created moments before', () => {
     const made = (status: PodStatus) => make.pod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
@@ -194,19 +190,19 @@ describe('one observation after the gate’s start', () => {
       at(9, modified(made(backOff()))),
       at(12, modified(made(pulling(notFound)))),
     ]
-    expect(end(steps)).toBe('failed image-not-found 12')
+    expect(endOf(run(steps))).toBe('failed image-not-found 12')
   })
 
   it('is not needed if the apply before the gate created the pod', () => {
     const status = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
     const made = make.pod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
     const steps = [at(0, added(web.deployment(progressing), replicaSet, made), allSynced)]
-    expect(end(steps)).toBe('failed image-never-pull 0')
+    expect(endOf(run(steps))).toBe('failed image-never-pull 0')
   })
 
   it('proves nothing yet while another target progresses, which the container may be waiting for', () => {
     const targets = [web.target, db.target]
     const waits = [broken(looping(5)), at(0, db.creating), later(3, podIs.dead(6, 3, { startedAt: iso(2) }))]
-    expect(end(waits, { targets })).toBe('failed crash-loop 95')
+    expect(endOf(run(waits, { targets }))).toBe('failed crash-loop 95')
   })
 })

@@ -29,8 +29,8 @@ export function createService(spec: Partial<ServiceSpec> = {}, status: Service['
   }
 }
 
-/** The slice of `web`, with an endpoint a pod. */
-export function createSlice(pods: readonly (readonly [pod: Pod, ready: boolean])[], port?: number): EndpointSlice {
+/** The slice of `web`, with an endpoint a pod: those that are ready, and then the others. */
+export function createSlice(ready: readonly Pod[], port?: number, others: readonly Pod[] = []): EndpointSlice {
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -40,9 +40,9 @@ export function createSlice(pods: readonly (readonly [pod: Pod, ready: boolean])
       uid: 'slice-uid',
       labels: { 'kubernetes.io/service-name': 'web' },
     },
-    endpoints: pods.map(([{ metadata }, ready], index) => ({
+    endpoints: [...ready, ...others].map(({ metadata }, index) => ({
       addresses: [`10.1.0.${index + 1}`],
-      conditions: { ready },
+      conditions: { ready: index < ready.length },
       targetRef: { kind: 'Pod', name: metadata.name, uid: metadata.uid ?? '' },
     })),
     ports: port === undefined ? [] : [{ name: '', port }],

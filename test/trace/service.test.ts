@@ -22,7 +22,7 @@ const b = createWebPod('web-b')
 
 describe('how a Service is reached', () => {
   const reached = (spec: Partial<ServiceSpec>, status = {}) =>
-    section(viewOf(target, [createService(spec, status), a, createSlice([[a, true]], 8080)]), 'reached at')
+    section(viewOf(target, [createService(spec, status), a, createSlice([a], 8080)]), 'reached at')
 
   test.each(
     rows<[type: string, spec: Partial<ServiceSpec>, lines: readonly string[]]>(data, 'how a Service is reached'),
@@ -53,20 +53,7 @@ describe('why a pod gets no traffic', () => {
   const endpoints = (...objects: Parameters<typeof viewOf>[1]) => section(viewOf(target, objects), 'endpoints')
 
   test('it gets traffic when all are ready', () => {
-    expect(
-      endpoints(
-        createService(),
-        a,
-        b,
-        createSlice(
-          [
-            [a, true],
-            [b, true],
-          ],
-          8080,
-        ),
-      ),
-    ).toEqual([
+    expect(endpoints(createService(), a, b, createSlice([a, b], 8080))).toEqual([
       '  ✓ selector app=web matches 2 pods, all of them get traffic',
       '    ✓ web-a 10.1.0.1:8080 gets traffic',
       '    ✓ web-b 10.1.0.2:8080 gets traffic',
@@ -75,7 +62,7 @@ describe('why a pod gets no traffic', () => {
 
   test('the pod has no status yet', () => {
     const { status: _, ...created } = createWebPod('web-c', false)
-    expect(endpoints(createService(), a, created, createSlice([[a, true]], 8080)).join('\n')).toContain('web-c')
+    expect(endpoints(createService(), a, created, createSlice([a], 8080)).join('\n')).toContain('web-c')
   })
 
   test('its readiness probe fails', () => {
@@ -85,21 +72,7 @@ describe('why a pod gets no traffic', () => {
       reason: 'Unhealthy',
       message: 'Readiness probe failed: 404',
     })
-    expect(
-      endpoints(
-        createService(),
-        a,
-        unready,
-        event,
-        createSlice(
-          [
-            [a, true],
-            [unready, false],
-          ],
-          8080,
-        ),
-      ),
-    ).toEqual([
+    expect(endpoints(createService(), a, unready, event, createSlice([a], 8080, [unready]))).toEqual([
       '  … selector app=web matches 2 pods, 1 of them gets traffic',
       '    ✓ web-a 10.1.0.1:8080 gets traffic',
       expect.stringMatching(/^ {4}[!…] web-c 10\.1\.0\.2:8080 gets none yet: .*Readiness probe failed: 404$/),
@@ -114,7 +87,7 @@ describe('why a pod gets no traffic', () => {
 
   test('no container declares the named target port', () => {
     const service = createService({ ports: [{ port: 80, targetPort: 'web' }] })
-    expect(endpoints(service, a, createSlice([[a, true]]))).toEqual([
+    expect(endpoints(service, a, createSlice([a]))).toEqual([
       '  ✗ selector app=web matches 1 pod, which gets no traffic',
       '    ✗ web-a 10.1.0.1 gets none: no container declares a port named "web" (they declare 8080 ("http"))',
     ])
@@ -133,40 +106,15 @@ describe('why a pod gets no traffic', () => {
 
   test('it is terminating', () => {
     const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: iso(15) } }
-    expect(
-      endpoints(
-        createService(),
-        a,
-        going,
-        createSlice(
-          [
-            [a, true],
-            [going, false],
-          ],
-          8080,
-        ),
-      )[2],
-    ).toBe('    … web-b 10.1.0.2:8080 terminating · 10 s left of its grace period')
+    expect(endpoints(createService(), a, going, createSlice([a], 8080, [going]))[2]).toBe(
+      '    … web-b 10.1.0.2:8080 terminating · 10 s left of its grace period',
+    )
   })
 
   test('it was relabelled and released', () => {
     const trace = createTrace(
       target,
-      [
-        0,
-        ...added(
-          createService(),
-          a,
-          b,
-          createSlice(
-            [
-              [a, true],
-              [b, true],
-            ],
-            8080,
-          ),
-        ),
-      ],
+      [0, ...added(createService(), a, b, createSlice([a, b], 8080))],
       [20, ...modified({ ...b, metadata: { ...b.metadata, labels: {} } })],
     )
     expect(section(viewAt(trace, 22), 'endpoints').at(-1)).toBe(
