@@ -64,7 +64,7 @@ async function checkReady(
     const { outputs, summary, annotations } = finished.job(job).step(step)
     equal(outputs['outcome'], 'ready')
     equal(outputs['failed-resources'], '[]')
-    match(summary, /^### ✅ Rollout ready in /)
+    match(summary, /^### ✅ Rollout ready /)
     deepEqual(annotations, [])
   })
   return finished
@@ -82,7 +82,7 @@ const manifests: Scenario = async (fixture, check) => {
     const { outputs, summary, annotations } = run.job('deploy').step('gate')
     ok(!run.hasPassed)
     deepEqual([outputs['outcome'], outputs['reason']], ['failed', 'image-not-found'])
-    match(summary, /^### ❌ Rollout failed after /)
+    match(summary, /^### ❌ Rollout failed /)
     const [annotation] = annotations
     equal(annotation?.file, 'k8s/web.yaml')
     const lines = readFileSync(join(run.checkout, 'k8s/web.yaml'), 'utf8').split('\n')
@@ -233,7 +233,7 @@ const threeClusters: Scenario = async (fixture, check) => {
     const { outputs, summary, annotations } = lost.job('report').step('gate')
     ok(!lost.hasPassed)
     deepEqual([outputs['outcome'], outputs['reason']], ['unknown', 'report-missing'])
-    match(summary, /^### ❓ Rollout unknown after .* · prod-ap: its report is missing/)
+    match(summary, /^### ❓ Rollout unknown after .* · prod-ap: did not run/)
     equal(annotations.length, 1)
   })
 }
