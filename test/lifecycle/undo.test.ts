@@ -1,9 +1,12 @@
 import type { Deployment, KubeObject, StatefulSet } from '../../src/cluster/objects.ts'
 import { undoHooks } from '../../src/lifecycle/workloads/undo.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
-import { complete, condition, is, iso, make, ownedBy, podIs } from '../kit/objects.ts'
+import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { context } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const template = (image: string, metadata = {}) => {
   const created = make.template({ containers: [make.container({ image })] })
@@ -34,7 +37,6 @@ const imageMissing = {
 } as unknown as Problem
 const crash = { ...imageMissing, reason: 'crash-loop' } as unknown as Problem
 
-const without = (reason: string) => ({ ...crash, reason, container: undefined }) as unknown as Problem
 const hookJob = (
   hook: string,
   metadata: Partial<KubeObject['metadata']> = {},
@@ -129,144 +131,37 @@ test.each<[string, object | undefined, readonly KubeObject[]]>([
   ['a first revision replaces nothing that served', undefined, []],
 ])('%s', (_, serving, objects) => expect(undo(web(), crash, ...objects).serving).toEqual(serving))
 
-test.each([
-  ['whose older revision does not exist any more', web(), crash, [], 'no older revision'],
-  [
-    'whose older pods are not ready any more either',
-    web(),
-    crash,
-    [oldSet(), oldPod('a', broken)],
-    'is not ready any more either',
-  ],
-  ['that is paused', web({ paused: true }), crash, [oldSet()], 'it is paused'],
-  [
-    'that another object writes',
-    web({}, { ownerReferences: ownedBy({ ...web(), kind: 'Widget' }) }),
-    crash,
-    [oldSet()],
-    'Widget web writes it',
-  ],
-  [
-    'that Flux applies',
-    web({}, { labels: { 'kustomize.toolkit.fluxcd.io/name': 'apps' } }),
-    crash,
-    [oldSet()],
-    'a GitOps operator applies it',
-  ],
-  [
-    'that Argo CD applies',
-    web({}, { annotations: { 'argocd.argoproj.io/tracking-id': 'x' } }),
-    crash,
-    [oldSet()],
-    'a GitOps operator applies it',
-  ],
-  [
-    'that was only restarted',
-    web({ template: template('acme/web:v1', { annotations: { 'kubectl.kubernetes.io/restartedAt': 'x' } }) }),
-    crash,
-    [oldSet()],
-    'the same in both revisions',
-  ],
-  [
-    'whose failing container has the image that it had before',
-    web({ template: make.template({ containers: [make.container({ args: ['--new'] })] }) }),
-    imageMissing,
-    [oldSet()],
-    'has the same image in both revisions',
-  ],
-  [
-    'of which another container was changed',
-    web({ template: make.template({ containers: [make.container(), { name: 'proxy', image: 'acme/proxy:v2' }] }) }),
-    crash,
-    [oldSet()],
-    'container app is the same in both revisions',
-  ],
-  ...(
-    [
-      ['Argo CD', 'argocd-controller'],
-      ['Flux', 'kustomize-controller'],
-      ['Config Sync', 'configsync'],
-      ['OLM', 'olm'],
-      ['Crossplane', 'crossplane-kubernetes-provider'],
-      ['an operator', 'manager'],
-      ['another operator', 'strimzi-cluster-operator'],
-    ] as const
-  ).map(
-    ([name, manager]) =>
-      [
-        `that ${name} writes, by its field manager`,
-        web(
-          {},
-          {
-            managedFields: [
-              { manager: 'kubectl-set', operation: 'Update' },
-              { manager, operation: 'Apply' },
-            ],
-          },
-        ),
-        crash,
-        [oldSet()],
-        `${manager} writes it`,
-      ] as const,
-  ),
-  ...[
-    { annotations: { 'argocd.argoproj.io/instance': 'shop' } },
-    { labels: { 'argocd.argoproj.io/instance': 'shop' } },
-    { labels: { 'helm.toolkit.fluxcd.io/name': 'web' } },
-    { annotations: { 'configmanagement.gke.io/managed': 'enabled' } },
-    { annotations: { 'configsync.gke.io/resource-id': 'apps_deployment_shop_web' } },
-    { labels: { 'olm.owner': 'web.v2' } },
-    { labels: { 'operators.coreos.com/web.shop': '' } },
-    { annotations: { 'objectset.rio.cattle.io/id': 'default-shop' } },
-    { annotations: { 'keel.sh/policy': 'major' } },
-  ].map(
-    (metadata) =>
-      [
-        `with ${JSON.stringify(metadata)}`,
-        web({}, metadata),
-        crash,
-        [oldSet()],
-        'a GitOps operator applies it',
-      ] as const,
-  ),
-  [
-    'that names an owner which is no controller, as OLM writes it',
-    web({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'ClusterServiceVersion', name: 'web.v2', uid: 'c' }] }),
-    crash,
-    [oldSet()],
-    'ClusterServiceVersion web.v2 writes it',
-  ],
-  [
-    'whose label names the operator that manages it',
-    web({}, { labels: { 'app.kubernetes.io/managed-by': 'prometheus-operator' } }),
-    crash,
-    [oldSet()],
-    'prometheus-operator writes it',
-  ],
-  [
-    'whose crashing container a webhook injects',
-    web(),
-    { ...crash, container: 'istio-proxy' } as Problem,
-    [oldSet()],
-    'container istio-proxy is not in the template',
-  ],
-  [
-    'whose crashing init container a webhook injects, which its ReplicaSet reports',
-    web(),
-    { ...crash, container: undefined, cause: { ...crash, container: 'vault-agent-init' } } as Problem,
-    [oldSet()],
-    'container vault-agent-init is not in the template',
-  ],
-  ['whose node evicted its pod', web(), without('evicted'), [oldSet()], '(evicted) is not in its template'],
-  ['whose webhook is down', web(), without('webhook-unavailable'), [oldSet()], 'is not in its template'],
-  ['that no node has room for', web(), without('unschedulable'), [oldSet()], '(unschedulable) is the same'],
-  ['whose quota is used up', web(), without('quota-exceeded'), [oldSet()], '(quota-exceeded) is the same'],
-  ...['pre-upgrade', 'post-install,post-upgrade'].map(
-    (hook) => [`whose ${hook} hook ran`, web(), crash, [oldSet(), hookJob(hook)], 'the hook job/migrate ran'] as const,
-  ),
-] as const)('no undo restores a Deployment %s', (_, object, problem, objects, obstacle) => {
-  expect(undo(object, problem, ...objects).obstacle).toContain(obstacle)
-})
+interface Case {
+  readonly spec?: Deployment['spec']
+  readonly metadata?: object
+  readonly problem?: object
+  readonly older?: 'none' | 'broken'
+  /** Another field manager than `kubectl set`. */
+  readonly manager?: string
+  /** A Job of a hook of Helm for these events. */
+  readonly hook?: { readonly events: string; readonly metadata?: object; readonly status?: object }
+}
+
+function undoOf({ spec, metadata, problem, older, manager, hook }: Case) {
+  const managers = { manager: 'kubectl-set', operation: 'Update' }
+  const managed = manager === undefined ? {} : { managedFields: [managers, { manager, operation: 'Apply' }] }
+  const found = Object.entries({ ...crash, ...problem }).filter(([, value]) => value !== null)
+  const objects = [
+    ...(older === 'none' ? [] : [oldSet()]),
+    ...(older === 'broken' ? [oldPod('a', broken)] : []),
+    ...(hook === undefined ? [] : [hookJob(hook.events, hook.metadata, hook.status)]),
+  ]
+  return undo(web(spec, { ...metadata, ...managed }), Object.fromEntries(found) as unknown as Problem, ...objects)
+}
+
+test.each(rows<[string, obstacle: string, Case]>(data, 'no undo restores a Deployment'))(
+  'no undo restores a Deployment %s',
+  (_, obstacle, given) => expect(undoOf(given).obstacle).toContain(obstacle),
+)
+
+test.each(rows<[string, Case]>(data, 'an undo restores a Deployment'))('an undo restores a Deployment %s', (_, given) =>
+  expect(undoOf(given).obstacle).toBeUndefined(),
+)
 
 test('a changed environment variable is a change, although its name was there before', () => {
   const before = make.deployment({
@@ -325,44 +220,6 @@ test('the pods of a DaemonSet belong to a revision by its hash, not by its name'
   }))
   const objects = [set, ...revisions, pod('a', 'h1', settled), pod('b', 'h2', broken)]
   expect(undoHooks.availableRevision(set, context({ now: 1, objects }))).toBe(1)
-})
-
-test.each([
-  [
-    'that kubectl, Helm and an autoscaler wrote',
-    web(
-      {},
-      {
-        managedFields: [
-          { manager: 'kubectl-client-side-apply', operation: 'Update' },
-          { manager: 'helm', operation: 'Update' },
-          { manager: 'keda-operator', operation: 'Update', subresource: 'scale' },
-          { manager: 'kube-controller-manager', operation: 'Update', subresource: 'status' },
-        ],
-      },
-    ),
-    [],
-  ],
-  [
-    'with the labels that charts recommend',
-    web(
-      {},
-      {
-        labels: { 'app.kubernetes.io/instance': 'web', 'app.kubernetes.io/managed-by': 'Helm' },
-      },
-    ),
-    [],
-  ],
-  ['whose test hook ran', web(), [hookJob('test')]],
-  ['whose hook of an hour before ran', web(), [hookJob('pre-upgrade', { creationTimestamp: iso(-3_600) })]],
-  ['whose hook has not started', web(), [hookJob('pre-upgrade', {}, {})]],
-  [
-    'beside which the hook of another release ran',
-    web({}, { annotations: { 'meta.helm.sh/release-name': 'web' } }),
-    [hookJob('pre-upgrade', { labels: { 'app.kubernetes.io/instance': 'other' } })],
-  ],
-] as const)('an undo restores a Deployment %s', (_, object, objects) => {
-  expect(undo(object, crash, oldSet(), ...objects).obstacle).toBeUndefined()
 })
 
 const env = (name: string, key: string) => ({ name: 'TOKEN', valueFrom: { secretKeyRef: { name, key } } })
