@@ -2,8 +2,11 @@ import type { Condition, ContainerStatus, EventObject, KubeObject, Pod, PodStatu
 import { presentAt } from '../../src/lifecycle/proof.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { condition, is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { context, counted, found, reported, seenPod, sightings } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 /** The histories of a pod that the gate first saw at this second. */
 const seenAt = (pod: Pod, seconds: number) => new Map([[pod.metadata.uid ?? '', seenPod([seconds, pod])]])
@@ -411,73 +414,30 @@ describe('a ready pod whose container has a readiness probe', () => {
 })
 
 describe('a pod of several containers', () => {
-  it.each<[string, Pod, object]>([
-    ['is pulled when every image is there', createTrio({ i: ended, app: runs, b: { imageID: 'x' } }), { pulled: true }],
-    [
-      'is pulled when the kubelet fails at what comes after it',
-      createTrio({
-        i: ended,
-        app: runs,
-        b: { state: is.waiting('CreateContainerConfigError', 'secret "x" not found') },
-      }),
-      { pulled: true, started: false },
-    ],
-    [
-      'is not pulled when the kubelet fails at what comes before it',
-      createTrio({ i: ended, app: runs, b: { state: is.waiting('InvalidImageName') } }),
-      { pulled: false },
-    ],
-    ['is not pulled while one image is missing', createTrio({ i: ended, app: runs, b: {} }), { pulled: false }],
-    [
-      'is started when every container runs or has done its work',
-      createTrio({ i: ended, app: runs, b: runs }),
-      { started: true, running: true },
-    ],
-    ['is not started while one does not run', createTrio({ i: ended, app: runs, b: {} }), { started: false }],
-    ['is not started while an init container runs', createTrio({ i: runs, app: runs, b: runs }), { started: false }],
-    [
-      'is not started when an init container has failed',
-      createTrio({ i: { state: is.terminated(1, 5) }, app: runs, b: runs }),
-      { started: false },
-    ],
-    [
-      'is started, but does not run, when one that must run has ended',
-      createTrio({ i: ended, app: runs, b: ended }),
-      { started: true, running: false },
-    ],
-    [
-      'is started, but does not run, when one that died waits for its restart',
-      createTrio({
-        i: ended,
-        app: runs,
-        b: { state: is.waiting('CrashLoopBackOff'), lastState: is.terminated(1, 5) },
-      }),
-      { started: true, running: false },
-    ],
-    [
-      'is not started when the runtime could not start one',
-      createTrio({ i: ended, app: runs, b: { state: is.terminated(128, 5, { reason: 'StartError' }) } }),
-      { started: false, running: false },
-    ],
-    [
-      'is started when one that may end has ended well',
-      createTrio({ i: ended, app: runs, b: ended }, { restartPolicy: 'Never' }),
-      { started: true, running: true },
-    ],
-    [
-      'is started, but does not run, when one that may end has ended badly',
-      createTrio({ i: ended, app: runs, b: { state: is.terminated(1, 5) } }, { restartPolicy: 'Never' }),
-      { started: true, running: false },
-    ],
-    ['is better than others while none has died', createTrio({ i: ended, app: runs, b: runs }), { better: true }],
-    [
-      'is not better when one has died',
-      createTrio({ i: ended, app: runs, b: { ...runs, restartCount: 1 } }),
-      { better: false },
-    ],
-  ])('%s', (_, pod, expected) => {
-    expect(examine(pod)).toMatchObject(expected)
-  })
+  const statuses: Readonly<Record<string, Partial<ContainerStatus>>> = {
+    created: {},
+    pulled: { imageID: 'x' },
+    runs,
+    'runs again': { ...runs, restartCount: 1 },
+    ended,
+    died: { state: is.terminated(1, 5) },
+    loops: { state: is.waiting('CrashLoopBackOff'), lastState: is.terminated(1, 5) },
+    refused: { state: is.terminated(128, 5, { reason: 'StartError' }) },
+  }
+  const toStatus = (words: string): Partial<ContainerStatus> => {
+    const [, reason = '', message] = /^waits (\w+)(?:: (.*))?$/.exec(words) ?? []
+    return statuses[words] ?? { state: is.waiting(reason, message) }
+  }
+
+  type Trio = Readonly<Record<'i' | 'app' | 'b', string>> & { restartPolicy?: string }
+
+  it.each(rows<[string, Trio, object]>(data, 'a pod of several containers'))(
+    '%s',
+    (_, { i, app, b, ...rest }, state) => {
+      const pod = createTrio({ i: toStatus(i), app: toStatus(app), b: toStatus(b) }, rest)
+      expect(examine(pod)).toMatchObject(state)
+    },
+  )
 
   it('has a stall hold while one of its images is being pulled', () => {
     const pod = createTrio({ i: ended, app: runs, b: {} })
