@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { helmRevisionRule } from '../../src/lifecycle/platform/helm-revision.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
-import { iso, moment } from '../kit/objects.ts'
+import { iso, make, moment } from '../kit/objects.ts'
 import { createGateTime, found } from '../kit/rule.ts'
 
 function revision(number: number, status: string, release = 'web'): KubeObject {
@@ -19,19 +19,8 @@ function revision(number: number, status: string, release = 'web'): KubeObject {
 }
 
 function hook(status: object, createdAt = 1, labels = {}): KubeObject {
-  return {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: {
-      name: 'migrate',
-      namespace: 'shop',
-      uid: 'migrate',
-      creationTimestamp: iso(createdAt),
-      labels,
-      annotations: { 'helm.sh/hook': 'pre-upgrade' },
-    },
-    status,
-  } as KubeObject
+  const annotations = { 'helm.sh/hook': 'pre-upgrade' }
+  return make.job({ metadata: { creationTimestamp: iso(createdAt), labels, annotations }, status })
 }
 
 const complete = { conditions: [{ type: 'Complete', status: 'True' }] }

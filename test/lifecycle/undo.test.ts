@@ -1,4 +1,4 @@
-import type { Deployment, KubeObject, StatefulSet } from '../../src/cluster/objects.ts'
+import type { Deployment, KubeObject } from '../../src/cluster/objects.ts'
 import { undoHooks } from '../../src/lifecycle/workloads/undo.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
@@ -37,24 +37,8 @@ const imageMissing = {
 } as unknown as Problem
 const crash = { ...imageMissing, reason: 'crash-loop' } as unknown as Problem
 
-const hookJob = (
-  hook: string,
-  metadata: Partial<KubeObject['metadata']> = {},
-  status: object = { startTime: iso(-5) },
-) =>
-  ({
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: {
-      name: 'migrate',
-      namespace: 'shop',
-      uid: 'migrate-uid',
-      creationTimestamp: iso(-5),
-      annotations: { 'helm.sh/hook': hook },
-      ...metadata,
-    },
-    status,
-  }) as KubeObject
+const hookJob = (hook: string, metadata: object = {}, status: object = { startTime: iso(-5) }) =>
+  make.job({ metadata: { creationTimestamp: iso(-5), annotations: { 'helm.sh/hook': hook }, ...metadata }, status })
 
 const availableRevision = (object: KubeObject, ...objects: KubeObject[]) =>
   undoHooks.availableRevision(object, context({ now: 1, objects: [object, ...objects] }))
@@ -176,12 +160,10 @@ test('a changed environment variable is a change, although its name was there be
 
 /** A StatefulSet at its second revision, with `web-1` of the new one. */
 function statefulSet(spec: object, hash: (number: number) => Partial<KubeObject['metadata']>) {
-  const set = {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: { name: 'web', namespace: 'shop', uid: 'web-uid', generation: 2 },
-    spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template: template('acme/web:v2'), ...spec },
-  } as StatefulSet
+  const set = make.statefulSet({
+    metadata: { name: 'web', uid: 'web-uid', generation: 2 },
+    spec: { selector: { matchLabels: { app: 'web' } }, template: template('acme/web:v2'), ...spec },
+  })
   const revision = (number: number) =>
     make.revision(
       set,
