@@ -71,8 +71,11 @@ export function headline(timeline: Timeline, isOfGate = false): string {
 function tookText(timeline: Timeline, isOfGate: boolean): string {
   const { targets, startedAt, finishedAt, outcome, gates } = timeline
   const begin = beginOfAll(timeline)
-  if (isOfGate || gates !== undefined || startedAt - begin < shownBeforeMs)
-    return `${outcomeLabels[outcome].preposition} ${duration(finishedAt - startedAt)}`
+  if (isOfGate || gates !== undefined || startedAt - begin < shownBeforeMs) {
+    const gate = decidingGate(timeline)
+    const ms = (gate && gateDurationMs(gate)) ?? finishedAt - startedAt
+    return `${outcomeLabels[outcome].preposition} ${duration(ms)}`
+  }
   const ends = targets.map((record) => beginOf(record, startedAt) + tookMs(record, timeline))
   const readyAt = Math.max(...ends)
   return outcome === 'ready' && readyAt < startedAt

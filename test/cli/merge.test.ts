@@ -22,7 +22,7 @@ it('prints a line for each gate, the outcome and the evidence; its exit codes ar
   const { code, stdout, stderr } = await merge('eu=eu.json', 'us=us.json')
   expect(code).toBe(1)
   expect(stdout).toContain('  eu  ✓ ready in 31 s: 1 of 1 target\n  us  ✗ failed after 22 s: image-not-found: ')
-  expect(stdout).toContain('✗ Rollout failed after 31 s · deployment/web in us: image ghcr.io/acme/web:v2 not found\n')
+  expect(stdout).toContain('✗ Rollout failed after 22 s · deployment/web in us: image ghcr.io/acme/web:v2 not found\n')
   expect(stderr).toBe('')
   expect((await merge('eu.json')).code).toBe(0)
 })

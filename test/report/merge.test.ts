@@ -138,7 +138,7 @@ it('among equal outcomes, the gate that took the shortest time decides, then the
 it('the headline, the annotation and failed-resources name the deciding gate', () => {
   const timeline = mergeReports(threeClusters().slice(0, 2), 0)
   expect(renderSummary(timeline).split('\n')[0]).toBe(
-    '### ❌ Rollout failed after 31 s · deployment/web in prod-eu: image ghcr.io/acme/web:v2 not found',
+    '### ❌ Rollout failed after 22 s · deployment/web in prod-eu: image ghcr.io/acme/web:v2 not found',
   )
   expect(buildAnnotations(timeline)).toMatchObject([{ title: expect.stringContaining('deployment/web in prod-eu') }])
   const [first] = JSON.parse(buildOutputs(timeline, { report: '', summary: '' })['failed-resources'])
