@@ -73,6 +73,17 @@ const lists = (server: ApiServer) =>
   server.requests.filter(({ query, path }) => !query.has('watch') && path.endsWith('/pods'))
 const watches = (server: ApiServer) => server.requests.filter(({ query }) => query.has('watch'))
 
+/** Ends three watches as soon as they are open, and waits for the fourth. */
+async function endThreeWatches(setting: Setting): Promise<void> {
+  for (const delayMs of [100, 200, 400]) {
+    await watching(setting)
+    setting.server.endWatches()
+    await setting.clock.untilPending(delayMs)
+    setting.clock.advance(delayMs)
+  }
+  await watching(setting)
+}
+
 describe('listing and watching', () => {
   test('pods of one owner share the equal parts of their specs, and keep what differs', async () => {
     const setting = await setUp()
@@ -225,26 +236,14 @@ describe('the end of a watch', () => {
   test('watches that end at once are opened again with pauses', async () => {
     const setting = await setUp()
     follow(setting)
-    for (const delayMs of [100, 200, 400]) {
-      await watching(setting)
-      setting.server.endWatches()
-      await setting.clock.untilPending(delayMs)
-      setting.clock.advance(delayMs)
-    }
-    await watching(setting)
+    await endThreeWatches(setting)
     expect(watches(setting.server)).toHaveLength(4)
   })
 
   test('a fourth watch that ends at once is replaced by one list, and not by as many as where watching is forbidden', async () => {
     const setting = await setUp()
     follow(setting)
-    for (const delayMs of [100, 200, 400]) {
-      await watching(setting)
-      setting.server.endWatches()
-      await setting.clock.untilPending(delayMs)
-      setting.clock.advance(delayMs)
-    }
-    await watching(setting)
+    await endThreeWatches(setting)
     setting.server.endWatches()
     await setting.clock.untilPending(0)
     setting.clock.advance(0)
