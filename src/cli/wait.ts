@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../cluster/clock.ts'
 import { errorText } from '../errors.ts'
 import { redactRecord } from '../gate/redact-record.ts'
-import { renderSummary } from '../report/summary.ts'
+import type { EndedTimeline } from '../gate/timeline.ts'
 import { gateRollout } from '../rollout/rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
@@ -31,10 +31,7 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
     log.end(timeline)
     if (isJson) printReport(stdout, timeline)
     const summaryFile = args.flags.get('summary')
-    if (summaryFile !== undefined)
-      await writeFile(summaryFile, renderSummary(redactRecord(timeline, stdout.redact))).catch((error: unknown) =>
-        printMessage(stderr, `--summary ${summaryFile}: It cannot be written: ${errorText(error)}.`),
-      )
+    if (summaryFile !== undefined) await writeSummary(summaryFile, timeline, context)
     return exitCodeOf(timeline, inputs.inputs.onSuperseded)
   } catch (error) {
     log.close()
@@ -42,4 +39,13 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
   } finally {
     log.close()
   }
+}
+
+/** Writes the summary. A file that cannot be written is a message: it decides nothing. */
+async function writeSummary(file: string, timeline: EndedTimeline, { stdout, stderr }: CommandContext): Promise<void> {
+  // Loaded when used, to keep the start short.
+  const { renderSummary } = await import('../report/summary.ts')
+  await writeFile(file, renderSummary(redactRecord(timeline, stdout.redact))).catch((error: unknown) =>
+    printMessage(stderr, `--summary ${file}: It cannot be written: ${errorText(error)}.`),
+  )
 }

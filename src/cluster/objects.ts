@@ -104,7 +104,7 @@ export interface Condition {
   observedGeneration?: number | string
 }
 
-/** What tells the entries of a list apart. The API requires it, and rules rely on it. */
+/** The fields that identify the entries of a list. The API requires them, and rules read them. */
 type EntryName = 'conditionType' | 'containerPort' | 'key' | 'mountPath' | 'name' | 'operator'
 
 /** A model of the API's client as JSON: times are strings, and fields may be absent that the API requires. */

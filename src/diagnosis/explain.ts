@@ -32,8 +32,8 @@ const unjudgedHint =
   'An object of the cluster has a field that was not expected. Please report it, with a recording (input record), so that it can be judged. The rollout itself may be fine.'
 
 /**
- * Adds evidence to a timeline: for each target that is not ready a hint and the changes of its pod template; for each
- * problem its owner chain, manifest line, events and logs.
+ * Adds evidence to a timeline: for each target that is not ready a hint; for it, and for each version that came now, the changes of
+ * the pod template; for each problem its owner chain, manifest line, events and logs.
  * @param usesFlags whether hints name flags of the command line, not inputs of the action
  */
 export function explain(

@@ -92,10 +92,11 @@ export function openFields(
   // What differs in the record has its value in the texts, unless only the record differs.
   if (record?.hasValues)
     return isApplied(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
+  const { removed = [], applier } = record ?? {}
   // A later write of the same program contains what it should; what it still has beyond the file is of a webhook or default.
-  const isWritten =
-    record?.applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== record.applier.time
-  if (record !== undefined && record.removed.length > 0 && !isWritten) return [...texts, ...record.removed]
+  const isWritten = () =>
+    applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== applier.time
+  if (removed.length > 0 && !isWritten()) return [...texts, ...removed]
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => keyOf(difference) !== key))
   return hasArrivedInPart && differing.every(mayBeOfAdmission) ? [] : texts
 }

@@ -111,7 +111,7 @@ interface Ended {
   readonly milestones: MilestoneProgress
   /** The object at the end; undefined if it was absent. */
   readonly object?: KubeObject
-  /** Whether an undo restores what ran before; only if it failed. */
+  /** What serves, and whether an undo restores it; only if it failed, stalled or timed out. */
   readonly undo?: Undo | undefined
   readonly seen?: Seen
   readonly assessment?: Assessment

@@ -174,7 +174,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The number of the newest older revision that is available now. Asked when the object is judged first. */
   availableRevision?(object: Gated, context: RuleContext): number | undefined
   /**
-   * Whether `kubectl rollout undo` of an object that has just failed restores what ran before.
+   * What serves in place of an object that has just failed, stalled or timed out, and whether `kubectl rollout undo` restores what
+   * ran before.
    * @param revision the answer of `availableRevision`
    * @param problem the problem that failed it
    */

@@ -445,9 +445,13 @@ function isSameMoment(ours: unknown, theirs: unknown): boolean {
 export function describeDifference({ path, manifest, live }: Difference): string {
   const field = describePath(path)
   const [ours, theirs] = [shown(manifest), shown(live)]
-  if (isRemoval({ path, manifest, live })) return `${field} is set, and not in the file`
+  if (isRemoval({ path, manifest, live })) return removalText(field)
   if (live === undefined) return ours === undefined ? `${field} is missing` : `${field} is missing, not ${ours}`
   return ours === undefined || theirs === undefined ? `${field} differs` : `${field} is ${theirs}, not ${ours}`
+}
+
+function removalText(field: string): string {
+  return `${field} is set, and not in the file`
 }
 
 /** Whether a live object has a field that the file does not contain. */
@@ -570,7 +574,7 @@ function prefixesOf(pointer: string): readonly string[] {
 function removedFrom(beyond: readonly string[], ours: readonly string[]): readonly string[] {
   const known = new Set(ours.flatMap(prefixesOf))
   const shortest = beyond.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
-  return [...new Set(shortest)].map((pointer) => `${describePointer(pointer)} is set, and not in the file`)
+  return [...new Set(shortest)].map((pointer) => removalText(describePointer(pointer)))
 }
 
 /**

@@ -55,7 +55,7 @@ export function headline(timeline: Timeline, isOfGate = false): string {
   if (outcome === 'unknown') return join(took, phrase)
   if (outcome === 'ready') return join(took, readySubject(timeline))
   const deciding = decidingTarget(timeline)
-  // Requests to URLs belong to no target.
+  // In a foreign report, perhaps no target has the outcome.
   if (deciding === undefined && outcome !== 'cancelled' && cause !== '') return join(took, phrase)
   if (deciding === undefined || outcome === 'cancelled' || outcome === 'progressing') {
     const ready = targets.filter((record) => record.outcome === 'ready').length

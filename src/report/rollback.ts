@@ -46,22 +46,19 @@ const namedServing = 3
 
 /** What serves in place of the targets that are not ready, and how to go back to it. Empty if nothing is known of it. */
 export function wayBackOf(timeline: EndedTimeline): WayBack {
-  const isConcerned = ({ outcome, causedBy, undo }: TargetRecord) =>
-    causedBy === undefined && undo?.serving !== undefined && /^(?:failed|stalled|timed-out)$/.test(outcome)
-  const names = fullNames(timeline.targets)
-  const concerned = timeline.targets.flatMap((record, index) =>
-    isConcerned(record) ? [{ record, name: names[index] }] : [],
-  )
-  if (concerned.length === 0 || timeline.gates !== undefined) return { sentences: [], command: '' }
+  const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
   const isOnly = timeline.targets.length === 1
-  const serving = concerned
-    .slice(0, namedServing)
-    .flatMap(({ record, name }) => record.undo?.serving && servingText(record.undo.serving, isOnly ? undefined : name))
-  const { command, note } = undoOf(timeline, isConcerned)
-  const more = concerned.length - namedServing
+  const names = fullNames(timeline.targets)
+  const serving = timeline.targets.flatMap((record, index) => {
+    const revision = servingOf(record)
+    return revision === undefined ? [] : servingText(revision, isOnly ? undefined : names[index])
+  })
+  if (serving.length === 0 || timeline.gates !== undefined) return { sentences: [], command: '' }
+  const { command, note } = undoOf(timeline, (record) => servingOf(record) !== undefined)
+  const more = serving.length - namedServing
   return {
     sentences: [
-      ...serving.filter((text) => text !== undefined),
+      ...serving.slice(0, namedServing),
       ...(more > 0 ? [`${counted(more, 'more target')}: see the report.`] : []),
       ...(command === '' && note !== '' ? [note] : []),
     ],

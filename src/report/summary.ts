@@ -333,9 +333,10 @@ function isUnchanged(each: NamedRecord): boolean {
   return isReady(each) && each.record.change === 'none'
 }
 
-/** Whether one line lists the target among those that only exist. */
-function isListed({ record }: NamedRecord, named: readonly NamedRecord[]): boolean {
-  return onlyExists(record) && named.filter((each) => onlyExists(each.record)).length > 1
+/** The targets that only exist, which one line lists; empty for fewer than two. */
+function listedTargets(named: readonly NamedRecord[]): ReadonlySet<NamedRecord> {
+  const existing = named.filter(({ record }) => onlyExists(record))
+  return new Set(existing.length > 1 ? existing : [])
 }
 
 function slowestFirst(rows: readonly NamedRecord[], timeline: Timeline): readonly NamedRecord[] {
@@ -344,22 +345,22 @@ function slowestFirst(rows: readonly NamedRecord[], timeline: Timeline): readonl
 
 const listedNames = 6
 
-/** `✅ 8 targets exist: configmap/web, secret/web and 6 more`; empty for fewer than two. */
-function existenceLine(named: readonly NamedRecord[]): string[] {
-  const listed = named.filter((each) => isListed(each, named))
-  if (listed.length === 0) return []
-  const rest = listed.length - listedNames
-  const names = listed.slice(0, listedNames).map(({ name }) => nameCell(fullName(name)))
-  return [`✅ ${listed.length} targets exist: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`]
+/** `✅ 8 targets exist: configmap/web, secret/web and 6 more`; empty without targets. */
+function existenceLine(listed: ReadonlySet<NamedRecord>): string[] {
+  if (listed.size === 0) return []
+  const rest = listed.size - listedNames
+  const names = [...listed].slice(0, listedNames).map(({ name }) => nameCell(fullName(name)))
+  return [`✅ ${listed.size} targets exist: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`]
 }
 
 /** The ready targets in the table: none if a target failed or there are many. Several unchanged targets are folded. */
 function readyRows(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
   const { outcome } = timeline
   const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
+  const listed = listedTargets(named)
   const isFolded = named.filter(isUnchanged).length > 1 ? isUnchanged : () => false
   const rows = slowestFirst(
-    named.filter((each) => isReady(each) && !isFolded(each) && !isListed(each, named)),
+    named.filter((each) => isReady(each) && !isFolded(each) && !listed.has(each)),
     timeline,
   )
   return shape.readyRows && !hasFailed && rows.length <= unfoldedRows ? rows : []
@@ -369,8 +370,9 @@ function readyRows(timeline: Timeline, named: readonly NamedRecord[], shape: Sha
 function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
   if (timeline.targets.length < 2) return []
   const shown = readyRows(timeline, named, shape)
+  const listed = listedTargets(named)
   const rest = slowestFirst(
-    named.filter((each) => isReady(each) && !shown.includes(each) && !isListed(each, named)),
+    named.filter((each) => isReady(each) && !shown.includes(each) && !listed.has(each)),
     timeline,
   )
   const fold = (ready: readonly NamedRecord[], noun: string) => {
@@ -379,7 +381,7 @@ function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Sh
     return [shape.readyRows ? folded(title, rowsOf(ready, timeline)) : `${title}.`]
   }
   return [
-    ...existenceLine(named),
+    ...existenceLine(listed),
     ...fold(
       rest.filter((each) => !isUnchanged(each)),
       'target',
