@@ -4,7 +4,7 @@ import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { answers, createChecks, createServer, createService } from '../kit/checks.ts'
 import { added, alive, allSynced, at, createTarget, modified, run, synced, unavailable } from '../kit/gate.ts'
 import { iso, make, ownedBy, podIs } from '../kit/objects.ts'
-import { endOf } from '../kit/tape.ts'
+import { endOf } from '../kit/tape-cases.ts'
 
 /** A workload of a kind, observed at its present generation. */
 const workload = (kind: string, fields: { readonly spec: object; readonly status: object }): KubeObject =>

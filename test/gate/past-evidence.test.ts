@@ -2,7 +2,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { EventObject, PodStatus } from '../../src/cluster/objects.ts'
 import { added, allSynced, at, createWorkload, modified, progressing, run } from '../kit/gate.ts'
 import { complete, condition, is, iso, make, minute, podIs } from '../kit/objects.ts'
-import { endOf } from '../kit/tape.ts'
+import { endOf } from '../kit/tape-cases.ts'
 
 /**
  * The apply before the gate may have fixed earlier problems: an image was pushed, a ConfigMap corrected. Problems from

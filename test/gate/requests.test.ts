@@ -20,7 +20,7 @@ import {
 } from '../kit/gate.ts'
 import { complete, condition, iso, make, ownedBy, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import { endOf } from '../kit/tape.ts'
+import { endOf } from '../kit/tape-cases.ts'
 import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')

@@ -21,7 +21,8 @@ import {
 } from '../kit/gate.ts'
 import { complete, condition, is, iso, make, ownedBy } from '../kit/objects.ts'
 import { revive } from '../kit/rows.ts'
-import { endOf, inWords } from '../kit/tape.ts'
+import { inWords } from '../kit/tape.ts'
+import { endOf } from '../kit/tape-cases.ts'
 import { runCommand } from '../support/command.ts'
 import {
   application,

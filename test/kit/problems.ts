@@ -18,6 +18,7 @@ import type { HintFacts, ReasonSpec } from '../../src/reasons/spec.ts'
 import { createTarget } from './gate.ts'
 import { revive } from './rows.ts'
 import { toSubject } from './subject.ts'
+import { expectWords } from './words.ts'
 
 const container: Container = { name: 'app', image: 'acme/web:v2' }
 
@@ -102,12 +103,6 @@ function factsOf(
     ...(pod && { pod: createPod(pod.spec, pod.status) }),
     ...(spec && { spec: { ...container, ...spec } }),
   }
-}
-
-function expectWords(text: string, words: string | undefined): void {
-  if (words === undefined) return
-  const parts = words.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  expect(text).toMatch(new RegExp(`^${parts.join('.*')}$`, 's'))
 }
 
 /** The cases of a file: a group, its titles, and for each `[reason, detail, words, circumstances]`. */

@@ -1,28 +1,20 @@
-import { readFileSync } from 'node:fs'
-import { load } from 'js-yaml'
-import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
-import type { Deployment, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
-import type { Target } from '../../src/plan/target.ts'
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { Deployment, EventObject, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import {
   added,
   alive,
   allSynced,
   at,
-  createGate,
-  createTarget,
   createWorkload,
   creating,
   deleted,
   failed,
   modified,
   progressing,
-  type Run,
-  type RunOptions,
-  report,
-  synced,
   unavailable,
 } from './gate.ts'
-import { complete, condition, is, iso, make, moment, podIs } from './objects.ts'
+import { apiVersionOf, type NamedObjects, toObject } from './named-objects.ts'
+import { complete, condition, is, iso, make, podIs } from './objects.ts'
 import { toPodStatus } from './pods.ts'
 
 const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' })
@@ -47,40 +39,98 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  * `job` is the Job `migrate`, at work: `job complete`, `job failed`; `job gone`, `job gone Complete` with its last state;
  * `job tells R 49`, an event of it with its last second.
  *
- * Of the API: `lists` are complete, or `list Pod`; `alive`; `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good;
- * `lost Pod 5 503`: unavailable since second 5, with this status; `cancel`.
+ * A name of the file's `objects` is that object as it is there; `front gone` is its deletion, `front tells …` an event about
+ * it, and of a pod `front loop 2` the same with this status.
+ *
+ * Of the API: `lists` are complete (those of a Deployment, of Jobs, and of the kinds of the file), or `list Pod`, narrowed as
+ * `Pod?app=web`, `Deployment@apps`, `Deployment@apps/front`, `Node@` without a namespace; `alive` or `alive Pod`;
+ * `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good; `lost Pod 5 503`: unavailable since second 5, with this status;
+ * `serves Widget`, `serves Widget plainly` without a status subresource; `unserved Deployment web`; `cancel`.
+ *
+ * `$name` is a part of a tape that is named in the file's `tapes`.
  */
-function tape(text: string): FeedEvent[][] {
-  return split(text, ';').map((step) => {
-    const [, second = '', things = ''] = /^([\d.]+) (.*)$/s.exec(step) ?? []
-    return at(Number(second), ...split(things, ',').map((thing) => inWords(thing, Number(second))))
+export function tape(text: string, objects: NamedObjects = {}, tapes: Readonly<Record<string, string>> = {}) {
+  const whole = text.replace(/\$([a-z]\w*)/gi, (_, name: string) => tapes[name] ?? fail(`there is no tape "${name}"`))
+  return split(whole, ';').map((step) => {
+    const [, second = fail(`no second begins "${step}"`), things = ''] = /^([\d.]+) (.*)$/s.exec(step) ?? []
+    return at(Number(second), ...split(things, ',').map((thing) => inWords(thing, Number(second), objects)))
   })
 }
 
+function fail(message: string): never {
+  throw new Error(message)
+}
+
 /** Splits at a separator outside of quotes. */
-function split(text: string, separator: ';' | ','): string[] {
+export function split(text: string, separator: ';' | ','): string[] {
   return (text.match(separator === ';' ? /(?:`[^`]*`|[^`;])+/g : /(?:`[^`]*`|[^`,])+/g) ?? []).map((part) =>
     part.trim(),
   )
 }
 
 /** What a part of a tape says: `web ready 3`. */
-export function inWords(thing: string, second: number): Observation | Observation[] {
+export function inWords(thing: string, second: number, objects: NamedObjects = {}): Observation | Observation[] {
   const words = (thing.match(/`[^`]*`|\S+/g) ?? []).map((word) => word.replaceAll('`', ''))
   const [first = '', one = '', two, three] = words
-  if (first === 'lists') return [...allSynced, { type: 'SYNCED', ...jobs, namespace: 'shop' }]
-  if (first === 'list') return synced(...words.slice(1))
-  if (first === 'alive') return alive
+  if (objects[first] !== undefined) return ofObject(first, words.slice(1), second, objects)
+  if (first === 'lists') return [...allSynced, ...[...kindsOf(objects), 'Job'].map((kind) => listOf(kind, objects))]
+  if (first === 'list') return words.slice(1).map((word) => listOf(word, objects))
+  if (first === 'alive') return { ...(one && { ...listOf(one, objects) }), ...alive }
   if (first === 'cancel') return { type: 'CANCEL' }
   if (first === 'fails') return failed(Number(one), two, three)
   if (first === 'refuses')
     return { ...failed(Number(one), two === '-' ? undefined : two, three), final: true } as Observation
   if (first === 'lost') return unavailable(one, Number(two), Number(three ?? 0))
+  if (first === 'serves') return served(one, apiVersionOf(one, objects), two !== 'plainly')
+  if (first === 'unserved') return { ...listOf(one, objects), type: 'MISSING', name: two ?? '', message: `no ${one}` }
   if (first === 'job') return ofJob(words.slice(1), second)
   return ofWorkload(first, words.slice(1), second)
 }
 
+const clusterScoped = ['Node', 'Namespace', 'IngressClass']
+
+function kindsOf(objects: NamedObjects): readonly string[] {
+  const kinds = Object.values(objects).flatMap(({ kind }) => kind ?? [])
+  return [...new Set(kinds)].filter((kind) => !['Deployment', 'ReplicaSet', 'Pod', 'Event', 'Job'].includes(kind))
+}
+
+function listOf(word: string, objects: NamedObjects): Observation & { readonly type: 'SYNCED' } {
+  const [, kind = '', selector, place, name] = /^(\w+)(?:\?(.*?))?(?:@([a-z-]*)(?:\/(.*))?)?$/.exec(word) ?? []
+  const namespace = place ?? (clusterScoped.includes(kind) ? '' : 'shop')
+  return {
+    type: 'SYNCED',
+    apiVersion: apiVersionOf(kind, objects),
+    kind,
+    ...(namespace !== '' && { namespace }),
+    ...(selector !== undefined && { labelSelector: selector }),
+    ...(name !== undefined && { name }),
+  }
+}
+
+function served(kind: string, apiVersion: string, status: boolean): Observation {
+  const [group = '', version = ''] = apiVersion.split('/')
+  const plural = `${kind.toLowerCase()}s`
+  return { type: 'DISCOVERY', resources: [{ group, version, kind, plural, namespaced: true, status }] }
+}
+
+/** An event about an object in words: its reason, message, count and first second. */
+function told(about: KubeObject, [reason = '', message = '', count = '1', first]: readonly string[], second: number) {
+  const times = { firstTimestamp: iso(Number(first ?? second)), lastTimestamp: iso(second) }
+  return make.event(about, { reason, message, count: Number(count), ...times })
+}
+
+function ofObject(name: string, [verb, ...words]: readonly string[], second: number, objects: NamedObjects) {
+  const object = toObject(name, objects)
+  if (verb === undefined) return added(object)
+  if (verb === 'gone') return deleted(object)
+  if (verb === 'tells') return added(told(object, words, second))
+  const [one, two] = words
+  const text = verb === 'waits' && two !== undefined ? `waits ${one}: ${two}` : [verb, ...words].join(' ')
+  return added(toObject(name, objects, toPodStatus(text, second)))
+}
+
 const jobs = { apiVersion: 'batch/v1', kind: 'Job' }
+export const jobTarget = { ...jobs, name: 'migrate' }
 
 function ofJob([verb, one = '', two = '0']: readonly string[], second: number): Observation[] {
   const job = (state = ''): KubeObject => ({
@@ -101,13 +151,9 @@ function ofWorkload(name: string, [verb, ...words]: readonly string[], second: n
   const template = make.template({ containers: [make.container({ image: `acme/web:${one}` })] })
   const becomes = (pods: PodStatus, counts: Deployment['status'] = progressing) =>
     modified(pod(pods), deployment(counts))
-  const tells = (
-    [reason = '', message = '', count = '1', first = `${second}`]: readonly string[],
-    container?: string,
-  ) => {
-    const times = { firstTimestamp: iso(Number(first)), lastTimestamp: iso(second) }
-    const about = container === undefined ? {} : { container }
-    return added(make.event(pod(), { reason, message, count: Number(count), ...times, ...about }))
+  const tells = (said: readonly string[], container?: string) => {
+    const event = told(pod(), said, second)
+    return added(container === undefined ? event : { ...event, involvedObject: inContainer(event, container) })
   }
   if (verb === 'new') return added(deployment())
   if (verb === 'creating')
@@ -132,62 +178,6 @@ function ofWorkload(name: string, [verb, ...words]: readonly string[], second: n
   throw new Error(`a tape cannot say "${name} ${verb} ${words.join(' ')}"`)
 }
 
-/** What a case asks besides its tape and its end. */
-interface CaseOptions extends Omit<RunOptions, 'targets'>, Partial<Pick<Target, 'waitFor' | 'clocks'>> {
-  /** The workloads that are gated: by default all that the tape names. */
-  readonly gated?: readonly string[]
-  /** The gate is looked at in this second, and not at its end. */
-  readonly until?: number
-  readonly message?: string
-  /** How each target ends. */
-  readonly targets?: readonly string[]
-  /** Lines of the log. */
-  readonly entries?: readonly string[]
-}
-
-type TapeCase = readonly [tape: string, end: string, options?: CaseOptions]
-
-/** `failed crash-loop 33`; `open` without an outcome. */
-export function endOf({
-  outcome,
-  reason,
-  seconds,
-}: Pick<Run, 'outcome' | 'reason' | 'seconds'> | Run['targets'][number]): string {
-  return outcome === undefined
-    ? 'open'
-    : [outcome, reason, seconds].filter((part) => part !== '' && part !== undefined).join(' ')
-}
-
-function testCase([text, end, options = {}]: TapeCase): void {
-  const { gated, until, message, targets, entries, waitFor, clocks, ...rest } = options
-  const steps = tape(text)
-  const apiWords = /^(?:lists?|alive|cancel|fails|refuses|lost)$/
-  const named = split(text.replace(/`[^`]*`/g, ''), ';').flatMap((step) =>
-    split(step.replace(/^[\d.]+ /, ''), ',').map((thing) => thing.split(' ')[0] ?? ''),
-  )
-  const names = gated ?? [...new Set(named)].filter((name) => name !== '' && !apiWords.test(name))
-  const gate = createGate(steps, {
-    targets: names.map((name) =>
-      createTarget({
-        ...(name === 'job' ? { ...jobs, name: 'migrate' } : { name }),
-        ...(waitFor && { waitFor }),
-        ...(clocks && { clocks }),
-      }),
-    ),
-    ...rest,
-  })
-  for (const event of steps.flat()) gate.handle(event)
-  if (until !== undefined) gate.advance(moment(until))
-  else for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
-  const result = report(gate, until === undefined ? undefined : moment(until))
-  expect(endOf(result)).toBe(end)
-  if (message !== undefined) expect(result.message).toBe(message)
-  if (targets !== undefined) expect(result.targets.map(endOf)).toEqual(targets)
-  if (entries !== undefined) expect(result.entries).toEqual(expect.arrayContaining([...entries]))
-}
-
-/** The cases of a file: a group, its titles, and for each `[tape, end, options]`. */
-export function testTapes(path: string): void {
-  const groups = Object.entries(load(readFileSync(path, 'utf8')) as Record<string, Record<string, TapeCase>>)
-  describe.each(groups)('%s', (_, cases) => it.each(Object.entries(cases))('%s', (_title, each) => testCase(each)))
+function inContainer({ involvedObject }: EventObject, container: string): EventObject['involvedObject'] {
+  return { ...involvedObject, fieldPath: `spec.containers{${container}}` }
 }
