@@ -12,6 +12,9 @@ import { isOfEarlierAttempt, isOfRun, markOf, requestOf } from './workflow-run.t
 const environmentLimit = 255
 const perPage = 100
 
+const listStatuses = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}/statuses'
+const createStatus = 'POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses'
+
 /** The payload of a deployment: the gate that created it, and the attempt of the workflow run. */
 interface Mark {
   readonly gate: string
@@ -47,7 +50,7 @@ export class DeploymentStatus implements Extra {
     this.#id ??= await this.#create(timeline, signal)
     if (this.#id === undefined) return
     await this.#open(this.#id, signal)
-    await octokit.rest.repos.createDeploymentStatus({
+    await octokit.request(createStatus, {
       ...requestOf(origin.run, signal),
       deployment_id: this.#id,
       state,
@@ -73,7 +76,7 @@ export class DeploymentStatus implements Extra {
     const sha = await origin.commit(signal)
     const own = await this.#findOwn(sha, environment, signal)
     if (own !== undefined) return own
-    const { data } = await octokit.rest.repos.createDeployment({
+    const { data } = await octokit.request('POST /repos/{owner}/{repo}/deployments', {
       ...requestOf(origin.run, signal),
       ref: sha,
       environment,
@@ -85,7 +88,7 @@ export class DeploymentStatus implements Extra {
       required_contexts: [],
     })
     if (!('id' in data)) throw new Error(`GitHub created no deployment: ${data.message ?? 'no reason given'}`)
-    return data.id
+    return Number(data.id)
   }
 
   /**
@@ -94,17 +97,19 @@ export class DeploymentStatus implements Extra {
    */
   async #findOwn(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
-    const { repos } = octokit.rest
     const request = requestOf(origin.run, signal)
-    const { data } = await repos.listDeployments({ ...request, sha, environment, per_page: perPage })
-    const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<Mark>) }))
+    const { data } = await octokit.request('GET /repos/{owner}/{repo}/deployments', {
+      ...request,
+      sha,
+      environment,
+      per_page: perPage,
+    })
+    const marked = data.map(({ id, payload }) => ({ id: Number(id), ...(Object(payload) as Partial<Mark>) }))
     const ofGate = marked.filter(({ gate }) => gate === name)
     for (const { id } of ofGate.filter(({ mark }) => isOfEarlierAttempt(mark, origin.run))) {
-      const latest = latestOf(
-        (await repos.listDeploymentStatuses({ ...request, deployment_id: id, per_page: perPage })).data,
-      )
-      if (latest?.state === 'in_progress')
-        await repos.createDeploymentStatus({
+      const statuses = await octokit.request(listStatuses, { ...request, deployment_id: id, per_page: perPage })
+      if (latestOf(statuses.data)?.state === 'in_progress')
+        await octokit.request(createStatus, {
           ...request,
           deployment_id: id,
           state: 'error',
@@ -117,10 +122,13 @@ export class DeploymentStatus implements Extra {
 
 export const closeDeployment: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
   const request = { ...requestOf(run, signal), deployment_id: id }
-  const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: perPage })
+  const { data } = await octokit.request(listStatuses, {
+    ...request,
+    per_page: perPage,
+  })
   const latest = latestOf(data)
   if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
-  await octokit.rest.repos.createDeploymentStatus({
+  await octokit.request(createStatus, {
     ...request,
     state: outcome === undefined ? 'error' : deploymentState(outcome),
     description: title.slice(0, descriptionLimit),
@@ -131,8 +139,8 @@ export const closeDeployment: Close = async ({ octokit, run, outcome, title }, {
 }
 
 /** The status that counts: GitHub's list is in no documented order. */
-function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T | undefined {
-  return statuses.toSorted((one, other) => other.id - one.id)[0]
+function latestOf<T extends { readonly id: number | bigint }>(statuses: readonly T[]): T | undefined {
+  return statuses.toSorted((one, other) => Number(other.id) - Number(one.id))[0]
 }
 
 /**

@@ -1,10 +1,11 @@
-import { getOctokit } from '@actions/github'
+import type { Octokit } from '@octokit/core'
 import { type EndedTimeline, type Outcome, openConclusion, type Timeline } from '../../src/gate/timeline.ts'
 import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
 import { CommitStatus } from '../../src/github/commit-status.ts'
 import { DeploymentStatus, environmentName, environmentUrl } from '../../src/github/deployment-status.ts'
-import { type Extra, type Octokit, type Opened, Origin } from '../../src/github/extra.ts'
+import { type Extra, type Opened, Origin } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
+import { createOctokit } from '../../src/github/octokit.ts'
 import { boundedSummary } from '../../src/github/texts.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
@@ -34,7 +35,7 @@ let notices: string[]
 
 beforeAll(async () => {
   github = await startGitHub()
-  octokit = getOctokit('ghs_0123', { baseUrl: github.url })
+  octokit = createOctokit('ghs_0123', github.url)
 })
 
 beforeEach(() => {
