@@ -68,8 +68,8 @@ const chosenByServer = words(`
   creationTimestamp`)
 
 /**
- * The values that the server stores where a manifest has none, by the field and, where it has several meanings, by the list
- * or map around it (pkg/apis, `defaults.go` of each group). A list contains the defaults of several kinds.
+ * The values that the server stores where a manifest has none, by the field and, where it has several meanings, by the lists
+ * or maps around it (pkg/apis, `defaults.go` of each group). A list contains the defaults of several kinds.
  */
 const defaults: Readonly<Record<string, unknown>> = {
   // Pods
@@ -97,8 +97,12 @@ const defaults: Readonly<Record<string, unknown>> = {
   replicas: 1,
   revisionHistoryLimit: 10,
   progressDeadlineSeconds: 600,
-  'rollingUpdate.maxSurge': ['25%', 0],
-  'rollingUpdate.maxUnavailable': ['25%', 1],
+  'strategy.type': 'RollingUpdate',
+  'strategy.rollingUpdate.maxSurge': '25%',
+  'strategy.rollingUpdate.maxUnavailable': '25%',
+  'updateStrategy.type': 'RollingUpdate',
+  'updateStrategy.rollingUpdate.maxSurge': 0,
+  'updateStrategy.rollingUpdate.maxUnavailable': 1,
   partition: 0,
   podManagementPolicy: 'OrderedReady',
   whenDeleted: 'Retain',
@@ -114,8 +118,8 @@ const defaults: Readonly<Record<string, unknown>> = {
   failedJobsHistoryLimit: 1,
   'onPodConditions.status': 'True',
   minReplicas: 1,
-  // Services, Secrets, and update strategies
-  type: ['ClusterIP', 'Opaque', 'RollingUpdate', ''],
+  // Services and Secrets
+  type: ['ClusterIP', 'Opaque', ''],
   sessionAffinity: 'None',
   'clientIP.timeoutSeconds': 10800,
   internalTrafficPolicy: 'Cluster',
@@ -150,10 +154,11 @@ function words(text: string): ReadonlySet<string> {
 
 /** Whether the server stores this value where a manifest has none. `parent`: the live object around it. */
 function isDefault(name: string, value: unknown, parent: Json, path: Path): boolean {
-  const own = `${path.findLast((step) => typeof step === 'string')}.${name}`
-  if (chosenByServer.has(name) || chosenByServer.has(own)) return true
-  const known = Object.hasOwn(defaults, own) ? own : name
-  if (Object.hasOwn(defaults, known) && [defaults[known]].flat().includes(value)) return true
+  const names = [...path.filter((step) => typeof step === 'string'), name]
+  const fields = [3, 2, 1].map((length) => names.slice(-length).join('.'))
+  if (fields.some((field) => chosenByServer.has(field))) return true
+  const known = fields.find((field) => Object.hasOwn(defaults, field))
+  if (known !== undefined && [defaults[known]].flat().includes(value)) return true
   if (name === 'imagePullPolicy') return value === pullPolicyOf(String(parent['image']))
   if (name === 'targetPort') return value === parent['port']
   // A request is by default as high as its limit.

@@ -105,6 +105,17 @@ describe('an object of Kubernetes', () => {
     ])
   })
 
+  it.each([
+    ['Deployment', 'strategy', { maxSurge: '25%', maxUnavailable: 1 }],
+    ['DaemonSet', 'updateStrategy', { maxSurge: 0, maxUnavailable: '25%' }],
+  ])('of the kind %s differs in a removed limit that is the default of another kind', (kind, field, rollingUpdate) => {
+    const object = { apiVersion: 'apps/v1', kind, metadata: { name: 'a' } }
+    const live = { ...object, spec: { [field]: { type: 'RollingUpdate', rollingUpdate } } } as unknown as KubeObject
+    expect(findDifferences({ ...object, spec: {} } as ManifestObject, live, ['/spec']).map(describeDifference)).toEqual([
+      `spec.${field} is set, and not in the file`,
+    ])
+  })
+
   it('knows the metrics of an autoscaler by their names, in whatever order', () => {
     expect(hpa({ spec: { metrics: [cpu, memory] } }, { spec: { metrics: [memory, cpu] } })).toEqual([])
     const other = { ...cpu, resource: { name: 'cpu', target: { averageUtilization: 50 } } }
