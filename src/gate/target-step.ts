@@ -551,7 +551,7 @@ function logProblems(
   const failureText = failure && textOf(failure)
   let loggedProblems = before
   const texts: string[] = []
-  for (const problem of problems) {
+  for (const problem of problems.filter(({ isStarting }) => !isStarting)) {
     const text = textOf(problem)
     const logged = text === failureText ? undefined : addLoggedProblem(loggedProblems, problem)
     if (logged === undefined) continue

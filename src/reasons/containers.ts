@@ -5,8 +5,9 @@ import {
   defaultMaxRestarts,
   longStepMs,
   missingObjectMs,
+  startTimeMs,
 } from '../thresholds.ts'
-import { type ProbeDetail, probeHint, probeSentence } from './probes.ts'
+import { type ProbeDetail, probeHeadline, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   clusterCommand,
@@ -192,7 +193,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     isDeath: true,
     when: 'as crash-loop, each death by the liveness probe',
     title: 'the liveness probe fails',
-    headline: containerHeadline((name) => `${name} fails its liveness probe`),
+    headline: probeHeadline('liveness'),
     sentence: (problem) => probeSentence('liveness', problem),
     hint: (s) => probeHint('liveness', s),
     readsLogs: true,
@@ -204,7 +205,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     classOf: ({ detail }) => (detail.isRunning ? 'slow' : 'strike'),
     when: 'as crash-loop, each death by the startup probe; slow until the probe ends the container',
     title: 'the startup probe fails',
-    headline: containerHeadline((name) => `${name} fails its startup probe`),
+    headline: probeHeadline('startup'),
     sentence: (problem) => probeSentence('startup', problem),
     hint: (s) => probeHint('startup', s),
     readsLogs: true,
@@ -214,9 +215,9 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'slow',
     leavesCauseOpen: true,
     mayOnlyNeedTime: true,
-    when: 'a container runs, and has used up the time that its own probes allow without being ready',
+    when: `a container runs, and has used up the time that its own probes allow without being ready; the log shows it once the container has run for ${duration(startTimeMs)}`,
     title: 'the readiness probe fails',
-    headline: containerHeadline((name) => `${name} fails its readiness probe`),
+    headline: probeHeadline('readiness'),
     sentence: (problem) => probeSentence('readiness', problem),
     hint: (s) => probeHint('readiness', s),
     readsLogs: true,

@@ -1,6 +1,6 @@
 import type { Probe } from '../cluster/objects.ts'
 import { type HintFacts, type ProblemFields, predicate, type Sentence } from './spec.ts'
-import { logHint, timesSoFar } from './wording.ts'
+import { containerHeadline, logHint, timesSoFar } from './wording.ts'
 
 export interface ProbeDetail {
   /**
@@ -34,16 +34,24 @@ export type ProbeAnswer =
 
 type ProbeKind = 'liveness' | 'readiness' | 'startup'
 
-export function probeSentence(kind: ProbeKind, { detail, count }: ProblemFields<ProbeDetail>): Sentence {
+export function probeSentence(kind: ProbeKind, { detail, count, isStarting }: ProblemFields<ProbeDetail>): Sentence {
   const { isRunning, wasReady, failure = '' } = detail
   const why = failure === '' ? '' : `: ${failure}`
   if (!isRunning) return predicate(`is killed because its ${kind} probe fails${timesSoFar(count)}`)
   if (wasReady) return predicate(`was ready, and then not ready${why}${timesSoFar(count)}`)
   if (detail.answer?.type === 'not-asked')
     return predicate(`is not ready, because its ${kind} probe cannot be run${why}`)
+  if (isStarting) return predicate(`has just started, and its ${kind} probe has not succeeded yet${why}`)
   return detail.failure === undefined
     ? predicate(`runs, but its ${kind} probe has not succeeded`)
     : predicate(`fails its ${kind} probe${why}`)
+}
+
+/** `app fails its readiness probe` */
+export function probeHeadline(kind: ProbeKind) {
+  return containerHeadline<ProbeDetail>((name, { isStarting }) =>
+    isStarting ? `${name} is starting` : `${name} fails its ${kind} probe`,
+  )
 }
 
 /** The probe's request, and the answer of the container. */

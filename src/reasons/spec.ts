@@ -47,6 +47,8 @@ export interface ProblemFields<Detail> {
   readonly container?: string
   /** The container is an init container. */
   readonly isInit?: boolean
+  /** The container has just started, and may only need time: the log does not show the problem yet. */
+  readonly isStarting?: boolean
   /** The pod has ended, and its controller creates another one. */
   readonly isReplaced?: boolean
   /** The pod belongs to an older revision: it blocks the update, or stays because the strategy is OnDelete. */

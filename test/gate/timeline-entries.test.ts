@@ -160,11 +160,11 @@ describe('a slow problem', () => {
   it('is logged again when its cause becomes known', () => {
     const steps = [
       at(0, added(web.deployment(progressing), web.replicaSet, unready), allSynced),
-      at(4, added(unhealthy)),
+      at(12, added(unhealthy)),
     ]
     expect(logged(steps)).toEqual([
-      expect.stringMatching(/^3 problem .* runs, but its readiness probe has not succeeded$/),
-      expect.stringMatching(/^4 problem .* fails its readiness probe: HTTP probe failed with statuscode: 503$/),
+      expect.stringMatching(/^11 problem .* runs, but its readiness probe has not succeeded$/),
+      expect.stringMatching(/^12 problem .* fails its readiness probe: HTTP probe failed with statuscode: 503$/),
     ])
   })
 

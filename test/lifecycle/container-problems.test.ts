@@ -323,6 +323,15 @@ describe('a container that runs and is not ready', () => {
     )
   })
 
+  it('may only need time while it starts, however little its probe allows', () => {
+    const pod = notReady({ readinessProbe: { periodSeconds: 1, failureThreshold: 1 } })
+    expect(examine(pod, { now: 19 }).problem).toMatchObject({
+      isStarting: true,
+      message: 'has just started, and its readiness probe has not succeeded yet',
+    })
+    expect(examine(pod, { now: 20 }).problem).toMatchObject({ isStarting: false })
+  })
+
   it('has the time of both probes while its startup probe has not succeeded', () => {
     const pod = notReady(
       { startupProbe: { periodSeconds: 5, failureThreshold: 20 }, readinessProbe: {} },

@@ -9,6 +9,7 @@ import {
   kubeletRetryMs,
   longStepMs,
   missingObjectMs,
+  startTimeMs,
 } from '../../thresholds.ts'
 import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
 import { isSinceStart, prove } from '../proof.ts'
@@ -271,7 +272,11 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
   if (isInit) return longStep(facts)
   const due = probesDueAt(facts, context)
   if (due === undefined) return undefined
-  if (context.passed(due)) return probeProblem(facts, due)
+  if (context.passed(due)) {
+    const problem = probeProblem(facts, due)
+    const startedAt = context.time(status.state?.running?.startedAt) ?? due
+    return problem && { ...problem, isStarting: !context.passed(startedAt + startTimeMs) }
+  }
   const death = status.lastState?.terminated
   return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, false)
 }

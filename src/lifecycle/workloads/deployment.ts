@@ -257,6 +257,7 @@ function progressDeadlineProblem(
   const isExceeded = progressing?.status === 'False' && progressing.reason === deadlineExceeded
   if (spec.paused || !isExceeded) return []
   const existedBefore = condition(context.history.first, 'Progressing')?.reason === deadlineExceeded
+  const cause = state?.problems[0] ?? stuck[0] ?? failingProbeOf(state, context)
   return [
     {
       ...ownProblem(deployment, context.time(progressing.lastTransitionTime) ?? context.now),
@@ -265,8 +266,8 @@ function progressDeadlineProblem(
         deadlineSeconds: spec.progressDeadlineSeconds ?? 600,
         message: progressing.message ?? 'the deadline has passed',
       },
-      // The controller does not report the cause; the problem of a pod does.
-      cause: state?.problems[0] ?? stuck[0] ?? failingProbeOf(state, context),
+      // The controller does not report the cause; the problem of a pod does. It had its time to start.
+      cause: cause && { ...cause, isStarting: false },
       proven:
         !(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, context)))) &&
         context.passed(context.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
