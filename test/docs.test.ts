@@ -160,7 +160,7 @@ describe('docs/troubleshooting.md', () => {
   })
 
   it.each(rows.filter(({ kind }) => kind === 'recording'))(
-    'a recorded rollout shows $heading, and the row has its reason',
+    'the recording $name shows a row whose reason is its reason',
     async ({ row, name, messages }) => {
       const { entries } = await replayOnce(name)
       const shown = [...recordedLines(recordingPath(name)), JSON.stringify(entries)].join('\n')

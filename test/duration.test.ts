@@ -37,7 +37,7 @@ it.each([
   ['169h', '"169h" is too long. Write at most 168h, or 0 to turn the clock off.'],
   [`${'9'.repeat(400)}h`, `"${'9'.repeat(80)}…" is too long. Write at most 168h, or 0 to turn the clock off.`],
   ['', '"" is not a duration. Write one like 90s, 5m or 1h30m.'],
-])('parseDuration refuses %s with the fix', (text, message) => {
+])('parseDuration refuses a text with the fix (%#)', (text, message) => {
   expect(complaintsOf(text)).toEqual([message])
 })
 

@@ -1,4 +1,5 @@
 import { describeMistakes, didYouMean, nearest, UserError } from '../src/errors.ts'
+import { titled } from './kit/rows.ts'
 
 it('nearest names near words, the nearest first', () => {
   expect(nearest('timeot', ['time', 'timeout', 'timeouts', 'summary'])).toEqual(['timeout', 'time', 'timeouts'])
@@ -16,13 +17,15 @@ it.each([
   expect(nearest(word, [candidate])).toEqual([candidate])
 })
 
-it.each([
-  ['pod', 'job'],
-  ['tail', 'all'],
-  ['logs', 'log-lines'],
-  ['x', 'service'],
-  ['x'.repeat(10_000), 'x'.repeat(10_000)],
-])('nearest finds %s and %s too far apart', (word, candidate) => {
+it.each(
+  titled([
+    ['pod', 'job'],
+    ['tail', 'all'],
+    ['logs', 'log-lines'],
+    ['x', 'service'],
+    ['x'.repeat(10_000), 'x'.repeat(10_000)],
+  ] as const),
+)('nearest finds two words too far apart: %s', (_, [word, candidate]) => {
   expect(nearest(word, [candidate])).toEqual([])
 })
 

@@ -132,7 +132,7 @@ const readers: readonly [string, (text: string) => unknown][] = [
 ]
 
 describe.each(readers.map((reader, row) => [...reader, row] as const))('the time for %s', (_, work, row) => {
-  test.each(sampled(parts, 4, row))('grows with the length of %j at most in proportion', (part) => {
+  test.each(sampled(parts, 4, row))('grows with the length of `%s` at most in proportion', (part) => {
     expectLinear(work, part)
   })
 })
@@ -282,7 +282,7 @@ function withText(value: unknown, text: string, name = ''): unknown {
 
 describe.each(names)('the time for the objects of %s', (name) => {
   test.each(sampled(parts, 16, names.indexOf(name)))(
-    'grows with the length of %j at most in proportion',
+    'grows with the length of `%s` at most in proportion',
     async (part) => {
       const path = recordingPath(name)
       const header = await readHeader(path)

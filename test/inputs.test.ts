@@ -14,7 +14,7 @@ import {
   unknownInput,
 } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
-import { rows } from './kit/rows.ts'
+import { rows, titled } from './kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -133,9 +133,9 @@ it.each(['-1', '2.5', 'many', '1e3', '99999999999', '1001'])('parseInputs refuse
   ])
 })
 
-it.each(rows<[string, string, string]>(data, 'parseInputs refuses as'))(
-  'parseInputs refuses as %s: %j',
-  (input, text, message) => {
+it.each(titled(rows<[string, string, string]>(data, 'parseInputs refuses as'), (row) => row.slice(0, 2)))(
+  'parseInputs refuses an input: %s',
+  (_, [input, text, message]) => {
     expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
   },
 )
@@ -309,9 +309,21 @@ it('parseExpectedImages reads one container a line', () => {
 })
 
 it.each([
-  ['app', `"app" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`],
-  ['app=v1', `"app=v1" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`],
-  [`app=${digest}\napp=${digest}`, 'The container app is given twice. Keep one of them.'],
-])('parseExpectedImages reports the mistake in %s', (text, mistake) => {
+  [
+    'a container without a digest',
+    'app',
+    `"app" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`,
+  ],
+  [
+    'a tag',
+    'app=v1',
+    `"app=v1" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`,
+  ],
+  [
+    'a container that is given twice',
+    `app=${digest}\napp=${digest}`,
+    'The container app is given twice. Keep one of them.',
+  ],
+])('parseExpectedImages reports %s', (_, text, mistake) => {
   expect(readImages(text).mistakes).toEqual([mistake])
 })

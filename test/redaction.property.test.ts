@@ -297,11 +297,11 @@ describe('a secret that a text', () => {
     secretTexts.map((secret) => [name, secret, formOf(secret)] as const),
   )
 
-  test.each(cases)('contains %s is replaced: %s', (_, __, [before, form, after]) => {
+  test.each(cases)('contains %s is replaced (%#)', (_, __, [before, form, after]) => {
     expect(leaksOf(form, secretsKnown.redact(`${before}${form}${after}`))).toEqual([])
   })
 
-  test.each(cases)('contains %s is replaced, broken by each removed character: %s', (_, __, [before, form, after]) => {
+  test.each(cases)('contains %s is replaced, broken by each removed character (%#)', (_, __, [before, form, after]) => {
     const leaking = sampled(removed, 40, form.length + before.length).flatMap((character, index) => {
       const place = 1 + (index % Math.max(1, form.length - 1))
       const text = `${before}${form.slice(0, place)}${character}${form.slice(place)}${after}`
@@ -311,7 +311,7 @@ describe('a secret that a text', () => {
   })
 
   test.each(cases)(
-    'contains %s is replaced, cut after eight characters or more: %s',
+    'contains %s is replaced, cut after eight characters or more (%#)',
     (name, secret, [before, form]) => {
       const [, shortest = ''] = forms[name]?.(secret.slice(0, 8)) ?? []
       const leaking = Array.from(form.slice(shortest.length), (_, index) => index).flatMap((more) => {

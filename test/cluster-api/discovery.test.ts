@@ -81,9 +81,9 @@ test('a server without aggregated discovery is an error, which names the oldest 
 })
 
 test.each([
-  { items: [{ metadata: { name: 'acme.example' }, versions: null }, null] },
-  { items: [{ metadata: { name: 'acme.example' }, versions: [{ version: 'v1', resources: null }] }] },
-])('empty lists in Go are null: %j', async (answer) => {
+  ['versions', { items: [{ metadata: { name: 'acme.example' }, versions: null }, null] }],
+  ['resources', { items: [{ metadata: { name: 'acme.example' }, versions: [{ version: 'v1', resources: null }] }] }],
+])('an empty list of %s in Go is null', async (_, answer) => {
   const { server, client } = await start()
   server.intercept(({ path }, response) => {
     if (path !== '/apis') return 'answer'

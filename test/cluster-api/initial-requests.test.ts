@@ -2,6 +2,7 @@ import type { Client } from '../../src/cluster/client.ts'
 import { ApiError } from '../../src/cluster/failures.ts'
 import { runInitially } from '../../src/cluster/initial-requests.ts'
 import { listAll } from '../../src/cluster/list.ts'
+import { titled } from '../kit/rows.ts'
 import { ManualClock } from './manual-clock.ts'
 
 describe('a first request that the server refuses with Retry-After', () => {
@@ -22,9 +23,9 @@ describe('a first request that the server refuses with Retry-After', () => {
   })
 })
 
-test.each([null, 7, 'web', [], {}, { metadata: null }, { metadata: { name: 7 } }])(
-  'a list with the item %j is a malformed answer, not an error of the program',
-  async (item) => {
+test.each(titled([null, 7, 'web', [], {}, { metadata: null }, { metadata: { name: 7 } }]))(
+  'a list with the item %s is a malformed answer, not an error of the program',
+  async (_, item) => {
     const page = { metadata: { resourceVersion: '1' }, items: [{ metadata: { name: 'web' } }, item] }
     const client = { json: async () => page } as unknown as Client
     const list = listAll(client, '/api/v1/pods', { apiVersion: 'v1', kind: 'Pod' }, (object) => object)

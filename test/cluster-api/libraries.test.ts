@@ -63,7 +63,12 @@ describe("Node's Agent({ proxyEnv })", () => {
     ['asks for a server on this machine', ['https://127.0.0.1:1', http], '127.0.0.1:1', 'none'],
     ['does not use a proxy without a scheme', ['https://a.invalid:6443', '127.0.0.1:PORT'], '', 'used'],
     ['does not use a SOCKS proxy', ['https://a.invalid:6443', 'socks5://127.0.0.1:PORT'], '', 'used'],
-    ['fails at a password with a bare %', ['https://a.invalid:6443', 'http://me:5%@127.0.0.1:PORT'], '', 'used'],
+    [
+      'fails at a password with a bare percent sign',
+      ['https://a.invalid:6443', 'http://me:5%@127.0.0.1:PORT'],
+      '',
+      'used',
+    ],
   ])('%s, other than kubectl', async (_, given, expected, ownProxy) => {
     expect(await askedBy(...given)).toEqual({ asked: expected === '' ? [] : [expected], ownProxy })
   })

@@ -1,7 +1,7 @@
 import type { RequestOptions } from 'node:https'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { proxyForLibrary, proxyFromEnvironment } from '../../src/cluster/proxy.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -48,15 +48,15 @@ test('ranges hold for IPv6 too', () => {
   expect(through('https://[fe80::1]:6443', 'fd00::/8')).toBe(proxy)
 })
 
-test.each(rows<[string, string]>(data, 'the proxy is for the libraries'))(
-  'the proxy %s is %s for the libraries',
-  (proxy, expected) => expect(proxyForLibrary(proxy)).toBe(expected),
+test.each(titled(rows<[string, string]>(data, 'the proxy is for the libraries'), ([proxy]) => proxy))(
+  'the proxy %s has a password that the libraries read',
+  (_, [proxy, expected]) => expect(proxyForLibrary(proxy)).toBe(expected),
 )
 
 test.each([
-  ['http://me:pass50%@proxy:3128', { proxy: { username: 'me', password: 'pass50%25' } }],
-  ['socks5://me:pass50%@proxy:1080', { proxy: { userId: 'me', password: 'pass50%' } }],
-])('a password with a bare %% works: %s', async (proxy, agent) => {
+  ['http', 'http://me:pass50%@proxy:3128', { proxy: { username: 'me', password: 'pass50%25' } }],
+  ['socks5', 'socks5://me:pass50%@proxy:1080', { proxy: { userId: 'me', password: 'pass50%' } }],
+])('a password with a bare percent sign works for %s', async (_, proxy, agent) => {
   const content = {
     'current-context': 'a',
     contexts: [{ name: 'a', context: { cluster: 'a' } }],

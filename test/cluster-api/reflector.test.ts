@@ -335,12 +335,16 @@ describe('the end of a watch', () => {
   })
 
   test.each([
-    [undefined, 'not JSON'],
-    ['null', 'not an event'],
-    ['{"type":"ADDED","object":{"metadata":{"resourceVersion":"99"}}}', 'not an event'],
-    ['{"type":"ADDED","object":{"metadata":{"resourceVersion":"99","name":7}}}', 'not an event'],
-    ['{"type":"DELETED","object":[{"metadata":null}]}', 'not an event'],
-  ])('the broken line %s is reported, and its change is found by a list', async (line, message) => {
+    ['that is no JSON', undefined, 'not JSON'],
+    ['that is null', 'null', 'not an event'],
+    ['without a name', '{"type":"ADDED","object":{"metadata":{"resourceVersion":"99"}}}', 'not an event'],
+    [
+      'with a number as name',
+      '{"type":"ADDED","object":{"metadata":{"resourceVersion":"99","name":7}}}',
+      'not an event',
+    ],
+    ['with a list as object', '{"type":"DELETED","object":[{"metadata":null}]}', 'not an event'],
+  ])('a line %s is reported, and its change is found by a list', async (_, line, message) => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)

@@ -26,7 +26,7 @@ describe('an object found by a word for its kind', () => {
     object: {
       apiVersion: 'v1',
       kind,
-      metadata: { name, uid: `${kind}-${name}-${namespace}`, ...(namespace && { namespace }) },
+      metadata: { name, uid: [kind, name, namespace].filter(Boolean).join('-'), ...(namespace && { namespace }) },
     },
   })
   const store = storeAfter([named('Pod', 'a', 'shop'), named('Pod', 'a', 'other'), named('Node', 'a')])
@@ -34,11 +34,11 @@ describe('an object found by a word for its kind', () => {
   it.each<[string, string, string | undefined, string | undefined]>([
     ['pod', 'a', 'other', 'Pod-a-other'],
     ['pod', 'a', 'nowhere', undefined],
-    ['pod', 'a', undefined, 'Pod-a-shop'],
-    ['node', 'a', 'shop', 'Node-a-undefined'],
+    ['pod', 'a', 'any namespace', 'Pod-a-shop'],
+    ['node', 'a', 'shop', 'Node-a'],
     ['pod', 'b', 'shop', undefined],
-  ])('%s/%s in %s is %s', (word, name, namespace, uid) => {
-    expect(store.find(word, name, namespace)?.metadata.uid).toBe(uid)
+  ])('is searched as %s/%s in %s', (word, name, namespace, uid) => {
+    expect(store.find(word, name, namespace === 'any namespace' ? undefined : namespace)?.metadata.uid).toBe(uid)
   })
 })
 

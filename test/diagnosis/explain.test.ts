@@ -132,7 +132,7 @@ describe('a target that a clock ended without a known problem', () => {
   }
 
   it.each(['no-progress', 'still-running'] as const)(
-    'shows for %s what its pod waits for: the reason of the container, the newest Warning, the conditions',
+    'shows for %s what its pod waits for: reason of the container, newest Warning, conditions',
     (reason) => {
       const record = explained(reason, warning('FailedSync', 'old', 10), warning('InspectFailed', 'damaged layer', 40))
       expect(record?.problems).toMatchObject([

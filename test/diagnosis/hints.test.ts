@@ -6,6 +6,7 @@ import { type ReasonCode, reasonCodes } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../kit/gate.ts'
 import { make } from '../kit/objects.ts'
 import { createProblem } from '../kit/problems.ts'
+import { titled } from '../kit/rows.ts'
 import { toSubject } from '../kit/subject.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
 
@@ -41,10 +42,10 @@ describe('the hint for a Job that is not found', () => {
     ],
     ['BackoffLimitExceeded', /^A Job of this name ended before the gate began/],
     ['SuccessfulCreate', /^Was it applied/],
-    [undefined, /^Was it applied/],
+    ['missing', /^Was it applied/],
   ])('whose last event is %s', (lastEvent, words) => {
     const object = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate' } }
-    const events = lastEvent === undefined ? [] : [make.event(object, { reason: lastEvent })]
+    const events = lastEvent === 'missing' ? [] : [make.event(object, { reason: lastEvent })]
     const hasEnded = jobRule.lastState?.(object, events) !== undefined
     expect(hintFor(job, 'not-found', { hasEnded })).toMatch(words)
   })
@@ -69,7 +70,7 @@ describe('the hint for a target that is not found', () => {
     ['k8s/sts.yaml', undefined],
     ['resources', undefined],
     ['/tmp/out/rendered.yaml', undefined],
-  ])('whose source is %s asks whether its subfolder was applied: %s', (file, sentence) => {
+  ])('asks whether a subfolder was applied, if its source is in one: %s', (file, sentence) => {
     const words = absent({ source: { file, line: 1 } })
     if (sentence === undefined) expect(words).not.toContain('folder')
     else expect(words).toContain(sentence)
@@ -148,30 +149,35 @@ describe('the hint for a --for with an unknown condition or field', () => {
   })
 })
 
-describe('the hint for a gate that cannot read its targets', () => {
+describe('the hint for a gate without access', () => {
   const hintOf = (verdict: Verdict) => gateHint(createTimeline({ verdict, targets: [createTargetRecord()] }))
   const denied = (outcome: Outcome, wasReadable: boolean, message: string) =>
     hintOf(deniedVerdict(outcome, { name: 'deployment/web', wasReadable, message }))
 
-  it.each([
-    [
-      'cannot list resource "configmaps" in API group "" in the namespace "shop"',
-      /^Grant user ci what is missing in namespace shop: `kubectl create role rollout-gate-reader --verb=get,list,watch --resource=configmaps -n shop`, then `kubectl create rolebinding rollout-gate-reader --role=rollout-gate-reader --user=ci -n shop`\./,
-    ],
-    [
-      'cannot list resource "secrets" in API group "" in the namespace "shop"',
-      /-n shop`\. Or exclude them: a line `!secrets --all`\.$/,
-    ],
-    [
-      'cannot watch resource "deployments" in API group "apps" in the namespace "shop": requires one of [x] permission(s).',
-      / --resource=deployments\.apps -n shop`/,
-    ],
-    [
-      'cannot list resource "nodes" in API group "" at the cluster scope',
-      /in the whole cluster: `kubectl create clusterrole rollout-gate-reader .* --resource=nodes`, then `kubectl create clusterrolebinding rollout-gate-reader --clusterrole=rollout-gate-reader --user=ci`\./,
-    ],
-    ['may not', /^Give the kubeconfig’s user get, list and watch on what is gated.* to apply\.$/],
-  ])('names the user and the missing rights: %s', (words, pattern) => {
+  it.each(
+    titled<[string, RegExp]>(
+      [
+        [
+          'cannot list resource "configmaps" in API group "" in the namespace "shop"',
+          /^Grant user ci what is missing in namespace shop: `kubectl create role rollout-gate-reader --verb=get,list,watch --resource=configmaps -n shop`, then `kubectl create rolebinding rollout-gate-reader --role=rollout-gate-reader --user=ci -n shop`\./,
+        ],
+        [
+          'cannot list resource "secrets" in API group "" in the namespace "shop"',
+          /-n shop`\. Or exclude them: a line `!secrets --all`\.$/,
+        ],
+        [
+          'cannot watch resource "deployments" in API group "apps" in the namespace "shop": requires one of [x] permission(s).',
+          / --resource=deployments\.apps -n shop`/,
+        ],
+        [
+          'cannot list resource "nodes" in API group "" at the cluster scope',
+          /in the whole cluster: `kubectl create clusterrole rollout-gate-reader .* --resource=nodes`, then `kubectl create clusterrolebinding rollout-gate-reader --clusterrole=rollout-gate-reader --user=ci`\./,
+        ],
+        ['may not', /^Give the kubeconfig’s user get, list and watch on what is gated.* to apply\.$/],
+      ],
+      ([words]) => words,
+    ),
+  )('names the user and the rights: %s', (_, [words, pattern]) => {
     expect(denied('misconfigured', false, `x is forbidden: User "ci" ${words}`)).toMatch(pattern)
   })
 

@@ -144,7 +144,7 @@ const rollouts = (versions: readonly Version[]) =>
     changedBefore: fc.constantFrom(0, 0, 5, 20, 60),
   })
 
-describe.each(kinds)('whatever happens during a rollout of a %s', (kind) => {
+describe.each(kinds)('a rollout of a %s:', (kind) => {
   it('the gate is ready with a good version once the rollout is complete, unless another one supersedes it', () => {
     fc.assert(
       fc.property(rollouts(good), (rollout) => {

@@ -491,7 +491,7 @@ describe('the timeline entries', () => {
   it.each([
     [{ created: 30_000 }, 'it has 30 s to be created'],
     [{ created: 0 }, 'the gate waits for it to be created'],
-  ])('name an object that does not exist at once, with the time that is left: %j', (milestoneTimeoutsMs, words) => {
+  ])('name an object that does not exist at once, with the time that is left (%#)', (milestoneTimeoutsMs, words) => {
     const settings = { milestoneTimeoutsMs }
     const { entries } = runUntil(20, [at(1, allSynced), at(2, allSynced)], { settings })
     expect(entries).toEqual([`1 note does not exist yet: ${words}`])

@@ -81,7 +81,7 @@ function verdict(steps: Parameters<typeof run>[0], options: RunOptions = {}): st
   return `${outcome} after ${seconds} s`
 }
 
-describe('a custom resource whose status does not show that its workloads are updated', () => {
+describe('a custom resource whose status ignores its workloads', () => {
   it('is ready at once when its rollout is over', () => {
     expect(verdict([at(0, added(createShop(-60), createOwned(-60)), all)])).toBe('ready after 0 s')
   })

@@ -90,14 +90,14 @@ async function close(open: LeftOpen['open'], verdict?: LeftOpen['verdict']): Pro
 
 const all: ExtraName[] = ['commit-status', 'deployment', 'comment']
 
-test.each<[Outcome | undefined, string, string]>([
-  [undefined, 'error', 'error'],
+test.each<[Outcome | 'none', string, string]>([
+  ['none', 'error', 'error'],
   ['ready', 'success', 'success'],
   ['failed', 'failure', 'failure'],
   ['unknown', 'error', 'error'],
   ['cancelled', 'error', 'inactive'],
 ])('what is open gets the outcome %s: status %s, deployment %s', async (outcome, status, deployment) => {
-  const verdict = outcome && { outcome, title: 'Rollout of *web*' }
+  const verdict = outcome === 'none' ? undefined : { outcome, title: 'Rollout of *web*' }
   const title = verdict?.title ?? 'The job ended before the rollout had an outcome'
   await close(await open(), verdict)
   expect(written.statuses.at(-1)).toMatchObject({

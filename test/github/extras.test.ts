@@ -279,12 +279,16 @@ const inNamespaces = (...namespaces: string[]) =>
   })
 
 it.each([
-  [inNamespaces('shop', 'shop'), 'prod/shop'],
-  [inNamespaces('shop', 'back'), 'prod'],
-  [inNamespaces(), 'prod'],
-  [{ ...inNamespaces('shop'), cluster: { context: '', version: '' } }, ''],
-  [{ ...inNamespaces('shop'), cluster: { context: 'ad"min,\n`x`;\\', version: '' } }, 'ad-min- -x---/shop'],
-])('the environment of case %# is %j', (timeline, name) => {
+  ['context and the namespace', inNamespaces('shop', 'shop'), 'prod/shop'],
+  ['context alone for several namespaces', inNamespaces('shop', 'back'), 'prod'],
+  ['context alone without targets', inNamespaces(), 'prod'],
+  ['nothing without a context', { ...inNamespaces('shop'), cluster: { context: '', version: '' } }, ''],
+  [
+    'context without special characters',
+    { ...inNamespaces('shop'), cluster: { context: 'ad"min,\n`x`;\\', version: '' } },
+    'ad-min- -x---/shop',
+  ],
+])('the name of the environment is the %s', (_, timeline, name) => {
   expect(environmentName(timeline)).toBe(name)
 })
 
@@ -312,7 +316,7 @@ it.each([
   ['that is excluded', [{ ...ingress({ rules }), exclude: true }], undefined],
   ['of another kind', [ingress({ rules }, { kind: 'Route' })], undefined],
   ['without a manifest', [{ exclude: false }], undefined],
-])('the URL of the environment of an Ingress %s is %3$j', (_, references, url) => {
+])('the URL of the environment is read from an Ingress %s', (_, references, url) => {
   expect(environmentUrl(references as Parameters<typeof environmentUrl>[0])).toBe(url)
 })
 

@@ -1,7 +1,7 @@
 import { boundedSummary, gateName, type Links } from '../../src/github/texts.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import { parseInputs } from '../../src/inputs.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 import { createTimeline } from '../report/builders.ts'
 import { createContext, headSha } from './action-contexts.ts'
 
@@ -13,9 +13,9 @@ const nameOf = (resources: string, more: Record<string, string> = {}) =>
   gateName(workflow, parseInputs({ resources, ...more }))
 const four = 'deploy/a deploy/b deploy/c deploy/d'
 
-it.each(rows<[string, Record<string, string>, string]>(data, 'gateName of with is'))(
-  'gateName of %j with %j is %j',
-  (text, more, name) => {
+it.each(titled(rows<[string, Record<string, string>, string]>(data, 'gateName of with is'), (row) => row.slice(0, 2)))(
+  'gateName of %s',
+  (_, [text, more, name]) => {
     expect(nameOf(text, more)).toBe(name)
   },
 )

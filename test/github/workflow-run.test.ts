@@ -110,12 +110,9 @@ it.each([
   ['deployment', headSha],
   ['issue_comment', headSha],
   ['issue_comment', other],
-])(
-  'the commit in the workspace, if the input sha is not set agrees with the event %s if it is %s',
-  (event, checkedOut) => {
-    expect(readRun(contextOf(event)(checkedOut)).conflict).toBeUndefined()
-  },
-)
+])('the commit in the workspace agrees with the event if the input sha is not set: %s (%#)', (event, checkedOut) => {
+  expect(readRun(contextOf(event)(checkedOut)).conflict).toBeUndefined()
+})
 
 it.each([
   ['pull_request, after a push', 'pull_request', other],
@@ -138,7 +135,7 @@ it.each([
     'The event issue_comment contains no commit, and the workspace contains the commit 2222222 of the default branch.',
   ],
 ])(
-  'the commit in the workspace, if the input sha is not set of a comment on a pull request must not be %s',
+  'the commit in the workspace must be that of a comment on a pull request if the input sha is not set (%#)',
   (checkedOut, text) => {
     const { conflict } = readRun(contextOf('issue_comment')(checkedOut))
     expect(conflict).toBe(`${text} Set the input sha to the commit that was deployed.`)

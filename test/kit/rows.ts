@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { load } from 'js-yaml'
+import { dump, load } from 'js-yaml'
 import type { Condition } from '../../src/cluster/objects.ts'
 import { iso } from './objects.ts'
 
@@ -31,4 +31,14 @@ export function rows<Row>(path: string, table: string): readonly Row[] {
   const rows = (load(readFileSync(path, 'utf8')) as Record<string, readonly Row[]>)[table]
   if (rows === undefined) throw new Error(`${path} has no table "${table}"`)
   return revive(rows) as readonly Row[]
+}
+
+/** Rows with a title in front, for the `%s` of `it.each`: a value as YAML in one line, cut if it is long. */
+export function titled<Row>(table: readonly Row[], titleOf: (row: Row) => unknown = (row) => row): [string, Row][] {
+  return table.map((row) => {
+    const value = titleOf(row) ?? 'nothing'
+    const yaml = typeof value === 'string' ? value : dump(value, { flowLevel: 0 })
+    const text = yaml.replaceAll('%', 'percent ').replaceAll('{"', '{').replace(/\s+/g, ' ').trim()
+    return [text.length > 90 ? `${text.slice(0, 90)}…` : text, row]
+  })
 }

@@ -4,7 +4,7 @@ import { observePod, observePodEvents, type PodObservations } from '../../src/li
 import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 import { type ContextOptions, context, counted, createGateTime, found, type Reported, sightings } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
@@ -175,7 +175,7 @@ describe('a pull that is refused', () => {
 
 describe('a Secret or ConfigMap that the environment needs and that is missing', () => {
   it.each(['container has runAsNonRoot and image will run as root', "container's runAsUser breaks non-root policy"])(
-    'is not confused with a user that the pod forbids: %s',
+    'is not a forbidden user: %s',
     (words) => {
       const state = is.waiting('CreateContainerConfigError', `${words} (pod: "web-1-a_shop(8a1f)", container: app)`)
       expect(examine(make.pod({ status: podIs.unready({ state }) }), { now: 2 }).problem).toMatchObject({
@@ -207,7 +207,7 @@ describe('a container that dies', () => {
     expect(examine(pod, { now: 60 }).problem).toBeUndefined()
   })
 
-  it.each(rows<[string, object]>(data, 'the reason of a death'))('has reason %s for %j', (reason, death) => {
+  it.each(titled(rows<[string, object]>(data, 'the reason of a death')))('has a reason: %s', (_, [reason, death]) => {
     const pod = make.pod({ status: podIs.dead(1, 2, death) })
     expect(examine(pod, { now: 5 }).problem).toMatchObject({ reason, class: 'strike' })
   })
@@ -230,9 +230,9 @@ describe('a container that dies', () => {
     })
   })
 
-  it.each(rows<[object, object, string]>(data, 'the message of a death'))(
-    'by %j with %j has its own message',
-    (death, resources, message) => {
+  it.each(titled(rows<[object, object, string]>(data, 'the message of a death'), ([, , message]) => message))(
+    'has the message: %s',
+    (_, [death, resources, message]) => {
       const pod = make.pod({ spec: { containers: [make.container({ resources })] }, status: podIs.dead(1, 2, death) })
       expect(examine(pod, { now: 5 }).problem?.message).toBe(message)
     },

@@ -242,7 +242,7 @@ describe('the milestones of a Deployment', () => {
   })
 })
 
-describe('a Deployment has a stall hold until its ReplicaSet tries again to create a pod that the quota refused,', () => {
+describe('a Deployment has a stall hold until its ReplicaSet creates a refused pod again,', () => {
   const message = 'pods "web-1-x" is forbidden: exceeded quota: small'
   const failed = [condition('ReplicaFailure', 'True', { reason: 'FailedCreate', message, lastTransitionTime: iso(0) })]
   const refused = make.replicaSet({ status: { conditions: failed } })
@@ -281,7 +281,7 @@ test('a Deployment asks for its ReplicaSets and pods by its selector', () => {
   ])
 })
 
-describe('what keeps a Deployment from having pods at all', () => {
+describe('a Deployment without pods', () => {
   it('is no failure of the change when it is an older ReplicaSet that cannot replace its pods', () => {
     const denial = 'admission webhook "policy" denied the request: no'
     const conditions = [condition('ReplicaFailure', 'True', { message: denial })]
@@ -310,15 +310,17 @@ describe('what keeps a Deployment from having pods at all', () => {
 
     it.each([
       [
+        'by a quota',
         'replicasets.apps "web-1" is forbidden: exceeded quota: small, requested: count/replicasets.apps=1',
         'quota-exceeded',
       ],
       [
+        'by a webhook that is unavailable',
         'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
         'webhook-unavailable',
       ],
-      [denial, 'admission-denied'],
-    ])('%s is %s', (message, reason) => {
+      ['by a policy', denial, 'admission-denied'],
+    ])('is explained %s', (_, message, reason) => {
       const { deployment, event } = refused(message)
       expect(assess(deployment, [oldSet, event(1)]).problems).toMatchObject([
         {

@@ -3,7 +3,7 @@ import { healthCheckRule } from '../../src/lifecycle/custom/health-check.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import { iso, moment } from '../kit/objects.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 import { found, read } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -71,10 +71,13 @@ describe("the user's own health check", () => {
     expect(await judge(seen, 110)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
   })
 
-  it.each(rows<[object, string]>(data, 'quotes the status'))('quotes the status %j', async (status, message) => {
-    const { failure } = await judge([[0, status]], 60)
-    expect(failure?.message).toBe(message)
-  })
+  it.each(titled(rows<[object, string]>(data, 'quotes the status'), ([, message]) => message))(
+    '%s',
+    async (_, [status, message]) => {
+      const { failure } = await judge([[0, status]], 60)
+      expect(failure?.message).toBe(message)
+    },
+  )
 
   it('starts those 10 s again when it was false in between', async () => {
     const seen = [

@@ -62,10 +62,13 @@ describe('the message of a refused pull', () => {
   })
 
   it.each([
-    'SignatureValidationFailed: Source image rejected: A signature was required, but no signature exists',
-    'copying system image from manifest list: Source image rejected: Running image docker://acme/web:v1 is rejected by policy.',
-    'image pull failed for acme/web:v1 because the signature validation failed.',
-  ])('about a signature is a refusal by the node, not for credentials: %s', (message) => {
+    ['missing', 'SignatureValidationFailed: Source image rejected: A signature was required, but no signature exists'],
+    [
+      'rejected',
+      'copying system image: Source image rejected: Running image docker://acme/web:v1 is rejected by policy.',
+    ],
+    ['invalid', 'image pull failed for acme/web:v1 because the signature validation failed.'],
+  ])('about a %s signature is a refusal by the node, not for credentials', (_, message) => {
     expect(pullReason(message)).toBe('image-unauthorized')
     expect(pullDetail('acme/web:v1', message).cause).toBe('signature')
   })
@@ -101,14 +104,15 @@ it('the reason of a refused pull is not read from the name of an image that cont
 
 describe("the registry's own words", () => {
   it.each([
-    [containerd(refusedBy('r.io', '401 Unauthorized')), refusedBy('r.io', '401 Unauthorized')],
+    ['a refusal', containerd(refusedBy('r.io', '401 Unauthorized')), refusedBy('r.io', '401 Unauthorized')],
     [
+      'a missing image',
       `Back-off pulling image "r.io/app:v1": ErrImagePull: ${containerd('r.io/app:v1: not found', 'r.io/app:v1')}`,
       'not found',
     ],
-    ['Back-off pulling image "r.io/app:v1"', ''],
-    ['the dog\n ate it', 'the dog ate it'],
-  ])('of %j are %j', (message, words) => {
+    ['a back-off', 'Back-off pulling image "r.io/app:v1"', ''],
+    ['an unknown message', 'the dog\n ate it', 'the dog ate it'],
+  ])('about %s', (_, message, words) => {
     expect(registryAnswer(message)).toBe(words)
   })
 })
@@ -146,7 +150,7 @@ describe('the cause of a failed pull', () => {
     ['failed to register layer: write /x: no space left on device', 'disk-full'],
     ['failed to extract layer sha256:24: exit status 1', 'broken-layer'],
     ['not found', undefined],
-  ])('%s → %s', (answer, cause) => {
+  ])('%s', (answer, cause) => {
     const image = 'r.io/acme/web:v2'
     expect(pullDetail(image, `Failed to pull image "${image}": ${answer}`).cause).toBe(cause)
   })

@@ -5,7 +5,7 @@ import { runtimeError } from '../../src/lifecycle/workloads/runtime-error.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { make } from '../kit/objects.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -93,7 +93,7 @@ describe('an error of a container runtime', () => {
     "exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory"
 
   it.each(rows<[string, string]>(data, 'is read by the step that failed'))(
-    'is read by the step that failed: %s (%#)',
+    'is read by the step that failed (%#: %s)',
     (step, message) => {
       expect(runtimeError(message).step).toBe(step)
     },
@@ -105,23 +105,27 @@ describe('an error of a container runtime', () => {
   })
 
   it.each([
-    ['exec: "/app": permission denied', 'bad-command'],
-    [`error running prestart hook #0: ${nvidia}`, 'container-create-failed'],
-    ['chdir to cwd ("/srv") set in config.json failed: permission denied', 'container-create-failed'],
-    ['write /proc/self/attr/apparmor/exec: no such file or directory', 'container-create-failed'],
-    ['write /proc/self/attr/apparmor/exec: exec format error', 'container-create-failed'],
-  ])('%s ends a container as %s', (words, reason) => {
+    ['a program that may not be run', 'exec: "/app": permission denied', 'bad-command'],
+    ['a hook that failed', `error running prestart hook #0: ${nvidia}`, 'container-create-failed'],
+    [
+      'a working directory',
+      'chdir to cwd ("/srv") set in config.json failed: permission denied',
+      'container-create-failed',
+    ],
+    ['a missing file', 'write /proc/self/attr/apparmor/exec: no such file or directory', 'container-create-failed'],
+    ['a format error', 'write /proc/self/attr/apparmor/exec: exec format error', 'container-create-failed'],
+  ])('about %s explains the death of the container', (_, words, reason) => {
     expect(explained(app, startError(words), pod, [])).toEqual({ reason, message: `cannot start: ${words}` })
   })
 })
 
 describe('a container that used too much memory', () => {
   it.each([
-    [undefined, undefined, 'the node has'],
-    ['20Mi', undefined, 'its limit of 20Mi'],
-    [undefined, '256Mi', 'the limit of its pod, 256Mi'],
-    ['20Mi', '256Mi', 'its limit of 20Mi, or the pod more than 256Mi'],
-  ])('with the limit %s, and %s of its pod, names what it exceeded', (limit, podLimit, words) => {
+    ['the node has', undefined, undefined],
+    ['its limit of 20Mi', '20Mi', undefined],
+    ['the limit of its pod, 256Mi', undefined, '256Mi'],
+    ['its limit of 20Mi, or the pod more than 256Mi', '20Mi', '256Mi'],
+  ])('was killed for using more than %s', (words, limit, podLimit) => {
     const limits = (memory?: string) => (memory === undefined ? {} : { resources: { limits: { memory } } })
     const limited = make.pod({ spec: { ...limits(podLimit), containers: [make.container(limits(limit))] } })
     const [each] = containersOf(limited)
@@ -130,7 +134,7 @@ describe('a container that used too much memory', () => {
   })
 })
 
-describe('the last failure of a probe', () => {
+describe('a failure of a probe', () => {
   const unhealthy = (message: string, container = 'app') => make.event(pod, { container, reason: 'Unhealthy', message })
   const failure = (...events: EventObject[]) => probeFailure('readiness', app.container, events)
 
@@ -170,7 +174,7 @@ describe('the last failure of a probe', () => {
       { type: 'expects-plain-http' },
     ],
     ['something else', undefined],
-  ])('%j contains the answer %j', (message, answer) => {
+  ])('has an answer: %s', (message, answer) => {
     expect(failure(unhealthy(`Readiness probe failed: ${message}`))).toEqual({ failure: message, answer })
   })
 
@@ -187,12 +191,32 @@ describe('the last failure of a probe', () => {
   const exec = 'OCI runtime exec failed: exec failed: unable to start container process: '
   const rpc = 'rpc error: code = Unknown desc = failed to exec in container: failed to start exec "0a32": '
   it.each([
-    [`errored and resulted in unknown state: ${rpc}${exec}exec: "wget": executable file not found in $PATH`, 'wget'],
-    [`errored: ${rpc}${exec}exec: "/bin/check": permission denied: unknown`, '/bin/check'],
-    [`failed: ${exec}exec: "curl": executable file not found in $PATH: unknown`, 'curl'],
-    ['errored: rpc error: code = NotFound desc = failed to exec in container: failed to load task', undefined],
-    ['errored and resulted in unknown state: rpc error: code = DeadlineExceeded desc = context deadline', undefined],
-  ])('is no answer of the container if the kubelet could not run the probe: %s', (message, program) => {
+    [
+      'a missing program',
+      `errored and resulted in unknown state: ${rpc}${exec}exec: "wget": executable file not found in $PATH`,
+      'wget',
+    ],
+    [
+      'a program that may not be run',
+      `errored: ${rpc}${exec}exec: "/bin/check": permission denied: unknown`,
+      '/bin/check',
+    ],
+    [
+      'a missing program in the words of CRI-O',
+      `failed: ${exec}exec: "curl": executable file not found in $PATH: unknown`,
+      'curl',
+    ],
+    [
+      'a container that has ended',
+      'errored: rpc error: code = NotFound desc = failed to exec in container: failed to load task',
+      undefined,
+    ],
+    [
+      'a runtime that does not answer',
+      'errored and resulted in unknown state: rpc error: code = DeadlineExceeded desc = context deadline',
+      undefined,
+    ],
+  ])('is no answer of the container if the kubelet could not run the probe: %s', (_, message, program) => {
     expect(failure(unhealthy(`Readiness probe ${message}`)).answer).toEqual({ type: 'not-asked', program })
   })
 
@@ -202,7 +226,10 @@ describe('the last failure of a probe', () => {
 })
 
 describe('the missing object in a message of the kubelet', () => {
-  it.each(rows<[string, object | null]>(data, 'the missing object in a message'))('%s → %j', (message, missing) => {
-    expect(missingObject(message)).toEqual(missing ?? undefined)
-  })
+  it.each(titled(rows<[string, object | null]>(data, 'the missing object in a message'), ([message]) => message))(
+    'is read: %s',
+    (_, [message, missing]) => {
+      expect(missingObject(message)).toEqual(missing ?? undefined)
+    },
+  )
 })

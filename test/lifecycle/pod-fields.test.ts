@@ -48,11 +48,11 @@ describe('the containers of a pod', () => {
 })
 
 test.each([
-  [1, {}],
-  [4, { count: 4 }],
-  [6, { series: { count: 6 } }],
-  [1, { count: 0, series: null }],
-])('an event counts %d occurrences with %j', (count, fields: object) => {
+  ['counts as one without a count', 1, {}],
+  ['counts as often as its count', 4, { count: 4 }],
+  ['counts as often as its series', 6, { series: { count: 6 } }],
+  ['counts as one with the count 0', 1, { count: 0, series: null }],
+])('an event %s', (_title, count, fields: object) => {
   const { count: _, ...event } = make.event(make.pod(), { reason: 'Failed' })
   expect(eventCount({ ...event, ...fields } as EventObject)).toBe(count)
 })

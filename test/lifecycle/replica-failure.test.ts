@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { creationProblem } from '../../src/lifecycle/workloads/replica-failure.ts'
 import { condition, iso, make, moment } from '../kit/objects.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 import { context, reported } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
@@ -23,9 +23,9 @@ function problem(message: string, counts: readonly number[] = [], status = 'True
 }
 
 describe('why a controller cannot create pods', () => {
-  it.each(rows<[string, string, string, object]>(data, 'why no pods are created'))(
-    '%s → %s, %s',
-    (message, reason, problemClass, facts) => {
+  it.each(titled(rows<[string, string, string, object]>(data, 'why no pods are created'), ([message]) => message))(
+    '%s',
+    (_, [message, reason, problemClass, facts]) => {
       const detail = {
         action: 'create pods',
         message: message.replace(/^pods "\S+" is forbidden: /, ''),

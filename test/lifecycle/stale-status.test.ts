@@ -78,14 +78,14 @@ const byWaitFor = {
 }
 
 describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>([
-  ['a HorizontalPodAutoscaler, whose controller comes by every 15 s', autoscaler, 15],
-  ['a HorizontalPodAutoscaler, by --for', byWaitFor, 15],
+  ['a HorizontalPodAutoscaler', autoscaler, 15],
+  ['a HorizontalPodAutoscaler with --for', byWaitFor, 15],
   ['an APIService', apiService, 10],
   ['a CustomResourceDefinition', definition, 10],
   ['a Gateway', gateway, 10],
   ['a route', route, 10],
   ['a custom resource', widget, 10],
-])('%s, whose status is older than its spec and names no generation', (_, sample, waitSeconds) => {
+])('%s with an older status without a generation', (_, sample, waitSeconds) => {
   const rule = sample.rule ?? ruleOf(sample)
   const assess = (object: KubeObject, now: number, history = seenTarget([0, object])) =>
     found({ now, history }, (given) => rule.assess(object, given))
@@ -126,7 +126,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
   })
 })
 
-describe('a custom resource that was Ready before its spec changed, and is Ready of the present generation', () => {
+describe('a custom resource that was Ready before its spec changed', () => {
   const ready = (changedAt: number) => condition('Ready', 'True', { lastTransitionTime: iso(changedAt) })
   const assess = (status: object, now: number, metadata: object = {}) => {
     const object = create({ ...widget, status }, { managedFields: writtenAt(-2, -1), ...metadata })
@@ -139,7 +139,7 @@ describe('a custom resource that was Ready before its spec changed, and is Ready
     ['with a generation of its own', { conditions: [{ ...ready(-3_000), observedGeneration: 2 }] }],
     ['in another field', { observedGeneration: 2, phase: 'Running' }],
     ['without a generation', { conditions: [ready(-3_000)] }],
-  ])('is not ready before its controller had the time to read the objects behind it: %s', (_, status) => {
+  ])('is not ready before its controller had time to read references: %s', (_, status) => {
     expect([assess(status, 7.9), assess(status, 8)]).toEqual(['progressing', 'ready'])
   })
 
@@ -156,14 +156,14 @@ describe('a custom resource that was Ready before its spec changed, and is Ready
   })
 })
 
-describe('a failure in a status that is older than the spec and names no generation', () => {
+describe('a failure in an older status without a generation', () => {
   const rejected = before('Accepted', 'False', { reason: 'UnsupportedValue' })
   it.each<[string, Sample]>([
     ['a Gateway', { ...gateway, status: { conditions: [rejected] } }],
     ['a route', { ...route, status: { parents: [{ parentRef, conditions: [rejected] }] } }],
     ['a CustomResourceDefinition', { ...definition, status: { conditions: [before('NamesAccepted', 'False')] } }],
     ['a custom resource', { ...widget, status: { conditions: [before('Stalled')] } }],
-  ])('of %s counts when it persists for 10 s after first sight, as the change may have repaired it', (_, sample) => {
+  ])('of %s counts when it persists for 10 s, as the change may have repaired it', (_, sample) => {
     const object = create(sample, { managedFields: writtenAt(-2, -600) })
     const assess = (now: number) => read({ now }, ruleOf(object), object)
     expect(assess(9.9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })

@@ -116,11 +116,11 @@ describe('pods that are ready and not yet available', () => {
   const state = found({ now: 20 }, (given) => examinePods([make.pod({ status: podIs.ready(1) })], given))
 
   it.each([
-    [30, 20, moment(31)],
-    [30, 31, undefined],
-    [0, 20, undefined],
-    [undefined, 20, undefined],
-  ])('of minReadySeconds %s, %d s after the start: until %s', (minReadySeconds, now, until) => {
+    ['hold the stall clock until minReadySeconds end', 30, 20, moment(31)],
+    ['do not hold it after minReadySeconds', 30, 31, undefined],
+    ['do not hold it if minReadySeconds is 0', 0, 20, undefined],
+    ['do not hold it without minReadySeconds', undefined, 20, undefined],
+  ])('%s', (_, minReadySeconds, now, until) => {
     const found = context({ now })
     expect(isAnyUnavailable(minReadySeconds, state, found)).toBe(until !== undefined)
     expect(found.nextMoment()).toBe(until)

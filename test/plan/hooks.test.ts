@@ -1,6 +1,6 @@
 import { readHook } from '../../src/plan/hooks.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -9,40 +9,41 @@ const argo = (events: string) => ({ 'argocd.argoproj.io/hook': events })
 const policy = (policies: string) => ({ 'helm.sh/hook-delete-policy': policies })
 const argoPolicy = (policies: string) => ({ 'argocd.argoproj.io/hook-delete-policy': policies })
 
-it.each(rows<object>(data, 'a hook that no deploy runs is skipped'))(
-  'a hook that no deploy runs is skipped: %j',
-  (annotations) => {
+it.each(titled(rows<object>(data, 'a hook that no deploy runs is skipped')))(
+  'a hook that no deploy runs is skipped: %s',
+  (_, annotations) => {
     expect(readHook(annotations)).toMatchObject({ isSkipped: true })
   },
 )
 
-it.each(rows<object>(data, 'a hook that a deploy runs is a target'))(
-  'a hook that a deploy runs is a target: %j',
-  (annotations) => {
+it.each(titled(rows<object>(data, 'a hook that a deploy runs is a target')))(
+  'a hook that a deploy runs is a target: %s',
+  (_, annotations) => {
     expect(readHook(annotations)).toEqual({ annotation: expect.any(String) })
   },
 )
 
-it.each([undefined, null, [], 'x', {}, policy('hook-succeeded'), argoPolicy('HookSucceeded')])(
-  'an object without the annotation of a hook is none: %j',
-  (annotations) => {
+it.each(titled([undefined, [], 'x', {}, policy('hook-succeeded'), argoPolicy('HookSucceeded')]))(
+  'an object without the annotation of a hook is none: %s',
+  (_, annotations) => {
     expect(readHook(annotations)).toBeUndefined()
   },
 )
 
-it.each(rows<[object, string]>(data, 'a hook that its tool removes after success names the policy'))(
-  'a hook that its tool removes after success names the policy: %j',
-  (annotations, removal) => {
-    expect(readHook(annotations)).toMatchObject({ removal })
-  },
-)
+it.each(
+  titled(rows<[object, string]>(data, 'a hook that its tool removes after success names the policy'), ([hook]) => hook),
+)('a hook that its tool removes after success names the policy: %s', (_, [annotations, removal]) => {
+  expect(readHook(annotations)).toMatchObject({ removal })
+})
 
-it.each([
-  helm('pre-upgrade'),
-  { ...helm('pre-upgrade'), ...policy('before-hook-creation') },
-  { ...helm('pre-upgrade'), ...policy('hook-failed') },
-  { ...argo('PreSync'), ...argoPolicy('BeforeHookCreation') },
-])('a hook that stays after success has no policy of removal: %j', (annotations) => {
+it.each(
+  titled([
+    helm('pre-upgrade'),
+    { ...helm('pre-upgrade'), ...policy('before-hook-creation') },
+    { ...helm('pre-upgrade'), ...policy('hook-failed') },
+    { ...argo('PreSync'), ...argoPolicy('BeforeHookCreation') },
+  ]),
+)('a hook that stays after success has no policy of removal: %s', (_, annotations) => {
   expect(readHook(annotations)?.removal).toBeUndefined()
 })
 

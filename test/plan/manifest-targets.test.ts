@@ -8,7 +8,7 @@ import { resolveReferences } from '../../src/plan/resolve.ts'
 import { type ResolvedPlan, resolveTargets } from '../../src/plan/resolve-targets.ts'
 import { targetId } from '../../src/plan/target.ts'
 import { documentedBlock } from '../act/documented.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 import { resources } from './discovery.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -243,9 +243,9 @@ describe('inputs', () => {
   })
   afterEach(() => rmSync(workspace, { recursive: true, force: true }))
 
-  it.each([{}, { resources: '\n# nothing\n', manifests: ' ' }])(
-    'a mistake names resources and manifests when both are empty: %j',
-    async (raw) => {
+  it.each(titled([{}, { resources: '\n# nothing\n', manifests: ' ' }]))(
+    'a mistake names resources and manifests when both are empty: %s',
+    async (_, raw) => {
       expect((await readTargetInputs(raw, workspace)).mistakes).toEqual([
         {
           input: 'resources',

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import type { Reference } from '../../src/plan/reference.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { parameters } from '../support/thorough.ts'
 
@@ -88,9 +88,9 @@ it('a "!" before a printed line excludes its resource', () => {
   expect(read('service/web created\n!deployment.apps/web configured')).toEqual(['service/web', '!deployment.apps/web'])
 })
 
-it.each(rows<string>(data, "a name with line breaks in kubectl's output adds no exclude"))(
-  "a name with line breaks in kubectl's output adds no exclude: %j",
-  (printed) => {
+it.each(titled(rows<string>(data, "a name with line breaks in kubectl's output adds no exclude")))(
+  "a name with line breaks in kubectl's output adds no exclude: %s",
+  (_, printed) => {
     expect(messagesOf(`deployment.apps/web configured\n${printed}`)).toContainEqual(
       expect.stringMatching(
         /^This exclude stands between lines that kubectl printed, so a name with a line break may contain it\./,
@@ -99,13 +99,15 @@ it.each(rows<string>(data, "a name with line breaks in kubectl's output adds no 
   },
 )
 
-it.each([
-  'deployment.apps/web configured\nsecret/x created\n\n# as it has no status\n!secret --all\n!configmap/seed',
-  '!secret --all\ndeployment.apps/web configured\nsecret/x created',
-  '# for later\n\n!secret --all\n# printed\ndeployment.apps/web configured',
-  'deployment/web\n!secret --all\nservice/feed',
-  'deployment/web\n!secret/created\nservice/configured',
-])("excludes above and below kubectl's output, and between other lines, exclude: %j", (text) => {
+it.each(
+  titled([
+    'deployment.apps/web configured\nsecret/x created\n\n# as it has no status\n!secret --all\n!configmap/seed',
+    '!secret --all\ndeployment.apps/web configured\nsecret/x created',
+    '# for later\n\n!secret --all\n# printed\ndeployment.apps/web configured',
+    'deployment/web\n!secret --all\nservice/feed',
+    'deployment/web\n!secret/created\nservice/configured',
+  ]),
+)("excludes above and below kubectl's output, and between other lines: %s", (_, text) => {
   expect(messagesOf(text)).toEqual([])
   expect(read(text).filter((each) => each.startsWith('!')).length).toBeGreaterThan(0)
 })
@@ -140,9 +142,9 @@ it('a table of kubectl get is a mistake that names -o name', () => {
   )
 })
 
-it.each(rows<string>(data, 'the line "" is a mistake: the apply failed'))(
-  'the line "%s" is a mistake: the apply failed',
-  (text) => {
+it.each(titled(rows<string>(data, 'the line "" is a mistake: the apply failed')))(
+  'a line that kubectl printed about a failed apply is a mistake: %s',
+  (_, text) => {
     const shown = stripVTControlCharacters(text).replace(/[.: ]+$/, '')
     expect(mistakesOf(`service/web created\n${text}`)).toEqual([
       `2: The apply failed: ${shown}${shown.endsWith('?') ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`,

@@ -1,7 +1,7 @@
 import type { PathStep } from '../../src/cluster/field-paths.ts'
 import { looksLikeManifests } from '../../src/plan/kubectl-output.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
-import { rows } from '../kit/rows.ts'
+import { rows, titled } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -157,7 +157,7 @@ const lines: [path: PathStep[], line: number][] = [
   ],
   [['spec', 'template', 'spec', 'containers', { name: 'app' }, 'livenessProbe', 'httpGet', 'port'], 25],
 ]
-it.each(lines)('the line of a field %j is %i', (path, line) => {
+it.each(titled(lines, ([path]) => path))('a field has a line: %s', (_, [path, line]) => {
   expect(parse(deployment).references[0]?.manifest?.lineOf(path)).toBe(line)
 })
 
@@ -341,7 +341,7 @@ it.each([
   '[]',
   'kind: X\n"apiVersion": v1',
   '  apiVersion: v1',
-])('a text on standard input is manifests: %j', (text) => expect(looksLikeManifests(text)).toBe(true))
+])('a text on standard input is manifests (%#)', (text) => expect(looksLikeManifests(text)).toBe(true))
 it.each(['deployment.apps/web configured\n', '# none\n', 'deployment/web --for=condition=Ready', ''])(
   'a text on standard input is not manifests: %j',
   (text) => expect(looksLikeManifests(text)).toBe(false),

@@ -24,6 +24,6 @@ it.each([
   ['job/migrate --timeout=20m', 0],
   ['job/migrate --timeout=20m', 1_200_000],
   ['job/migrate --stall-timeout=20m', 600_000],
-])("a reference's timeout is no mistake otherwise: %s beside a timeout of %s ms", (text, timeout) => {
+])("a reference's timeout is no mistake otherwise: %s (%#)", (text, timeout) => {
   expect(mistakesOf(text, timeout)).toEqual([])
 })

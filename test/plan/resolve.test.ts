@@ -6,6 +6,7 @@ import { parseReferences } from '../../src/plan/parse-references.ts'
 import { type PlanDefaults, resolveReferences } from '../../src/plan/resolve.ts'
 import { resolveTargets } from '../../src/plan/resolve-targets.ts'
 import { displayName, targetId } from '../../src/plan/target.ts'
+import { titled } from '../kit/rows.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { parameters } from '../support/thorough.ts'
 import { resources } from './discovery.ts'
@@ -286,14 +287,18 @@ it('mistakes name a milestone that no target has', () => {
   expect(() => resolve('cert/x', { milestones: ['observed'] })).not.toThrow()
 })
 
-it.each(['Web', 'web_1', '-web', 'web-', 'web..api', '..', 'w'.repeat(254), 'wéb', 'a b'])(
-  'the name %j is refused',
-  (name) => {
+it.each(titled(['Web', 'web_1', '-web', 'web-', 'web..api', '..', 'w'.repeat(254), 'wéb', 'a b']))(
+  'the name "%s" is refused',
+  (_, name) => {
     expect(messageOf(() => resolve(`"deployment/${name}"`))).toContain('cannot be a name')
   },
 )
 
-it.each(['..', 'a%2fb', 'a b'])('the name %j is refused even where names are free', (name) => {
+it.each([
+  ['two dots', '..'],
+  ['an escape', 'a%2fb'],
+  ['a space', 'a b'],
+])('a name with %s is refused even where names are free', (_, name) => {
   expect(messageOf(() => resolve(`clusterrole "${name}"`))).toContain('cannot be a name')
 })
 

@@ -161,7 +161,7 @@ describe('a list', () => {
     ['labelSelector=!app', ['d']],
     ['fieldSelector=metadata.name%3Da', ['a']],
     ['fieldSelector=metadata.name!=a,status.phase=Running', ['c']],
-  ])('narrowed by %s holds %j', async (query, names) => {
+  ])('narrowed by a selector holds what it selects (%#)', async (query, names) => {
     const server = await start()
     server.apply(pod('a', { app: 'web' }))
     server.apply(pod('b', { app: 'web', tier: 'db' }))

@@ -15,9 +15,9 @@ const kindsIn = (file: string) => load(readFileSync(join(folder, 'tests', file),
 
 describe.each(
   readdirSync(join(folder, 'tests')).flatMap((file) =>
-    kindsIn(file).map((kind) => [`${kind.kind} of ${kind.apiVersion} (${file})`, kind] as const),
+    kindsIn(file).map((kind) => [`${kind.kind} of ${kind.apiVersion}`, kind] as const),
   ),
-)('the cases of the catalogue for %s', (_, kind) => testEntries(entries, kind))
+)('%s:', (_, kind) => testEntries(entries, kind))
 
 it('each file of the catalogue has cases', () => {
   expect(readdirSync(join(folder, 'tests'))).toEqual(readdirSync(folder).filter((name) => name.endsWith('.yaml')))
@@ -44,7 +44,7 @@ const readyStatus = {
 }
 
 describe.each(entries.map((entry) => [`${entry.group} ${entry.kind}`, entry] as const))(
-  'the entry for %s',
+  'the entry of %s',
   (_, entry) => {
     it('has expressions that compile', () => {
       expect(judgeSample([entry], sampleOf(entry))).toBeDefined()
@@ -67,7 +67,7 @@ describe.each(entries.map((entry) => [`${entry.group} ${entry.kind}`, entry] as 
     // Nothing is written to the status of these kinds until another object uses them, if ever.
     const needsStatus = entry.current !== 'true'
 
-    it('finds an object without a status, or with one that only names its generation, ready only if the kind needs none', () => {
+    it('finds an object without a status ready only if the kind needs none', () => {
       const verdicts = [{}, { status: {} }, { status: { observedGeneration: 2 } }].map(
         (rest) => judgeSample([entry], { ...sampleOf(entry), ...rest }).verdict,
       )

@@ -53,7 +53,7 @@ describe('a reported revision', () => {
     [`1.4.1@${digest}`, '1.4.2', true],
     ['1.4.1+0123456789ab', '1.4.2+ba9876543210', true],
     [sha, '1.4.2', undefined],
-  ])('%s is lower than %s: %s', (one, other, lower) => {
+  ])('%s is compared with %s', (one, other, lower) => {
     expect(isLowerVersion(one, other)).toBe(lower)
   })
 
