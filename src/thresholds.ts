@@ -37,16 +37,10 @@ export const defaultRequestTimeoutMs = 5_000
 /** A pod is asked at this interval until it has answered, and through the hold: as often as a probe asks by default. */
 export const requestIntervalMs = 10_000
 
-/**
- * The number of wrong or missing answers in a row that prove that a pod does not answer: the default failureThreshold of a
- * probe.
- */
+/** How many wrong or missing answers in a row prove that a pod does not answer: a probe's default failureThreshold. */
 export const answersProven = 3
 
-/**
- * The minimum time between the first and the last of the answers that prove that a pod does not answer: a cache or a
- * connection pool may need that long to fill.
- */
+/** The least time between the first and the last of these answers: a cache or a connection pool may need that long. */
 export const answersProvenMs = 30_000
 
 /** How much of the body of an answer is kept: its first line most often says what is wrong. */
@@ -61,18 +55,12 @@ export const maxShownAnswers = 10
 /** How long the end of the hold waits for the answers to its last questions. */
 export const lastAnswerMs = 30_000
 
-/**
- * How long a target without pods of its own may be not ready before the end of the hold counts: controllers that reconcile at an
- * interval report so for some seconds, as those of Flux do (`Ready=Unknown`).
- */
+/** How long a target without pods may be not ready before the end of the hold: Flux reports `Unknown` for seconds. */
 export const fallenMs = 10_000
 
 // Deaths of containers, and what is missing for them
 
-/**
- * A third death proves a crash loop, but only after this time since the first: a container that ends at once dies for the
- * third time after some 10 s, while what it waits for may still be created by the same apply.
- */
+/** The least time from a container's first death to the third: what it waits for may come with the same apply. */
 export const deathsProvenMs = 30_000
 
 /** `deathsProvenMs` while another target still progresses: the container may wait for that target. */
@@ -84,25 +72,16 @@ export const shellMs = 2_000
 /** The number of refusals of a registry that prove that an image is missing: a push may race the first. */
 export const notFoundRefusals = 2
 
-/**
- * The number of refusals that prove that the authorization to pull is missing: credentials may be replaced during the
- * apply.
- */
+/** The number of refusals that prove that a pull is not authorized: credentials may be replaced during the apply. */
 export const unauthorizedRefusals = 3
 
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
 
-/**
- * The time in which the kubelet has certainly retried to create a container: it does so after 10 to 15 s (backOffPeriod and
- * its jitter, pkg/kubelet).
- */
+/** By then the kubelet has retried to create a container: after 10 to 15 s (backOffPeriod with jitter, pkg/kubelet). */
 export const kubeletRetryMs = 20_000
 
-/**
- * A pod that is older than this at the gate's start was not created by the apply that the gate checks: most gates start a
- * few seconds after the apply.
- */
+/** A pod older than this at the gate's start is not of the apply before it: most gates start seconds after that. */
 export const earlierPodMs = 60_000
 
 /**
@@ -131,38 +110,22 @@ export const firstPullBackOffMs = 10_000
 /** The time after which a pod that no scheduler or kubelet has acknowledged has a problem: most need about a second. */
 export const acknowledgedMs = 10_000
 
-/**
- * How long a pod on a lost node may stay after its toleration has ended: the controller deletes it, and its owner replaces
- * it.
- */
+/** How long a pod on a lost node may stay after its toleration: a controller deletes it, and its owner replaces it. */
 export const replacedMs = 10_000
 
-/**
- * The time without a report about a pod after which its node is asked for. The node controller marks a lost node after 50 s
- * (`--node-monitor-grace-period` of kube-controller-manager); nothing else reports a pod of the node that was not ready
- * before.
- */
+/** After this time without a report about a pod, its node is asked for: a lost node is marked after 50 s. */
 export const quietNodeMs = 120_000
 
-/**
- * The maximum number of nodes that are asked for because nothing is reported about their pods: if there are more, the nodes
- * are hardly the cause.
- */
+/** The maximum number of nodes that are asked for because their pods are quiet: more nodes are hardly the cause. */
 export const maxQuietNodes = 5
 
-/**
- * The longest time between two attempts of the kubelet to mount a volume; it doubles up to this limit (exponentialbackoff,
- * pkg/util/goroutinemap).
- */
+/** The longest time between two attempts of the kubelet to mount a volume (exponentialbackoff, goroutinemap). */
 export const mountRetryMs = 122_000
 
 /** How long after its grace period a pod may still exist: the kubelet ends its containers, and deletes it shortly after. */
 export const overdueDeletionMs = 10_000
 
-/**
- * How long a claim must be Lost. If its volume is restored, the controller binds the claim again at its next sync,
- * every 15 s (syncBoundClaim, pkg/controller/volume/persistentvolume).
- */
+/** How long a claim must be Lost: it is bound again at a sync, every 15 s (syncBoundClaim, pkg/controller/volume). */
 export const lostClaimMs = 30_000
 
 // Controllers and policies
@@ -170,19 +133,13 @@ export const lostClaimMs = 30_000
 /** How long before the report of a failure a problem may have ended that explains it: an operator removes what failed. */
 export const removedCauseMs = 60_000
 
-/**
- * How long after its first refusal, or the gate's start, a policy must deny the pods again. A controller first retries
- * after milliseconds, and a change of the policy may be applied together with the workload.
- */
+/** How long after its first refusal a policy must deny pods again: its own change may come with the workload's. */
 export const deniedMs = 3_000
 
 /** How often a policy must deny the pods, or the API server find them invalid. */
 export const refusedCreations = 2
 
-/**
- * A controller's wait after the first refused attempt to create a pod (DefaultTypedControllerRateLimiter, client-go); it
- * doubles.
- */
+/** A controller's first wait to create a pod (DefaultTypedControllerRateLimiter, client-go); it doubles. */
 export const firstCreationRetryMs = 5
 
 /** The longest wait of a controller between two attempts to create a pod (DefaultTypedControllerRateLimiter, client-go). */
@@ -197,22 +154,13 @@ export const firstJobBackOffMs = 10_000
 /** The longest wait of the Job controller (MaxJobPodFailureBackOff, pkg/controller/job). */
 export const maxJobBackOffMs = 10 * 60_000
 
-/**
- * Controllers that have lost their leader report the end of a pod after this time at the latest: a lease lasts 15 s
- * (leaseDuration, k8s.io/component-base/config), and the next leader first lists all objects.
- */
+/** After this time, a new leader reports the end of a pod: a lease lasts 15 s (k8s.io/component-base/config). */
 export const leaderChangeMs = 30_000
 
-/**
- * If the deadline had passed before the gate first saw the object, it counts only after this time without progress: an undo
- * or a scale keeps an earlier report of the controller.
- */
+/** A deadline that had passed at first sight counts after this time without progress: an undo or a scale keeps it. */
 export const standingDeadlineMs = 10_000
 
-/**
- * How often the controller of HorizontalPodAutoscalers works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-
- * manager).
- */
+/** How often HorizontalPodAutoscalers are reconciled (`--horizontal-pod-autoscaler-sync-period`). */
 export const autoscalerSyncMs = 15_000
 
 /** How long a load balancer may need to move to an address that is requested of it. */
@@ -229,10 +177,7 @@ export const unclearSettles = 3
 /** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
 export const ownedListsMs = 5_000
 
-/**
- * How long a custom resource that reports no failure may take before all objects behind it are watched: one that becomes
- * ready within this time costs at most the watches of its workloads.
- */
+/** How long a custom resource may report no failure before all objects behind it are watched: each kind is a watch. */
 export const causeSearchMs = 10_000
 
 /** How many causes of a custom resource are reported: each is one line of the log and one section of the summary. */
@@ -246,9 +191,7 @@ export const maxApplied = 50
 /** How long the gate continues after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
 
-/**
- * A deleted object may be created again within this time: `kubectl replace` and hooks delete objects to create them anew.
- */
+/** How soon a deleted object may be created again: `kubectl replace` and hooks delete objects to create them anew. */
 export const deletedMs = 5_000
 
 /** How long the gate waits for further matches of a selector: one apply creates its objects one after the other. */
@@ -263,11 +206,7 @@ export const shortestSettlingMs = 2_000
 /** If an object is older than this at the gate's start, the apply before the gate did not create it; see `earlierPodMs`. */
 export const oldObjectMs = 60_000
 
-/**
- * A version that came within this time before the gate is this change: the timeline begins with it, and the output `changed`
- * contains it. A target that is ready at first sight with an older one is unchanged. The work of an older Job does not
- * prevent an undo. The events of a pod are kept for as long.
- */
+/** A version that came this shortly before the gate is this change. The events of a pod are kept for as long. */
 export const recentVersionMs = 3_600_000
 
 /** A change that came this long before the gate is shown before it: elapsed times are whole seconds. */
@@ -326,9 +265,7 @@ export const firstInitialRetryMs = 200
 /** The longest wait before the first requests are repeated. */
 export const maxInitialRetryMs = 3_000
 
-/**
- * If no byte arrives for this time, a small list request tests the server. If it succeeds, the watch is opened again.
- */
+/** After this time without a byte, a small list tests the server; if it succeeds, the watch is opened again. */
 export const watchSilenceMs = 30_000
 
 /** The shortest time that the server is asked to keep a watch open. With the spread, a watch ends within a minute. */
@@ -340,31 +277,19 @@ export const watchSpreadSeconds = 16
 /** The interval of the lists that replace a watch which is forbidden, or fails while lists succeed. */
 export const watchForbiddenPollMs = 5_000
 
-/**
- * The maximum number of pages of a list: no page proves that the list ends. The 150,000 pods of the largest cluster that
- * Kubernetes supports are 300 pages.
- */
+/** The maximum number of pages of a list: the 150,000 pods of the largest supported cluster are 300. */
 export const maxListPages = 1_000
 
-/**
- * The maximum size of a list, in all pages together: some 30,000 pods of 8 KB. That is far more than a namespace has, and
- * as much as the memory of a runner holds.
- */
+/** The maximum size of a list: some 30,000 pods of 8 KB, far more than a namespace has. */
 export const maxListBytes = 256 << 20
 
-/**
- * How many events about an object are kept, the latest: anyone with access may create any number. Clients send at most 25
- * about an object at once, and one in five minutes (EventSourceObjectSpamFilter, client-go), for each component.
- */
+/** How many events about an object are kept, the latest: anyone with access may create any number. */
 export const maxEventsOfObject = 300
 
 /** The maximum size of an answer: a page of 500 objects is far smaller, so a longer answer is not from an API server. */
 export const maxAnswerBytes = 128 << 20
 
-/**
- * How long each text that may quote a secret waits. An object may arrive later than an event that quotes its secret: they
- * come on different connections.
- */
+/** How long each text that may quote a secret waits: its object comes on another connection, maybe later. */
 export const quotedTextMs = 250
 
 /** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
@@ -382,19 +307,13 @@ export const rediscoveryMs = 5_000
 /** Time limit of a credential plugin: one that takes longer probably waits for an interactive login. */
 export const credentialPluginMs = 60_000
 
-/**
- * Maximum delay of a watch until the first lists arrive. A list of many pages, or one that is not answered, must not delay
- * the other watches longer.
- */
+/** How long first lists may delay a watch: a list of many pages must not delay the other watches longer. */
 export const maxFirstListDelayMs = 1_000
 
 /** If the first requests succeed within this time, their repetition is not reported. */
 export const unreportedRetriesMs = 2_000
 
-/**
- * The longest line of a watch. A line contains one object: at most 1.5 MiB in etcd, plus the fields that the API server
- * adds.
- */
+/** The longest line of a watch: one object of at most 1.5 MiB in etcd, plus the fields that the API server adds. */
 export const maxWatchLineBytes = 16 << 20
 
 /** The maximum size of an error of the API server. It is a Status, which is far smaller. */
@@ -423,10 +342,7 @@ export const listSilenceMs = 30_000
 /** Maximum time without a byte during a refresh; also the time limit of a probe and of opening a watch. */
 export const answerTimeoutMs = 10_000
 
-/**
- * The shortest time limit of a refresh. A deadline waits for a refresh, and pages do not prove that a list ends. The limit
- * is twice the time of the last complete list, but at least this.
- */
+/** The shortest time limit of a refresh, for which a deadline waits; else twice the time of the last complete list. */
 export const minRefreshMs = 10_000
 
 /** The longest time limit of a refresh. */
@@ -441,10 +357,7 @@ export const watchOverdueMs = 10_000
 /** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
 export const healthyWatchMs = 1_000
 
-/**
- * If watching is forbidden, or fails while lists succeed, the reflector polls. It tries to watch again after this number of
- * polls, and sooner after the first failures.
- */
+/** After this number of polls, a watch that is forbidden or fails is tried again; sooner after the first failures. */
 export const pollsBetweenWatches = 12
 
 /** A watch may fail this often in a row, or end at once, before polls replace it. */
@@ -471,10 +384,7 @@ export const quickRetries = 4
 /** The wait before each of the `quickRetries` after a 403. */
 export const quickRetryMs = 7_000
 
-/**
- * Maximum number of watches of one kind in a namespace: each is a connection of its own. More of them
- * become one watch of the namespace.
- */
+/** Maximum number of watches of a kind in a namespace, a connection each: more become one watch of the namespace. */
 export const maxWatchesOfKind = 8
 
 /** For how many requests the permissions are checked: each check is a request. */
@@ -488,10 +398,7 @@ export const minSecretCharacters = 8
 /** `minSecretCharacters` for a value with a name of secrets, such as `password`, unless it consists of words. */
 export const minNamedSecretCharacters = 6
 
-/**
- * The maximum length of a value that is redacted in other text: longer values are files or Helm releases, which logs do not
- * quote.
- */
+/** The longest value that is redacted in other text: longer values are files or Helm releases, which no log quotes. */
 export const maxSecretCharacters = 10_000
 
 /** How long the end of the gate waits for the first lists, before it prints the waiting texts. */
@@ -541,10 +448,7 @@ export const maxLogAnswerBytes = 4 << 20
 /** Bytes read beyond `logLineBytes`, so that a secret that crosses this limit can be redacted. */
 export const logReadAheadBytes = 4_000
 
-/**
- * If a stream is silent for this time, it is opened again: the connection may be dead, or the kubelet may have lost the
- * log file when it was rotated. This costs one request, and no line is lost.
- */
+/** A stream that is silent for this time is opened again: its connection may be dead. No line is lost. */
 export const logSilenceMs = 60_000
 
 /** How many of the last lines `finish` requests: more than are shown, but few enough to arrive quickly. */
@@ -602,10 +506,7 @@ export const maxOpenFields = 3
 /** The least time between two updates on GitHub. */
 export const updateIntervalMs = 15_000
 
-/**
- * Time limit for showing the outcome on GitHub: longer than most secondary rate limits, after which a required check would
- * block merging.
- */
+/** Time limit for showing the outcome on GitHub: longer than most secondary rate limits. */
 export const outcomeLimitMs = 90_000
 
 /** `outcomeLimitMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
@@ -614,10 +515,7 @@ export const outcomeLimitWhenCancelledMs = 4_000
 /** Time limit for all requests. Waits for most secondary rate limits to end. */
 export const closeLimitMs = 60_000
 
-/**
- * The maximum size of an output with a list: later steps may pass it as an environment variable or argument, whose size the
- * operating system limits.
- */
+/** The maximum size of an output with a list: an operating system limits the size of an environment variable. */
 export const failedResourcesBytes = 64 * 1024
 
 /** The minimum duration of a gate for which the summary contains a diagram. */
@@ -632,10 +530,7 @@ export const maxAnnotations = 8
 /** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
 export const maxSummaryBytes = 1_040_000
 
-/**
- * How long the step at the end of the job waits for the action, which needs some 6 s after a signal; see
- * `textFinishWhenCancelledMs`.
- */
+/** How long the step at the end of the job waits for the action, which needs some 6 s after a signal. */
 export const jobEndMs = 8_000
 
 /** How often the end of the action is checked for. */
@@ -653,10 +548,7 @@ export const outcomeTimeoutMs = 30_000
 /** The wait before an update on GitHub is tried again; it doubles. */
 export const firstUpdateRetryMs = 1_000
 
-/**
- * The number of refusals in a row after which a token that worked counts as withdrawn. GitHub sometimes refuses a good
- * token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586
- */
+/** How many refusals withdraw a token that worked: https://github.com/Azure/azure-rest-api-specs/issues/39586 */
 export const maxGithubRefusals = 3
 
 /** How many problems the details of a target contain. */
@@ -704,10 +596,7 @@ export const expressionSteps = 200_000
 /** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
 export const expressionMs = 1_000
 
-/**
- * The largest manifest. Several objects fit: each is at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the
- * text.
- */
+/** The largest manifest: an object has at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the text. */
 export const maxManifestBytes = 8 * 1024 * 1024
 
 /** How many manifests are read: more than any apply has. */
@@ -719,16 +608,10 @@ export const maxManifestObjects = 5_000
 /** How many objects references may name: more than in any apply. Limits `a,b,c,… 1 2 3 …`. */
 export const maxReferences = 5_000
 
-/**
- * The number of server errors after which a kind of a Helm release is skipped: the conversion webhook of a custom kind may
- * be down, and the release need not contain the kind.
- */
+/** How many server errors skip a kind of a Helm release: the conversion webhook of a kind may be down. */
 export const maxKindErrors = 3
 
-/**
- * Helm begins a revision before it changes objects. Both moments are whole seconds, and the offset of the server's clock is
- * measured: their difference is smaller than this.
- */
+/** The largest error of the time from a Helm revision to its changes: both are whole seconds of two clocks. */
 export const releaseClockMs = 2_000
 
 /** How long Helm may work on a revision before it changes a workload, or its hooks run: twice its default `--timeout`. */
@@ -743,10 +626,7 @@ export const maxRequestLines = 100
 /** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */
 export const awaitRevisionMs = 600_000
 
-/**
- * How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter
- * (https://argo-cd.readthedocs.io/en/stable/operator-manual/high_availability/).
- */
+/** How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter. */
 export const argoPollMs = 180_000
 
 /** How many objects that an operator has deployed become targets: more than most applications have. Each needs a watch. */
@@ -770,16 +650,10 @@ export const replaySliceMs = 50
 /** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
 export const replayCancelMs = 3_600_000
 
-/**
- * The longest line of a recording: an object has at most 1.5 MiB in etcd. A short compressed file may contain an endless
- * line.
- */
+/** The longest line of a recording: a short compressed file may contain an endless line. */
 export const maxRecordedLineCharacters = 16 << 20
 
-/**
- * How many lines a recording may have. A gate of a week on a large cluster writes far fewer; a short compressed file may
- * contain endless lines.
- */
+/** How many lines a recording may have: a gate of a week on a large cluster writes far fewer. */
 export const maxRecordedLines = 1_000_000
 
 /** The longest recording, without compression. */
