@@ -1,3 +1,4 @@
+import { jsonValue } from './cluster/objects.ts'
 import { parseDuration } from './duration.ts'
 import { type AddMistake, didYouMean, quote } from './errors.ts'
 import { maxNumber } from './thresholds.ts'
@@ -99,7 +100,7 @@ export interface JobValues {
 export const jobValues: ValueType<JobValues> = {
   placeholder: 'JSON',
   parse: (written) => {
-    const { matrix, index, id } = Object(parseJson(written)) as Readonly<Record<string, unknown>>
+    const { matrix, index, id } = Object(jsonValue(written)) as Readonly<Record<string, unknown>>
     const values = Object.values(Object(matrix)).flatMap((value) =>
       leavesOf(value).map((text) => ({ text, isWord: typeof value === 'string' && !isSetting.test(value) })),
     )
@@ -116,14 +117,6 @@ export const jobValues: ValueType<JobValues> = {
 
 /** A number, a flag, or a duration as in Kubernetes. */
 const isSetting = /^(?:[\d.]+|true|false|(?:\d+(?:\.\d+)?(?:ms|h|m|s))+)$/
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 function leavesOf(value: unknown): string[] {
   if (value === null) return []

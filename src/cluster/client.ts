@@ -10,6 +10,7 @@ import { parseJson } from './compact.ts'
 import type { ExecCredential } from './exec-plugin.ts'
 import { ApiError, asConnectionError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
+import { jsonValue } from './objects.ts'
 import { formsOf } from './secrets.ts'
 
 interface ClientOptions {
@@ -306,16 +307,11 @@ export async function exchange(url: URL, options: https.RequestOptions, body?: s
  */
 export async function apiErrorOf(response: IncomingMessage, now: number): Promise<ApiError> {
   const text = await readBody(response, maxErrorBytes).catch(() => '')
-  let body: unknown
-  try {
-    body = JSON.parse(text)
-  } catch {
-    // Proxies and load balancers answer in HTML, a server that expects TLS with one line of text.
-  }
   const { statusCode = 0, statusMessage, headers } = response
   const line = /^[\w ,.'-]{1,200}\s*$/.test(text) ? text.trim() : ''
   const message = line || statusMessage || 'no reason given'
-  return errorFromStatus(body, statusCode, message, retryAfter(headers['retry-after'], now))
+  // Proxies and load balancers answer in HTML, a server that expects TLS with one line of text.
+  return errorFromStatus(jsonValue(text), statusCode, message, retryAfter(headers['retry-after'], now))
 }
 
 /** Milliseconds to wait. The header contains seconds or a date (RFC 9110, 10.2.3). */

@@ -100,7 +100,7 @@ function replaceParts(
   })
   if (edits.length === 0) return source
   const partOf = (place: number): readonly [number, number] => {
-    const edit = lastUntil(edits, place)
+    const edit = edits.findLast(({ at }) => at <= place)
     if (edit === undefined) return [place, place + 1]
     const beyond = place - edit.at - edit.length
     return beyond < 0 ? [edit.from, edit.to] : [edit.to + beyond, edit.to + beyond + 1]
@@ -109,17 +109,6 @@ function replaceParts(
     text,
     originOf: (start, end) => source.originOf(partOf(start)[0], partOf(end - 1)[1]),
   }
-}
-
-/** The last edit that is not after a place. */
-function lastUntil(edits: readonly Edit[], place: number): Edit | undefined {
-  let [from, to] = [0, edits.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if ((edits[middle]?.at ?? 0) <= place) from = middle + 1
-    else to = middle
-  }
-  return edits[from - 1]
 }
 
 /** As in JSON that contains a text of JSON. */

@@ -1,3 +1,5 @@
+import { isObject, jsonValue } from './objects.ts'
+
 /** How many characters of a line are read. */
 const longestRead = 4_096
 /** Numeric levels of pino and bunyan: 50 is error, 60 is fatal (https://getpino.io/#/docs/api?id=levels). */
@@ -96,12 +98,8 @@ function levelOfFields(fields: Readonly<Record<string, unknown>>): boolean | und
 
 /** The fields of a line of JSON; undefined for any other line. */
 function parseFields(line: string): Readonly<Record<string, unknown>> | undefined {
-  if (!line.startsWith('{')) return undefined
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
+  const fields = line.startsWith('{') ? jsonValue(line) : undefined
+  return isObject(fields) ? fields : undefined
 }
 
 function textOfError(error: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { cutText, UserError, withoutEnd } from '../errors.ts'
 import { credentialPluginMs } from '../thresholds.ts'
+import { jsonValue } from './objects.ts'
 
 /** The maximum length of a program's output in an error. */
 const outputLimit = 500
@@ -121,14 +122,11 @@ function lastLines(output: string): string {
 
 /** Errors must not quote the output: it is a credential. */
 function parseCredential(command: string, stdout: string): ExecCredential {
-  let status: Record<string, unknown> | undefined
-  try {
-    status = JSON.parse(stdout)?.status
-  } catch {
+  const answer = jsonValue(stdout)
+  if (answer === undefined)
     throw refused(`The kubeconfig's credential program "${command}" printed something that is not JSON.`)
-  }
   const text = (name: string) => {
-    const value = status?.[name]
+    const value = Object(Object(answer).status)[name]
     return typeof value === 'string' && value !== '' ? value : undefined
   }
   const token = text('token')

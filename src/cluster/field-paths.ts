@@ -1,4 +1,4 @@
-import { isObject } from './objects.ts'
+import { isObject, jsonValue } from './objects.ts'
 
 /** A step to a field, to an element of a list by its index, or to one by the fields that identify it. */
 export type PathStep = string | number | Readonly<Record<string, string>>
@@ -146,10 +146,5 @@ export function ownedPointers(fieldSet: unknown, path: readonly PathStep[] = [])
 function stepOf(key: string, list: PathStep | undefined): PathStep | undefined {
   if (key.startsWith('f:')) return key.slice(2)
   if (!key.startsWith('k:')) return undefined
-  try {
-    const [step] = stepsByKey(list, [JSON.parse(key.slice(2))]) ?? []
-    return step
-  } catch {
-    return undefined
-  }
+  return stepsByKey(list, [jsonValue(key.slice(2))])?.[0]
 }

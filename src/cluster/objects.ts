@@ -194,6 +194,15 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The value of a text of JSON; undefined for any other text. */
+export function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * A function of an object that keeps each result as long as its object. Objects do not change, and are assessed again after
  * changes of others.

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { mapArray, mapObject, withoutConversions } from './compact.ts'
 import { leavesOf, ownedPointers, pointerTo } from './field-paths.ts'
-import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
+import { groupOf, isObject, jsonValue, type KindName, type KubeObject, type ObjectName } from './objects.ts'
 import { isSecretField, Secrets } from './secrets.ts'
 
 /**
@@ -153,8 +153,8 @@ class ObjectWalk {
     })
     const redacted = this.#walk(object) as KubeObject
     const text = isRecorded ? original.metadata.annotations?.[lastApplied] : undefined
-    const applied = text === undefined ? undefined : parsedObject(text)
-    if (applied === undefined) return redacted
+    const applied = jsonValue(text ?? '')
+    if (!isObject(applied)) return redacted
     return { ...redacted, metadata: { ...redacted.metadata, applied: this.hashesOf(applied) } }
   }
 
@@ -331,27 +331,13 @@ function withoutCopies(annotations: Json): Json {
 function isObjectCopy(value: unknown): boolean {
   if (typeof value !== 'string') return typeof value === 'object' && value !== null
   if (!/^\s*[[{]/.test(value)) return objectField.test(value)
-  try {
-    const parsed: unknown = JSON.parse(value)
-    return (Array.isArray(parsed) ? parsed : [parsed]).some(
-      (each) => isObject(each) && objectFields.some((field) => Object.hasOwn(each, field)),
-    )
-  } catch {
-    return objectField.test(value)
-  }
+  const parsed = jsonValue(value)
+  if (parsed === undefined) return objectField.test(value)
+  return [parsed].flat().some((each) => isObject(each) && objectFields.some((field) => Object.hasOwn(each, field)))
 }
 
 /** The annotation of `kubectl apply` (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config). */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
-
-function parsedObject(text: string): Json | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return isObject(parsed) ? parsed : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** An entry of `managedFields` with the paths of its field set, which a status does not need. */
 function withPaths(entry: unknown): unknown {

@@ -6,7 +6,7 @@ import {
 } from '../thresholds.ts'
 import { decodedTexts, withoutInvisible } from './decoded-text.ts'
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
-import { isObject } from './objects.ts'
+import { isObject, jsonValue } from './objects.ts'
 import { decodedOrSame } from './proxy.ts'
 import { findTokens, type Span, urlPasswords } from './token-shapes.ts'
 
@@ -32,8 +32,6 @@ interface SameStart {
   readonly texts: Map<string, boolean>
   /** The lengths of the secrets, the longest first: a secret that contains a shorter one is replaced as a whole. */
   lengths: readonly number[]
-  /** The same texts in order; undefined after an insertion. */
-  sorted?: readonly string[] | undefined
 }
 
 /**
@@ -77,10 +75,7 @@ export class Secrets {
     for (const name of names) {
       this.#names.add(name)
       const text = searched(name)
-      const same = this.#byStart.get(text.slice(0, startLength))
-      if (this.#added.has(name) || same === undefined) continue
-      same.texts.delete(text)
-      same.sorted = undefined
+      if (!this.#added.has(name)) this.#byStart.get(text.slice(0, startLength))?.texts.delete(text)
     }
   }
 
@@ -120,7 +115,6 @@ export class Secrets {
     const same = this.#byStart.get(start) ?? { texts: new Map<string, boolean>(), lengths: [] }
     this.#byStart.set(start, same)
     same.texts.set(text, isWord && same.texts.get(text) !== false)
-    same.sorted = undefined
     if (!same.lengths.includes(text.length))
       same.lengths = [...same.lengths, text.length].toSorted((one, other) => other - one)
     this.#starts[start.split('').reduce((hash, unit) => nextHash(hash, unit.charCodeAt(0)), 0)] = 1
@@ -156,8 +150,8 @@ export class Secrets {
     if (found !== undefined) return Math.min(found, text.length - start)
     const partLength = cutAt - start
     if (partLength < minPartLength || partLength > maxPartLength) return 0
-    same.sorted ??= [...same.texts.keys()].toSorted()
-    return startsOne(same.sorted, text.slice(start, cutAt)) ? partLength : 0
+    const part = text.slice(start, cutAt)
+    return [...same.texts.keys()].some((secret) => secret.startsWith(part)) ? partLength : 0
   }
 }
 
@@ -180,17 +174,6 @@ function searched(secret: string): string {
 /** White space as blanks: a secret may be printed in two lines. `+` is a blank too: it is one in a form. */
 function unifyBlanks(text: string): string {
   return text.replace(/[+\t\n\v\f\r\x85\xa0\u2028\u2029]/g, ' ')
-}
-
-/** Whether one of the sorted texts starts with a part: it would be the first that is not before the part. */
-function startsOne(sorted: readonly string[], part: string): boolean {
-  let [from, to] = [0, sorted.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if ((sorted[middle] ?? '') < part) from = middle + 1
-    else to = middle
-  }
-  return sorted[from]?.startsWith(part) === true
 }
 
 /** The hash of the last three characters: earlier ones are shifted out. */
@@ -414,7 +397,7 @@ export function isSecretField(name: string, value: string): boolean {
 }
 
 function secretsInside(value: string, lines: readonly string[], isUnnamedSecret = isKey): string[] {
-  const inJson = /^\s*[[{]/.test(value) ? namedTexts(parseJson(value)) : []
+  const inJson = /^\s*[[{]/.test(value) ? namedTexts(jsonValue(value)) : []
   const ofLines = lines.length > 1 ? lines.map((line) => lineSetting.exec(line) ?? ['', '', line]) : []
   const inline = [...value.matchAll(inlineSetting)]
   const nested = inline.flatMap(([, , text = '']) => [...text.matchAll(inlineSetting)])
@@ -450,14 +433,6 @@ function isRandomKey(text: string): boolean {
   return (
     isKey(text) && looksSecret(text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha\d{3}:[0-9a-f]+/gi, ''))
   )
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The texts in a value of JSON with the names of their fields. */

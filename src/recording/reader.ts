@@ -5,7 +5,7 @@ import { mapArray, mapObject, withoutConversions } from '../cluster/compact.ts'
 import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
 import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
-import { isObject } from '../cluster/objects.ts'
+import { isObject, jsonValue } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { errorText, UserError } from '../errors.ts'
 import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
@@ -173,12 +173,8 @@ function whyUnusable(
 }
 
 function parse(line: string): unknown {
-  try {
-    // `trim` also removes a byte order mark, which `JSON.parse` rejects.
-    return JSON.parse(line.trim())
-  } catch {
-    return undefined
-  }
+  // `trim` also removes a byte order mark, which `JSON.parse` rejects.
+  return jsonValue(line.trim())
 }
 
 /** Called with the number of a line (the first is 1) and what is wrong with it. */
