@@ -10,12 +10,12 @@ import type { Reporter } from './exit.ts'
 import { passes } from './gate/outcome.ts'
 import { redactRecord } from './gate/redact-record.ts'
 import {
-  type EndedTimeline,
-  emptyTimeline,
-  misconfiguredTimeline,
+  type EndedRunRecord,
+  emptyRecord,
+  misconfiguredRecord,
   type Outcome,
-  pendingTimeline,
-} from './gate/timeline.ts'
+  pendingRecord,
+} from './gate/run-record.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
 import { endAction, JobState, readLeftOpen } from './github/job-state.ts'
@@ -64,9 +64,9 @@ export async function runAction(action: ActionName): Promise<void> {
   process.on('uncaughtException', crash)
   let extras: Extras | undefined
   // Called last: a failed extra must not hide the verdict.
-  const finishExtras = async (timeline: EndedTimeline) => {
-    decide(timeline.outcome, title(timeline))
-    await extras?.finish(timeline, cancelled.signal)
+  const finishExtras = async (record: EndedRunRecord) => {
+    decide(record.outcome, title(record))
+    await extras?.finish(record, cancelled.signal)
   }
   try {
     const texts = inputNames.map((name) => [name, core.getInput(name, { trimWhitespace: false })])
@@ -82,17 +82,17 @@ export async function runAction(action: ActionName): Promise<void> {
     extras = await openExtras(read, run, { tracked, secrets }, recordExtras(state, links))
     const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
     const work = action === 'merge' ? mergeGates(job) : gate(job)
-    const timeline = await work.catch((error: unknown) => {
+    const record = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       for (const text of describeMistakes(error.mistakes)) core.error(plain(secrets.redact(text)))
-      return redactRecord(misconfiguredTimeline(error, startedAt, systemClock.now()), secrets.redact)
+      return redactRecord(misconfiguredRecord(error, startedAt, systemClock.now()), secrets.redact)
     })
-    publish(timeline, timelineOfReport(timeline, job), job, links)
-    await finishExtras(timeline)
+    publish(record, recordOfReport(record, job), job, links)
+    await finishExtras(record)
   } catch (error) {
     reportCrash(error)
     const conclusion = { outcome: 'unknown', reason: '', message: crashMessage } as const
-    await finishExtras(emptyTimeline(conclusion, startedAt, systemClock.now()))
+    await finishExtras(emptyRecord(conclusion, startedAt, systemClock.now()))
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel).off('uncaughtException', crash)
   }
@@ -165,10 +165,10 @@ interface Job {
   readonly cancelled: AbortSignal
 }
 
-async function gate(job: Job): Promise<EndedTimeline> {
+async function gate(job: Job): Promise<EndedRunRecord> {
   const { tracked, secrets, mask, extras, cancelled } = job
   const { inputs, mistakes } = job.read
-  extras?.begin(pendingTimeline(systemClock.now()))
+  extras?.begin(pendingRecord(systemClock.now()))
   // If the secret of the input is missing, this may be another cluster than the user means.
   const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
   const onRetry = (message: string) => console.log(plain(secrets.redact(message)))
@@ -197,14 +197,14 @@ async function gate(job: Job): Promise<EndedTimeline> {
     references.references.map(({ manifest }) => manifest),
     job,
   )
-  const timeline = await gateRollout({ ...checked, ...connection, reporter, cancelled })
+  const record = await gateRollout({ ...checked, ...connection, reporter, cancelled })
   await finding
-  log.end(timeline)
-  return timeline
+  log.end(record)
+  return record
 }
 
 /** Merges the reports of other gates. The modules that read reports are loaded only for this. */
-async function mergeGates(job: Job): Promise<EndedTimeline> {
+async function mergeGates(job: Job): Promise<EndedRunRecord> {
   const { inputs, mistakes } = job.read
   throwMistakes([...mistakes, ...mistakesOfMerge(job)])
   const { readReportFiles } = await import('./report/report-files.ts')
@@ -218,13 +218,13 @@ async function mergeGates(job: Job): Promise<EndedTimeline> {
       plain(`${path} is of attempt ${attempt} of this run: its job did not run again, or ended before its gate.`),
     )
   }
-  const timeline = redactRecord(mergeReports(files, systemClock.now(), own), job.secrets.redact)
+  const record = redactRecord(mergeReports(files, systemClock.now(), own), job.secrets.redact)
   await findTracked(
-    timeline.targets.map(({ source }) => source),
+    record.targets.map(({ source }) => source),
     job,
   )
-  for (const line of renderMergedLog(timeline, { color: !process.env['NO_COLOR'], groups: true })) console.log(line)
-  return timeline
+  for (const line of renderMergedLog(record, { color: !process.env['NO_COLOR'], groups: true })) console.log(line)
+  return record
 }
 
 /** Reports may be of several environments, so only the deployment that triggered the workflow can get their outcome. */
@@ -285,36 +285,35 @@ async function openExtras(
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
-/** The timeline with its run, and with the logs that may be in a report: outside of a workflow, nothing is published. */
-function timelineOfReport(timeline: EndedTimeline, { run }: Job): EndedTimeline {
-  if (run instanceof Error) return timeline
+/** The record with its workflow run, and with the logs that may be in a report: outside of a workflow, nothing is published. */
+function recordOfReport(record: EndedRunRecord, { run }: Job): EndedRunRecord {
+  if (run instanceof Error) return record
   // Reports that are merged contain only such logs.
-  return { ...(timeline.gates === undefined ? forReaders(timeline, run) : timeline), run: reportRun(run) }
+  return { ...(record.gates === undefined ? forReaders(record, run) : record), run: reportRun(run) }
 }
 
 /**
  * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first, since
  * later steps depend on them. A file that cannot be written is a warning: it decides nothing.
  */
-function publish(timeline: EndedTimeline, reported: EndedTimeline, { read, tracked }: Job, extras: ExtraOutputs): void {
+function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, tracked }: Job, extras: ExtraOutputs): void {
   const { summary: isSummaryOn, onSuperseded } = read.inputs
-  const hasPassed = passes(timeline, onSuperseded)
+  const hasPassed = passes(record, onSuperseded)
   // `setFailed` would add a second error.
   if (!hasPassed) process.exitCode = 1
   const folder = write('The folder of the report', createResultFolder)
   const files =
     folder === undefined ? undefined : { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
-  write('The outputs', () => setOutputs(buildOutputs(timeline, { report: '', summary: '', ...files, extras })))
+  write('The outputs', () => setOutputs(buildOutputs(record, { report: '', summary: '', ...files, extras })))
   if (files !== undefined) write('The report', () => writeFileSync(files.report, renderReport(reported), privateFile))
-  const summary = renderSummary(timeline, { reportPath: files?.report, tracked })
+  const summary = renderSummary(record, { reportPath: files?.report, tracked })
   if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
   if (stepSummary && isSummaryOn) write('The job summary', () => appendFileSync(stepSummary, summary))
   // A superseded gate that passes gets warnings instead of errors.
   const annotate = hasPassed ? core.warning : core.error
-  for (const { title, message, ...place } of buildAnnotations(timeline, tracked)) annotate(message, { title, ...place })
-  for (const { title, message, ...place } of buildWarnings(timeline, tracked))
-    core.warning(message, { title, ...place })
+  for (const { title, message, ...place } of buildAnnotations(record, tracked)) annotate(message, { title, ...place })
+  for (const { title, message, ...place } of buildWarnings(record, tracked)) core.warning(message, { title, ...place })
 }
 
 /** Other users of a self-hosted runner must not read names, events and logs. */

@@ -4,7 +4,7 @@ import type { Secrets } from './cluster/secrets.ts'
 import { TextQueue } from './cluster/text-queue.ts'
 import { KeyLines } from './cluster/token-shapes.ts'
 import { redactRecord } from './gate/redact-record.ts'
-import type { Entry, Timeline } from './gate/timeline.ts'
+import type { Entry, RunRecord } from './gate/run-record.ts'
 import type { Source } from './plan/target.ts'
 import type { RecordingWriter } from './recording/writer.ts'
 import type { LogOutput, RolloutHead } from './report/log.ts'
@@ -13,7 +13,7 @@ import type { LogOutput, RolloutHead } from './report/log.ts'
 export interface Reporter {
   readonly onHead: (head: RolloutHead) => void
   /** Called when the gate starts; `present` returns its state at any time. */
-  readonly onStart?: (present: (now: number) => Timeline) => void
+  readonly onStart?: (present: (now: number) => RunRecord) => void
   readonly onEntry: (entry: Entry) => void
   /** Called with a log line of a container, for `stream-logs`. */
   readonly onLog: (output: LogOutput) => void
@@ -43,8 +43,8 @@ export class Exit implements Reporter {
     this.#reporter.onHead({ ...head, notices: head.notices.map(this.#secrets.redact) })
 
   /** While texts wait for lists, the previous state is shown; at the start, a state without texts. */
-  readonly onStart = (present: (now: number) => Timeline): void => {
-    let shown: Timeline | undefined
+  readonly onStart = (present: (now: number) => RunRecord): void => {
+    let shown: RunRecord | undefined
     this.#reporter.onStart?.((now) => {
       const state = present(now)
       const { isWaiting } = this.texts
@@ -70,9 +70,9 @@ export class Exit implements Reporter {
     this.texts.push(() => recording.write(event))
   }
 
-  /** A timeline as it may leave the process. */
-  redact<T extends Timeline>(timeline: T): T {
-    return redactRecord(timeline, this.#secrets.redact)
+  /** A record as it may leave the process. */
+  redact<T extends RunRecord>(record: T): T {
+    return redactRecord(record, this.#secrets.redact)
   }
 
   /** A private key in a log has many lines. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setOutput } from '@actions/core'
 import { mapRecord } from './gate/redact-record.ts'
-import type { EndedTimeline, TargetRecord } from './gate/timeline.ts'
+import type { EndedRunRecord, TargetRecord } from './gate/run-record.ts'
 import type { ExtraName, knownExtras } from './inputs.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
@@ -27,7 +27,7 @@ interface OutputDefinition {
   readonly description: string
   /** Further sentences for `action.yml`. */
   readonly details?: string
-  readonly value: (timeline: EndedTimeline, results: Results) => string
+  readonly value: (record: EndedRunRecord, results: Results) => string
 }
 
 /** Every output, in the order of the documentation. `npm run docs` generates the outputs of `action.yml` from it. */
@@ -73,12 +73,12 @@ export const outputDefinitions = {
       'The commands that undo what this change broke, on one line: `kubectl --context prod rollout undo deployment/web -n shop --to-revision=6`.',
     details: `Set only if the outcome is \`failed\`, and only for resources whose version came within ${recentVersionMs / 60_000} minutes before the gate ([all conditions](recipes.md#roll-back)). Every name in it is checked, so it may be run as it is. Empty otherwise: \`rollback-note\` has the reason.`,
     // Its names are checked, and a command must not be cut.
-    value: (timeline) => rollbackOf(timeline).command,
+    value: (record) => rollbackOf(record).command,
   },
   'rollback-note': {
     description: 'What `rollback-command` restores and what it does not, or why there is none, in one line of text.',
     details: 'A Job that ran is one of the reasons: a migration may not be undone. Empty on `ready`.',
-    value: (timeline) => plain(rollbackOf(timeline).note),
+    value: (record) => plain(rollbackOf(record).note),
   },
   report: {
     description: 'The path of the report, a JSON file with every resource, its milestones, problems and evidence.',
@@ -107,10 +107,10 @@ const messageLimit = 300
 const longestMore = '{"more":1000000}'.length
 
 /** All outputs. Each is one line that is safe to print and to pass to other commands. */
-export function buildOutputs(timeline: EndedTimeline, results: Results): Readonly<Record<OutputName, string>> {
+export function buildOutputs(record: EndedRunRecord, results: Results): Readonly<Record<OutputName, string>> {
   const values = Object.entries<OutputDefinition>(outputDefinitions).map(([name, { value }]) => [
     name,
-    value(timeline, results),
+    value(record, results),
   ])
   return Object.fromEntries(values)
 }
@@ -125,24 +125,24 @@ export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
 }
 
 /** The targets that are not ready, as JSON: the deciding one first, then in input order. */
-function failedResources(timeline: EndedTimeline): string {
-  const deciding = decidingTarget(timeline)
-  const entries = timeline.targets
+function failedResources(record: EndedRunRecord): string {
+  const deciding = decidingTarget(record)
+  const entries = record.targets
     .filter(({ outcome }) => outcome !== 'ready')
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
-    .map((record) => {
-      const { outcome, reason, message, causedBy, causedByNamespace } = record
-      return entryOf(record, { outcome, reason, message: plain(message, messageLimit), causedBy, causedByNamespace })
+    .map((target) => {
+      const { outcome, reason, message, causedBy, causedByNamespace } = target
+      return entryOf(target, { outcome, reason, message: plain(message, messageLimit), causedBy, causedByNamespace })
     })
   return jsonArray(entries)
 }
 
 /** The targets whose version is this change, as JSON in input order. */
-function changedResources(timeline: EndedTimeline): string {
-  const entries = timeline.targets.flatMap((record) => {
-    const { change, changedAt } = record
+function changedResources(record: EndedRunRecord): string {
+  const entries = record.targets.flatMap((target) => {
+    const { change, changedAt } = target
     if (change !== 'recent' || changedAt === undefined) return []
-    return [entryOf(record, { changedAt: iso(changedAt + shiftOf(record, timeline)) })]
+    return [entryOf(target, { changedAt: iso(changedAt + shiftOf(target, record)) })]
   })
   return jsonArray(entries)
 }
@@ -169,13 +169,13 @@ function jsonArray(entries: readonly string[]): string {
   return `[${shown.join(',')}]`
 }
 
-function slowestMilestone(timeline: EndedTimeline): string {
-  const { targets } = timeline
+function slowestMilestone(record: EndedRunRecord): string {
+  const { targets } = record
   if (!targets.some(({ milestones }) => milestones.some(({ state }) => state === 'done'))) return ''
   const [slowest] = targets
-    .flatMap((record) => {
-      const step = slowestStep(record, timeline)
-      return step === undefined ? [] : [{ target: record.target, step }]
+    .flatMap((target) => {
+      const step = slowestStep(target, record)
+      return step === undefined ? [] : [{ target: target.target, step }]
     })
     .toSorted((one, other) => other.step.tookMs - one.step.tookMs)
   if (slowest === undefined) return ''

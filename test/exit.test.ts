@@ -1,8 +1,8 @@
 import { Secrets } from '../src/cluster/secrets.ts'
 import { Exit, type Reporter } from '../src/exit.ts'
-import type { Timeline } from '../src/gate/timeline.ts'
+import type { RunRecord } from '../src/gate/run-record.ts'
 import { ManualClock } from './cluster-api/manual-clock.ts'
-import { createEntry, createTargetRecord, createTimeline } from './report/builders.ts'
+import { createEntry, createRecord, createTargetRecord } from './report/builders.ts'
 
 const password = 'correct-horse-1'
 const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
@@ -11,7 +11,7 @@ function open() {
   const clock = new ManualClock()
   const secrets = new Secrets()
   const shown: string[] = []
-  let present: ((now: number) => Timeline) | undefined
+  let present: ((now: number) => RunRecord) | undefined
   const reporter: Reporter = {
     onHead: ({ notices }) => shown.push(...notices),
     onStart: (state) => {
@@ -70,7 +70,7 @@ test('the lines of a private key are replaced in each log, while other logs go o
 test('until the lists have arrived, the present state has no texts', () => {
   const { exit, learn, state } = open()
   const message = `cannot log in with ${password}`
-  exit.onStart(() => createTimeline({ targets: [createTargetRecord({ message })] }))
+  exit.onStart(() => createRecord({ targets: [createTargetRecord({ message })] }))
   expect(state()?.targets[0]?.message).toBe('')
   learn()
   expect(state()?.targets[0]?.message).toBe('cannot log in with ***')

@@ -9,7 +9,7 @@ import { EvidenceReader } from '../src/diagnosis/evidence-reader.ts'
 import { explain } from '../src/diagnosis/explain.ts'
 import { parseDuration } from '../src/duration.ts'
 import { Gate } from '../src/gate/gate.ts'
-import { hasEnded } from '../src/gate/timeline.ts'
+import { hasEnded } from '../src/gate/run-record.ts'
 import { WatchAnswers } from '../src/gate/watch-answers.ts'
 import { readInputs } from '../src/inputs.ts'
 import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
@@ -298,9 +298,9 @@ describe.each(names)('the time for the objects of %s', (name) => {
             )
           }
           for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
-          const timeline = explain(gate.timeline(), gate.store, 0)
-          if (!hasEnded(timeline)) throw new Error('The gate has no verdict.')
-          return [renderLog(timeline), renderSummary(timeline), renderReport(timeline), buildAnnotations(timeline)]
+          const record = explain(gate.record(), gate.store, 0)
+          if (!hasEnded(record)) throw new Error('The gate has no verdict.')
+          return [renderLog(record), renderSummary(record), renderReport(record), buildAnnotations(record)]
         },
         part,
         8_000,

@@ -8,7 +8,7 @@ import { TerminalLog } from '../src/cli/terminal-log.ts'
 import type { KubeObject } from '../src/cluster/objects.ts'
 import { Secrets, secretsInHeader } from '../src/cluster/secrets.ts'
 import { Exit, type Reporter } from '../src/exit.ts'
-import type { EndedTimeline } from '../src/gate/timeline.ts'
+import type { EndedRunRecord } from '../src/gate/run-record.ts'
 import { commentBody } from '../src/github/comment.ts'
 import { buildOutputs } from '../src/outputs.ts'
 import { RecordingWriter } from '../src/recording/writer.ts'
@@ -25,10 +25,10 @@ import {
   createEvidence,
   createMilestone,
   createProblem,
+  createRecord,
   createRequest,
   createTarget,
   createTargetRecord,
-  createTimeline,
   start,
 } from './report/builders.ts'
 import { parameters, runs, sampled } from './support/thorough.ts'
@@ -152,7 +152,7 @@ function leaksOf(form: string, text: string): string[] {
   return parts.filter((part) => !/^(?:\\u00..)?(?:\\|%|&)|\s{6}/.test(part) && shown.includes(part))
 }
 
-function withEveryText(text: string): EndedTimeline {
+function withEveryText(text: string): EndedRunRecord {
   const target = createTarget({ source: { file: 'web.yaml', line: 3 } })
   const problem = createProblem({
     message: text,
@@ -164,7 +164,7 @@ function withEveryText(text: string): EndedTimeline {
   })
   const texts = { message: text, hint: text, hintWithoutLog: text, changes: [text], notes: [text], warnings: [text] }
   const answer = { at: start, pod: 'web-1', seconds: 0.1, body: text, error: text, location: text, right: false }
-  return createTimeline({
+  return createRecord({
     hint: text,
     verdict: { outcome: 'failed', reason: 'crash-loop', message: text },
     entries: [createEntry({ text }), createEntry({ kind: 'problem', text })],
@@ -185,21 +185,21 @@ function withEveryText(text: string): EndedTimeline {
 
 /** Everything that leaves, with a text in each of its fields. */
 async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Record<string, string>>> {
-  const timeline = withEveryText(text)
-  const head = { ...timeline, notices: [text] }
+  const record = withEveryText(text)
+  const head = { ...record, notices: [text] }
   const [log, terminal, view]: string[][] = [[], [], []]
   const output = (lines: string[]) => redactOutput({ write: (written) => lines?.push(written), isTTY: true }, secrets)
-  const run = async (reporter: Reporter & { end(timeline: EndedTimeline): void }) => {
+  const run = async (reporter: Reporter & { end(record: EndedRunRecord): void }) => {
     const clock = new ManualClock()
     const exit = new Exit(reporter, secrets, clock)
     exit.texts.follow(() => [])
     exit.onHead(head)
-    for (const entry of timeline.entries) exit.onEntry(entry)
+    for (const entry of record.entries) exit.onEntry(entry)
     exit.onLog({ at: start, target: 0, pod: 'web', container: 'app', type: 'line', text })
     exit.onWarning(text)
     clock.advance(60_000)
     await Promise.resolve()
-    reporter.end(exit.redact(timeline))
+    reporter.end(exit.redact(record))
     return exit
   }
   const printer = new LogPrinter((lines) => log?.push(...lines), { color: true, groups: true })
@@ -240,7 +240,7 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
     const print = (lines: () => readonly string[]) => printLines(shown, lines())
     changePrinter('object', start, { format, color: true, redact: secrets.redact }, print).onChange(change)
   }
-  const redacted = exit.redact(timeline)
+  const redacted = exit.redact(record)
   shown.write(renderLook(redacted, { color: true } as never).join('\n'))
   const links = {
     run: { repositoryUrl: 'https://github.example/a/b' },

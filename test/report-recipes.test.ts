@@ -10,8 +10,8 @@ let folder: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'report-recipes-'))
-  const { timeline } = await replayOnce('helm-4-hook-fails')
-  writeFileSync(join(folder, 'report.json'), JSON.stringify(buildReport(timeline)))
+  const { runRecord: record } = await replayOnce('helm-4-hook-fails')
+  writeFileSync(join(folder, 'report.json'), JSON.stringify(buildReport(record)))
   // Prints its arguments: the recipe is tested, not the tool.
   writeFileSync(join(folder, 'otel-cli'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 })
 })

@@ -29,13 +29,13 @@ export async function merge(args: Arguments, context: CommandContext): Promise<n
         : []
     throwMistakes([...invalid.map(onFlag(args)), ...mistakes, ...both, ...none])
     const merged = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
-    const timeline = redactRecord(merged, stdout.redact)
+    const record = redactRecord(merged, stdout.redact)
     const log = isJson || isSummary ? stderr : stdout
     const groups = env['GITHUB_ACTIONS'] === 'true' && log.isTTY !== true
-    printLines(log, renderMergedLog(timeline, { color: usesColor(log, flags.get('color')), groups }))
-    if (isSummary) stdout.write(renderSummary(timeline))
-    if (isJson) printReport(stdout, timeline)
-    return exitCodeOf(timeline, inputs.onSuperseded)
+    printLines(log, renderMergedLog(record, { color: usesColor(log, flags.get('color')), groups }))
+    if (isSummary) stdout.write(renderSummary(record))
+    if (isJson) printReport(stdout, record)
+    return exitCodeOf(record, inputs.onSuperseded)
   } catch (error) {
     const now = systemClock.now()
     return endWithMistakes(error, context, isJson ? [now, now] : undefined)

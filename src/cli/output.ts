@@ -3,7 +3,7 @@ import { withoutEscapes } from '../cluster/decoded-text.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { describeMistakes, UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
-import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
+import { type EndedRunRecord, misconfiguredRecord } from '../gate/run-record.ts'
 import { plain, printableJson } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
@@ -98,24 +98,24 @@ export function endWithMistakes(
 ): number {
   if (!(error instanceof UserError)) throw error
   for (const text of describeMistakes(error.mistakes)) printMessage(stderr, text)
-  if (report !== undefined) printReport(stdout, misconfiguredTimeline(error, ...report))
+  if (report !== undefined) printReport(stdout, misconfiguredRecord(error, ...report))
   return misconfiguredCode
 }
 
 /** The report of a gate as one line of JSON. */
-export function printReport(output: Output, timeline: EndedTimeline): void {
-  output.write(`${printableJson(buildReport(timeline))}\n`)
+export function printReport(output: Output, record: EndedRunRecord): void {
+  output.write(`${printableJson(buildReport(record))}\n`)
 }
 
 export const cancelledCode = 130
 export const misconfiguredCode = 2
 
 /** The exit code of a gate: 0 ready, 1 not ready, 2 misconfigured, 130 cancelled. */
-export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass'): number {
-  const { outcome } = timeline
+export function exitCodeOf(record: EndedRunRecord, onSuperseded: 'fail' | 'pass'): number {
+  const { outcome } = record
   if (outcome === 'misconfigured') return misconfiguredCode
   if (outcome === 'cancelled') return cancelledCode
-  return passes(timeline, onSuperseded) ? 0 : 1
+  return passes(record, onSuperseded) ? 0 : 1
 }
 
 const hideCursor = '\x1b[?25l'

@@ -30,10 +30,10 @@ export async function record(args: Arguments, context: CommandContext): Promise<
       const written = new Map(inputs.written).set('timeout', args.flags.get('for') ?? '')
       const timeout = durationMs === undefined ? {} : { timeoutMs: durationMs, written }
       const recorded = { ...rollout, inputs: { ...inputs, record: path, ...timeout } }
-      const timeline = await located(() => gateRollout(recorded))
-      log.end(timeline)
+      const record = await located(() => gateRollout(recorded))
+      log.end(record)
       printMessage(stdout, `Recorded to ${path}`)
-      return exitCodeOf(timeline, inputs.onSuperseded)
+      return exitCodeOf(record, inputs.onSuperseded)
     }
     const end = durationMs === undefined ? cancelled : AbortSignal.any([cancelled, AbortSignal.timeout(durationMs)])
     const events = await located(() => recordRollout(path, { ...rollout, cancelled: end }))

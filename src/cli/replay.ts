@@ -3,8 +3,8 @@ import { inspect } from 'node:util'
 import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { redactRecord } from '../gate/redact-record.ts'
+import { type EndedRunRecord, emptyRecord, hasEnded, verdictOf } from '../gate/run-record.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
-import { type EndedTimeline, emptyTimeline, hasEnded, verdictOf } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
 import { readHeader } from '../recording/reader.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay-gate.ts'
@@ -58,14 +58,14 @@ async function replayFile(file: string, options: ReplayOptions, context: Command
   let header: RecordingHeader | undefined
   try {
     header = await readHeader(file)
-    const { timeline, code } = await gateRecording(file, header, options, context)
-    if (options.isJson) printReport(context.stdout, timeline)
+    const { record, code } = await gateRecording(file, header, options, context)
+    if (options.isJson) printReport(context.stdout, record)
     return code
   } catch (error) {
     const startedAt = Date.parse(header?.startedAt ?? '') || 0
     if (context.cancelled.aborted) {
       const verdict = verdictOf('cancelled', 'cancelled', {})
-      if (options.isJson) printReport(context.stdout, emptyTimeline(verdict, startedAt, startedAt))
+      if (options.isJson) printReport(context.stdout, emptyRecord(verdict, startedAt, startedAt))
       return cancelledCode
     }
     // The other files are replayed all the same.
@@ -82,7 +82,7 @@ function endWithCrash(file: string, error: unknown, { isJson }: ReplayOptions, c
   const message = `Rollout Gate itself failed on ${file}`
   printMessage(context.stderr, `${message}. Please report it with the lines below.`)
   printLines(context.stderr, plainLines(context.stderr.redact(inspect(error))))
-  if (isJson) printReport(context.stdout, emptyTimeline({ outcome: 'unknown', reason: '', message }, 0, 0))
+  if (isJson) printReport(context.stdout, emptyRecord({ outcome: 'unknown', reason: '', message }, 0, 0))
   return 1
 }
 
@@ -91,7 +91,7 @@ async function gateRecording(
   header: RecordingHeader,
   { flags, overrides, speed, isJson }: ReplayOptions,
   { stdout, stderr, env, cancelled, secrets: { redact } }: CommandContext,
-): Promise<{ timeline: EndedTimeline; code: number }> {
+): Promise<{ record: EndedRunRecord; code: number }> {
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
   const { index, inputs, plan, settings, afterReady } = await openRecording(file, header, overrides, warn, cancelled)
   const { startedAt, stallTimeoutMs } = settings
@@ -110,7 +110,7 @@ async function gateRecording(
     onSkipped: (line, why) => skipped.add(line, why),
     ...(time && {
       waitUntil: (at) => time.waitUntil(at),
-      onGate: (gate) => log.onStart(() => redactRecord(gate.timeline(time.now), redact)),
+      onGate: (gate) => log.onStart(() => redactRecord(gate.record(time.now), redact)),
     }),
   }
   try {
@@ -118,11 +118,11 @@ async function gateRecording(
     const cluster = { context: settings.context, version: settings.serverVersion }
     log.onHead({ startedAt, cluster, timeoutMs, stallTimeoutMs, ...plan })
     const gate = await replayRecording(file, plan.targets, settings, hooks)
-    const explained = explain(gate.timeline(), gate.store, settings.serverOffsetMs, new Map(), true)
+    const explained = explain(gate.record(), gate.store, settings.serverOffsetMs, new Map(), true)
     if (!hasEnded(explained)) throw new Error(`${file}: the replay ended without a verdict`)
-    const timeline = redactRecord(explained, redact)
-    log.end(timeline)
-    return { timeline, code: exitCodeOf(timeline, inputs.onSuperseded) }
+    const record = redactRecord(explained, redact)
+    log.end(record)
+    return { record, code: exitCodeOf(record, inputs.onSuperseded) }
   } finally {
     log.close()
     skipped.warn(warn)

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
 import type { Reporter } from '../exit.ts'
-import type { EndedTimeline, Entry, MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { EndedRunRecord, Entry, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import { plain } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
@@ -43,7 +43,7 @@ export class TerminalLog implements Reporter {
   readonly #options: TerminalLogOptions
   readonly #screen: Screen
   readonly #log: LogPrinter
-  #present: (() => Timeline) | undefined
+  #present: (() => RunRecord) | undefined
   #timer: NodeJS.Timeout | undefined
   #frame = 0
 
@@ -57,7 +57,7 @@ export class TerminalLog implements Reporter {
   readonly onHead: Reporter['onHead'] = (head) => this.#log.head(head)
 
   /** Draws the state until `close`. */
-  readonly onStart = (present: (now: number) => Timeline): void => {
+  readonly onStart = (present: (now: number) => RunRecord): void => {
     if (!this.#options.drawsState) return
     this.#present = () => present(systemClock.now())
     this.#timer = setInterval(() => this.#redraw(), redrawMs)
@@ -73,9 +73,9 @@ export class TerminalLog implements Reporter {
 
   readonly onWarning = (text: string): void => this.#print([`Warning: ${plain(text)}`])
 
-  end(timeline: EndedTimeline): void {
+  end(record: EndedRunRecord): void {
     this.close()
-    this.#log.end(timeline)
+    this.#log.end(record)
   }
 
   /** Restores the terminal; may be called more than once. */
@@ -135,29 +135,29 @@ const dots: Readonly<Record<MilestoneRecord['state'], Piece>> = {
 }
 
 /** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
-export function renderState(timeline: Timeline, layout: StateLayout): string[] {
-  const { targets, startedAt, finishedAt: now } = timeline
-  const { timeout } = clockTexts(timeline, targets, plain)
+export function renderState(record: RunRecord, layout: StateLayout): string[] {
+  const { targets, startedAt, finishedAt: now } = record
+  const { timeout } = clockTexts(record, targets, plain)
   const { names, rows, frame } = layout
-  const open = targets.flatMap((record, index) =>
-    record.outcome === 'progressing' ? [{ record, name: names[index] ?? '' }] : [],
+  const open = targets.flatMap((target, index) =>
+    target.outcome === 'progressing' ? [{ target, name: names[index] ?? '' }] : [],
   )
   const shown = open.slice(0, Math.max(1, open.length > rows - 1 ? rows - 2 : rows - 1))
   const nameWidth = Math.max(0, ...shown.map(({ name }) => name.length))
-  const dotsWidth = Math.max(0, ...shown.map(({ record }) => record.milestones.length))
+  const dotsWidth = Math.max(0, ...shown.map(({ target }) => target.milestones.length))
   const lines: Piece[][] = [
     [
       [`${spinner[frame % spinner.length]} `, 'cyan'],
       [formatElapsed(now - startedAt), 'bold'],
       [`  ${countOutcomes(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`],
     ],
-    ...shown.map(({ record, name }): Piece[] => [
+    ...shown.map(({ target, name }): Piece[] => [
       ['  '],
       [name.padEnd(nameWidth), 'bold'],
       ['  '],
-      ...record.milestones.map(({ state }): Piece => dots[state]),
-      [' '.repeat(dotsWidth - record.milestones.length)],
-      ...progressOf(record, timeline),
+      ...target.milestones.map(({ state }): Piece => dots[state]),
+      [' '.repeat(dotsWidth - target.milestones.length)],
+      ...progressOf(target, record),
     ]),
   ]
   if (open.length > shown.length) lines.push([[`  and ${open.length - shown.length} more`, 'dim']])
@@ -165,7 +165,7 @@ export function renderState(timeline: Timeline, layout: StateLayout): string[] {
 }
 
 /** `  pulled 0:12  image-not-found ×2  2 of 3 new pods started` */
-function progressOf({ milestones, message, problems }: TargetRecord, { startedAt, finishedAt }: Timeline): Piece[] {
+function progressOf({ milestones, message, problems }: TargetRecord, { startedAt, finishedAt }: RunRecord): Piece[] {
   const current = milestones.find(({ state }) => state === 'current')
   const since = Math.max(startedAt, ...milestones.map(({ at }) => at ?? startedAt))
   const [problem] = problems

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../cluster/clock.ts'
 import { errorText } from '../errors.ts'
 import { redactRecord } from '../gate/redact-record.ts'
-import type { EndedTimeline } from '../gate/timeline.ts'
+import type { EndedRunRecord } from '../gate/run-record.ts'
 import { gateRollout } from '../rollout/rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
@@ -27,12 +27,12 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
     const inputs = await readCommandInputs(args, context, 'wait')
     if (inputs === undefined) return cancelledCode
     const rollout = { ...inputs, reporter: log, ...connectionOf(context), cancelled }
-    const timeline = await inputs.located(() => gateRollout(rollout))
-    log.end(timeline)
-    if (isJson) printReport(stdout, timeline)
+    const record = await inputs.located(() => gateRollout(rollout))
+    log.end(record)
+    if (isJson) printReport(stdout, record)
     const summaryFile = args.flags.get('summary')
-    if (summaryFile !== undefined) await writeSummary(summaryFile, timeline, context)
-    return exitCodeOf(timeline, inputs.inputs.onSuperseded)
+    if (summaryFile !== undefined) await writeSummary(summaryFile, record, context)
+    return exitCodeOf(record, inputs.inputs.onSuperseded)
   } catch (error) {
     log.close()
     return endWithMistakes(error, context, isJson ? [startedAt, systemClock.now()] : undefined)
@@ -42,10 +42,10 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
 }
 
 /** Writes the summary. A file that cannot be written is a message: it decides nothing. */
-async function writeSummary(file: string, timeline: EndedTimeline, { stdout, stderr }: CommandContext): Promise<void> {
+async function writeSummary(file: string, record: EndedRunRecord, { stdout, stderr }: CommandContext): Promise<void> {
   // Loaded when used, to keep the start short.
   const { renderSummary } = await import('../report/summary.ts')
-  await writeFile(file, renderSummary(redactRecord(timeline, stdout.redact))).catch((error: unknown) =>
+  await writeFile(file, renderSummary(redactRecord(record, stdout.redact))).catch((error: unknown) =>
     printMessage(stderr, `--summary ${file}: It cannot be written: ${errorText(error)}.`),
   )
 }

@@ -9,8 +9,8 @@ import { Gate } from '../gate/gate.ts'
 import { eventKind } from '../gate/gated-targets.ts'
 import { lookAt } from '../gate/look.ts'
 import { redactRecord } from '../gate/redact-record.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import { lookSettings } from '../gate/settings.ts'
-import type { Timeline } from '../gate/timeline.ts'
 import { isJudged } from '../lifecycle/rules.ts'
 import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { plain, printableJson } from '../report/escape.ts'
@@ -54,8 +54,8 @@ export async function why(args: Arguments, context: CommandContext): Promise<num
     const connection = connectionOf(context)
     const rollout: Rollout = { ...inputs, reporter: quietReporter(stderr), ...connection, cancelled, isLook: true }
     const isUnnamed = inputs.references.references.length === 0 && inputs.references.skipped.length === 0
-    const timeline = await look(isUnnamed ? { ...rollout, ...wholeNamespace(args) } : rollout, startedAt)
-    return timeline === undefined || cancelled.aborted ? cancelledCode : print(timeline, args, context)
+    const record = await look(isUnnamed ? { ...rollout, ...wholeNamespace(args) } : rollout, startedAt)
+    return record === undefined || cancelled.aborted ? cancelledCode : print(record, args, context)
   })
 }
 
@@ -90,7 +90,7 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'fi
  * @returns undefined if cancelled
  * @throws UserError for invalid input
  */
-function look(rollout: Rollout, startedAt: number): Promise<Timeline | undefined> {
+function look(rollout: Rollout, startedAt: number): Promise<RunRecord | undefined> {
   return withPlan(rollout, startedAt, async (plan, settings, cluster, exit) => {
     const consumerOf = (gate: Gate) => untilListed(gate, systemClock.now() + lookMs)
     const gate = await followGate(rollout, plan, lookSettings(settings), cluster, exit, () => [], { consumerOf })
@@ -136,17 +136,17 @@ function quietReporter(stderr: CommandContext['stderr']): Reporter {
   }
 }
 
-function print(timeline: Timeline, { flags }: Arguments, context: CommandContext): number {
+function print(record: RunRecord, { flags }: Arguments, context: CommandContext): number {
   const { stdout, env } = context
-  if (flags.has('json')) stdout.write(`${printableJson(buildReport(timeline))}\n`)
+  if (flags.has('json')) stdout.write(`${printableJson(buildReport(record))}\n`)
   else
     printLines(
       stdout,
-      renderLook(timeline, {
+      renderLook(record, {
         color: usesColor(stdout, flags.get('color')),
         groups: env['GITHUB_ACTIONS'] === 'true' && !isInteractive(stdout, env),
       }),
     )
-  const { outcome } = timeline
+  const { outcome } = record
   return outcome === 'progressing' || outcome === 'ready' ? 0 : 1
 }

@@ -6,7 +6,7 @@ import { isOfKind, isPodSubject, type KubeObject, nameOf, type ObjectName, type 
 import { Semaphore } from '../cluster/semaphore.ts'
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { Entry, JudgedRecord } from '../gate/timeline.ts'
+import type { Entry, JudgedTargetRecord } from '../gate/run-record.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
@@ -65,8 +65,8 @@ export class EvidenceReader {
 
   /** Reads the evidence of a target that ends and is not ready. */
   onEntry({ kind, outcome, target = -1 }: Entry): void {
-    const record = kind === 'verdict' && outcome !== 'ready' ? this.#gate.record(target) : undefined
-    if (record !== undefined) this.#read(record)
+    const judged = kind === 'verdict' && outcome !== 'ready' ? this.#gate.targetRecord(target) : undefined
+    if (judged !== undefined) this.#read(judged)
   }
 
   /** Reads the log of a dying pod before the gate handles the event: the log disappears with the pod. */
@@ -75,11 +75,11 @@ export class EvidenceReader {
     const { name } = event.object.metadata
     const known = this.#gate.store.get(nameOf(event.object))
     if (known === undefined || known.metadata.deletionTimestamp !== undefined) return
-    for (const record of this.#gate.timeline().targets) {
-      const problems = record.problems.filter(({ basis }) =>
+    for (const judged of this.#gate.record().targets) {
+      const problems = judged.problems.filter(({ basis }) =>
         withCauses(basis).some(({ subject }) => isPodSubject(subject) && subject.name === name),
       )
-      if (problems.length > 0 && record.outcome !== 'ready') this.#read({ ...record, problems })
+      if (problems.length > 0 && judged.outcome !== 'ready') this.#read({ ...judged, problems })
     }
   }
 
@@ -91,7 +91,7 @@ export class EvidenceReader {
     this.#isLast = true
     const { verdict } = this.#gate
     if (verdict !== undefined && traitsOf(verdict).readsAccess) this.#start('access', () => this.#checkAccess())
-    for (const record of this.#gate.timeline().targets) if (record.outcome !== 'ready') this.#read(record)
+    for (const judged of this.#gate.record().targets) if (judged.outcome !== 'ready') this.#read(judged)
     await within(clock, limitMs, Promise.all(this.#pending.map(({ reading }) => reading)))
     for (const { giveUp } of this.#pending) giveUp(`no answer within ${limitMs / 1000} s`)
     this.#isClosed = true
@@ -101,19 +101,19 @@ export class EvidenceReader {
     return [...this.#reads.values()].filter((read) => read !== 'answered')
   }
 
-  #read(record: JudgedRecord): void {
-    const facts = new TargetFacts(record, this.#gate.store)
-    if (this.#tailLines > 0 && isQuotable(record.basis.target, this.#gate.store))
-      for (const container of loggedContainers(record)) this.#readLogs(container, facts)
+  #read(judged: JudgedTargetRecord): void {
+    const facts = new TargetFacts(judged, this.#gate.store)
+    if (this.#tailLines > 0 && isQuotable(judged.basis.target, this.#gate.store))
+      for (const container of loggedContainers(judged)) this.#readLogs(container, facts)
     const nodes = [
-      ...record.problems
+      ...judged.problems
         .flatMap(({ basis }) => withCauses(basis))
         .flatMap((problem) => nodeBehind(problem, facts) ?? []),
-      ...unexplainedPods(record, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
+      ...unexplainedPods(judged, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
     ]
     for (const node of nodes)
       if (facts.node(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
-    const namespace = namespaceBehind(record)
+    const namespace = namespaceBehind(judged)
     if (namespace !== undefined && !this.#gate.watches({ ...namespaceKind, name: namespace }))
       this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
   }
@@ -176,7 +176,7 @@ export class EvidenceReader {
 
   /** Reports the missing access to the targets. Resolves to true: it is not tried again. */
   async #checkAccess(): Promise<boolean> {
-    const targets = this.#gate.timeline().targets.map(({ basis }) => targetWatch(basis.target))
+    const targets = this.#gate.record().targets.map(({ basis }) => targetWatch(basis.target))
     const denied = await this.#cluster.findDenied(readRequests(targets)).catch(() => [])
     for (const failure of denied) this.#observe(failure)
     return true

@@ -8,7 +8,7 @@ import {
   subjectText,
 } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { Evidence, JudgedRecord } from '../gate/timeline.ts'
+import type { Evidence, JudgedTargetRecord } from '../gate/run-record.ts'
 import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { isCustomKind } from '../lifecycle/rules.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields.ts'
@@ -75,7 +75,7 @@ const checkMarks = { passed: '✓', failed: '✗', remark: '·' } as const
 /** For a custom resource that nothing it owns explains: the failures of objects named after it, by their events. */
 export function namesakeEvidence(
   problem: Problem,
-  { problems, basis: { target } }: JudgedRecord,
+  { problems, basis: { target } }: JudgedTargetRecord,
   context: ReadFacts,
 ): readonly Evidence[] {
   const isExplained = problems.some(({ basis }) => basis.cause !== undefined || !isOwnProblem(basis, target))

@@ -7,13 +7,13 @@ import type { Store } from '../cluster/store.ts'
 import {
   type Evidence,
   type JudgedProblem,
-  type JudgedRecord,
-  type JudgedTimeline,
+  type JudgedRunRecord,
+  type JudgedTargetRecord,
+  type RunRecord,
   type TargetOutcome,
   type TargetRecord,
-  type Timeline,
   unlessEmpty,
-} from '../gate/timeline.ts'
+} from '../gate/run-record.ts'
 import { recordProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { condition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
@@ -32,28 +32,28 @@ const unjudgedHint =
   'An object of the cluster has a field that was not expected. Please report it, with a recording (input record), so that it can be judged. The rollout itself may be fine.'
 
 /**
- * Adds evidence to a timeline: for each target that is not ready a hint; for it, and for each version that came now, the changes of
+ * Adds evidence to a record: for each target that is not ready a hint; for it, and for each version that came now, the changes of
  * the pod template; for each problem its owner chain, manifest line, events and logs.
  * @param usesFlags whether hints name flags of the command line, not inputs of the action
  */
 export function explain(
-  timeline: JudgedTimeline,
+  record: JudgedRunRecord,
   store: Store,
   serverOffsetMs: number,
   manifests: ReadonlyMap<Target, Manifest> = new Map(),
   usesFlags = false,
-): Timeline {
-  const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(({ basis }) => placeKey(basis))))
-  const endedBy = targetThatEnded(timeline)
-  const denied = deniedIn(timeline, store)
-  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own, endedBy, denied, usesFlags }
+): RunRecord {
+  const own = new Set(record.targets.flatMap(({ problems }) => problems.map(({ basis }) => placeKey(basis))))
+  const endedBy = targetThatEnded(record)
+  const denied = deniedIn(record, store)
+  const context = { store, serverOffsetMs, startedAt: record.startedAt, manifests, own, endedBy, denied, usesFlags }
   return {
-    ...timeline,
-    hint: gateHint(timeline, denied),
-    targets: timeline.targets.map((record) => {
-      if (record.outcome === 'ready') return withChanges(record, store)
-      if (record.outcome === 'unknown') return { ...record, hint: unjudgedHint }
-      return explainTarget(record, timeline, context)
+    ...record,
+    hint: gateHint(record, denied),
+    targets: record.targets.map((judged) => {
+      if (judged.outcome === 'ready') return withChanges(judged, store)
+      if (judged.outcome === 'unknown') return { ...judged, hint: unjudgedHint }
+      return explainTarget(judged, record, context)
     }),
   }
 }
@@ -69,7 +69,7 @@ interface Context extends EvidenceContext {
 }
 
 /** The access that ended the gate, and what else was denied. Objects without a namespace matter only as targets. */
-function deniedIn({ basis, targets }: JudgedTimeline, store: Store): HintDetails['denied'] {
+function deniedIn({ basis, targets }: JudgedRunRecord, store: Store): HintDetails['denied'] {
   if (basis?.denied === undefined) return undefined
   const { wasReadable, access } = basis.denied
   const isClusterWide = targets.some(({ namespace }) => namespace === undefined)
@@ -89,36 +89,36 @@ const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
 }
 
 /** The first target that ended with the gate's outcome; undefined if the gate ended for another reason. */
-function targetThatEnded({ targets, ...timeline }: Timeline): string | undefined {
+function targetThatEnded({ targets, ...record }: RunRecord): string | undefined {
   const names = fullNames(targets)
   const [first] = targets
-    .flatMap(({ outcome, endedAt = Infinity }, index) => (outcome === timeline.outcome ? [{ index, endedAt }] : []))
+    .flatMap(({ outcome, endedAt = Infinity }, index) => (outcome === record.outcome ? [{ index, endedAt }] : []))
     .toSorted((a, b) => a.endedAt - b.endedAt)
-  const verb = endings[timeline.outcome]
+  const verb = endings[record.outcome]
   return first === undefined || verb === undefined ? undefined : `${names[first.index]} ${verb}`
 }
 
 /** A ready target with what this rollout changed in its pod template. */
-function withChanges(record: JudgedRecord, store: Store): TargetRecord {
-  const { target } = record.basis
-  if (record.change !== 'recent' || !isQuotable(target, store)) return record
-  return { ...record, changes: unlessEmpty(changesSincePreviousRevision(target, new TargetFacts(record, store))) }
+function withChanges(judged: JudgedTargetRecord, store: Store): TargetRecord {
+  const { target } = judged.basis
+  if (judged.change !== 'recent' || !isQuotable(target, store)) return judged
+  return { ...judged, changes: unlessEmpty(changesSincePreviousRevision(target, new TargetFacts(judged, store))) }
 }
 
-function explainTarget(record: JudgedRecord, timeline: JudgedTimeline, context: Context): TargetRecord {
+function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, context: Context): TargetRecord {
   const {
     reason,
     basis: { target },
-  } = record
-  const facts = new TargetFacts(record, context.store)
+  } = judged
+  const facts = new TargetFacts(judged, context.store)
   const manifest = context.manifests.get(target)
   const isQuoted = isQuotable(target, context.store)
-  const lost = lostNodeProblem(record, facts, context)
-  const found = lost ?? waitingPodProblem(record, facts, context)
-  const problems = [...(found === undefined ? [] : [found]), ...record.problems].map((problem) => {
+  const lost = lostNodeProblem(judged, facts, context)
+  const found = lost ?? waitingPodProblem(judged, facts, context)
+  const problems = [...(found === undefined ? [] : [found]), ...judged.problems].map((problem) => {
     const { basis } = problem
     const chain = chainOf(basis, target, facts)
-    const quoted = isQuoted ? [...evidenceFor(basis, facts, context), ...namesakeEvidence(basis, record, context)] : []
+    const quoted = isQuoted ? [...evidenceFor(basis, facts, context), ...namesakeEvidence(basis, judged, context)] : []
     return {
       ...problem,
       chain: chain.length > 1 ? chain : undefined,
@@ -133,18 +133,18 @@ function explainTarget(record: JudgedRecord, timeline: JudgedTimeline, context: 
     usesFlags: context.usesFlags,
     object: facts.get(target),
     denied: context.denied,
-    unreadable: timeline.basis?.unreadable,
+    unreadable: record.basis?.unreadable,
     hasEnded: facts.hasEnded,
     namespaceState: facts.namespaceState,
-    endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,
+    endedBy: judged.outcome === 'progressing' ? context.endedBy : undefined,
     ...(deciding && detailsOf(deciding, facts)),
     cause: deciding?.cause && detailsOf(deciding.cause, facts),
   }
-  const notes = [...(record.notes ?? []), ...unreadNotes(record, facts, context)]
-  const withHint = (shown: HintDetails) => hintFor(target, lost?.reason ?? reasonFor(record, timeline), shown)
+  const notes = [...(judged.notes ?? []), ...unreadNotes(judged, facts, context)]
+  const withHint = (shown: HintDetails) => hintFor(target, lost?.reason ?? reasonFor(judged, record), shown)
   const quotesLog = details.logLine !== undefined || details.cause?.logLine !== undefined
   return {
-    ...record,
+    ...judged,
     // The line to correct is more useful than the object's first line.
     ...(place && { source: { file: place.file, line: place.line } }),
     problems,
@@ -157,11 +157,11 @@ function explainTarget(record: JudgedRecord, timeline: JudgedTimeline, context: 
 
 /** A pod without a known cause is on a node that is not ready: the problem of the first such node. */
 function lostNodeProblem(
-  record: JudgedRecord,
+  judged: JudgedTargetRecord,
   facts: TargetFacts,
   { serverOffsetMs, startedAt }: Context,
 ): JudgedProblem | undefined {
-  const pods = unexplainedPods(record, facts).flatMap((pod) => {
+  const pods = unexplainedPods(judged, facts).flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
     const ready = facts.node(name)?.status?.conditions?.find(({ type }) => type === 'Ready')
     return ready === undefined || ready.status === 'True' ? [] : [{ pod, name, ready }]
@@ -178,18 +178,18 @@ function lostNodeProblem(
     firstSeenAt: Number.isNaN(since) ? startedAt : since,
     proven: false,
   }
-  return recordProblem(problem, record.basis.target)
+  return recordProblem(problem, judged.basis.target)
 }
 
 /** The pod that a target without a known problem waits for, with what the cluster reports about the pod. */
 function waitingPodProblem(
-  record: JudgedRecord,
+  judged: JudgedTargetRecord,
   facts: TargetFacts,
   { serverOffsetMs, startedAt }: Context,
 ): JudgedProblem | undefined {
-  if (record.problems.length > 0 || (record.outcome !== 'stalled' && record.outcome !== 'timed-out')) return undefined
+  if (judged.problems.length > 0 || (judged.outcome !== 'stalled' && judged.outcome !== 'timed-out')) return undefined
   const pods = facts
-    .podsOf(record.basis.target)
+    .podsOf(judged.basis.target)
     .filter(
       (pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded' && condition(pod, 'Ready')?.status !== 'True',
     )
@@ -210,7 +210,7 @@ function waitingPodProblem(
     firstSeenAt: created(pod) - serverOffsetMs || startedAt,
     proven: false,
   }
-  return recordProblem(problem, record.basis.target)
+  return recordProblem(problem, judged.basis.target)
 }
 
 /** The first container that waits, and why. */
@@ -245,7 +245,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
 }
 
 /** Notes on unreadable kinds that may explain the target, with what to grant. The evidence shows unreadable logs. */
-function unreadNotes({ problems }: JudgedRecord, facts: TargetFacts, { denied }: Context): readonly string[] {
+function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { denied }: Context): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   const refused = kinds.flatMap((kind) => {
     const message = facts.refusal(kind)?.message
@@ -261,10 +261,10 @@ function unreadNotes({ problems }: JudgedRecord, facts: TargetFacts, { denied }:
 }
 
 /** The reason for the hint: an open target of an unjudged gate has the gate's reason. */
-function reasonFor({ outcome, reason, problems }: TargetRecord, timeline: Timeline): ReasonCode | '' {
+function reasonFor({ outcome, reason, problems }: TargetRecord, record: RunRecord): ReasonCode | '' {
   if (traitsOf({ reason }).isOfProblem) return problems[0]?.reason ?? reason
-  const isItsReason = outcome === 'progressing' && reason === '' && isCutShort(timeline)
-  return isItsReason ? timeline.reason : reason
+  const isItsReason = outcome === 'progressing' && reason === '' && isCutShort(record)
+  return isItsReason ? record.reason : reason
 }
 
 function withoutLog({ logLine: _, cause, ...details }: HintDetails): HintDetails {

@@ -1,6 +1,6 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { didYouMean } from '../errors.ts'
-import type { JudgedTimeline, Timeline } from '../gate/timeline.ts'
+import type { JudgedRunRecord, RunRecord } from '../gate/run-record.ts'
 import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
@@ -17,18 +17,18 @@ export interface HintDetails extends Omit<HintFacts<unknown>, 'target' | 'proble
 }
 
 /** Whether the gate ended without judging its open targets. */
-export function isCutShort({ outcome }: Pick<Timeline, 'outcome'>): boolean {
+export function isCutShort({ outcome }: Pick<RunRecord, 'outcome'>): boolean {
   return outcome === 'cancelled' || outcome === 'misconfigured' || outcome === 'unknown'
 }
 
 /** The hint of a gate that ended for a reason that belongs to no target; undefined if the targets have their own. */
 export function gateHint(
-  { outcome, reason, targets, basis }: JudgedTimeline,
+  { outcome, reason, targets, basis }: JudgedRunRecord,
   denied: HintDetails['denied'] = basis?.denied,
 ): string | undefined {
   const [first] = targets
   if (first === undefined || reason === '') return undefined
-  if (!isCutShort({ outcome }) && targets.some((record) => record.outcome === outcome)) return undefined
+  if (!isCutShort({ outcome }) && targets.some((judged) => judged.outcome === outcome)) return undefined
   // These hints are about the gate: any target serves.
   return hintFor(first.basis.target, reason, { denied, unreadable: basis?.unreadable })
 }

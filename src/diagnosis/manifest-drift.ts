@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
-import type { Entry, JudgedTimeline } from '../gate/timeline.ts'
+import type { Entry, JudgedRunRecord } from '../gate/run-record.ts'
 import {
   comparableManifest,
   type Difference,
@@ -71,17 +71,17 @@ export class ManifestDrift {
     return notes
   }
 
-  /** Adds all notes to the entries and targets of a timeline. */
-  addTo(timeline: JudgedTimeline): JudgedTimeline {
-    if (this.#notes.length === 0) return timeline
+  /** Adds all notes to the entries and targets of a record. */
+  addTo(record: JudgedRunRecord): JudgedRunRecord {
+    if (this.#notes.length === 0) return record
     const entries = this.#notes.map(({ entry }) => entry)
     const notes = Map.groupBy(entries, ({ target }) => target)
     return {
-      ...timeline,
-      entries: [...entries, ...timeline.entries].toSorted((a, b) => a.at - b.at),
-      targets: timeline.targets.map((record, index) => {
+      ...record,
+      entries: [...entries, ...record.entries].toSorted((a, b) => a.at - b.at),
+      targets: record.targets.map((judged, index) => {
         const own = notes.get(index)?.map(({ text }) => text) ?? []
-        return own.length === 0 ? record : { ...record, notes: [...(record.notes ?? []), ...own] }
+        return own.length === 0 ? judged : { ...judged, notes: [...(judged.notes ?? []), ...own] }
       }),
     }
   }

@@ -9,7 +9,7 @@ import {
   type PodTemplate,
 } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { JudgedRecord, TargetRecord } from '../gate/timeline.ts'
+import type { JudgedTargetRecord, TargetRecord } from '../gate/run-record.ts'
 import { isMarkedBy } from '../lifecycle/custom/owned-objects.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
@@ -22,11 +22,11 @@ import { maxContainersOfTarget } from '../thresholds.ts'
 
 /** The facts about one target: its objects as they were at its verdict, and what was read later. */
 export class TargetFacts {
-  readonly #record: JudgedRecord
+  readonly #record: JudgedTargetRecord
   readonly #store: Store
 
-  constructor(record: JudgedRecord, store: Store) {
-    this.#record = record
+  constructor(judged: JudgedTargetRecord, store: Store) {
+    this.#record = judged
     this.#store = store
   }
 
@@ -111,7 +111,7 @@ export class TargetFacts {
 }
 
 /** The containers of a target that is not ready, if their logs may show the cause. */
-export function loggedContainers({ problems }: JudgedRecord): readonly ContainerRef[] {
+export function loggedContainers({ problems }: JudgedTargetRecord): readonly ContainerRef[] {
   const containers = problems
     .flatMap(({ basis }) => withCauses(basis))
     .flatMap(({ reason, subject: { namespace = 'default', name }, container }) =>
@@ -132,7 +132,7 @@ export function nodeBehind(problem: Problem, facts: TargetFacts): string | undef
 }
 
 /** The pods that a target without a known cause waits for, if they have a node. */
-export function unexplainedPods({ basis, outcome, problems }: JudgedRecord, facts: TargetFacts): readonly Pod[] {
+export function unexplainedPods({ basis, outcome, problems }: JudgedTargetRecord, facts: TargetFacts): readonly Pod[] {
   const isUnexplained = problems.every((problem) => traitsOf(problem).leavesCauseOpen)
   if (!isUnexplained || (outcome !== 'stalled' && outcome !== 'timed-out')) return []
   return facts

@@ -26,9 +26,9 @@ import { CheckHistory } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
 import { examineCheck, type Parts, podsOf } from './examine-check.ts'
 import { noQuestions, type Question } from './questions.ts'
+import { absentVerdict, type CheckRecords, type Verdict, verdictOf } from './run-record.ts'
 import { type GatedTarget, objectOf, type TargetState } from './target-state.ts'
 import type { TargetEvent } from './target-step.ts'
-import { absentVerdict, type CheckRecords, type Verdict, verdictOf } from './timeline.ts'
 
 /** Creates the checks after the targets are ready; see the constructor of `AfterReady`. */
 export interface AfterReadyFactory {

@@ -6,7 +6,7 @@ import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { roleRule } from '../reasons/access.ts'
 import { credentialRefusals, neverReachedMs, refusalsMs, unknownMs, withdrawnMs } from '../thresholds.ts'
-import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
+import { deniedVerdict, type Verdict, verdictOf } from './run-record.ts'
 
 /** A failing watch. Moments are milliseconds since the epoch. */
 interface Unavailable {

@@ -1,7 +1,7 @@
 import type { Answer } from '../cluster/feed.ts'
 import type { Checks } from '../plan/checks.ts'
 import { maxRecordedAnswers } from '../thresholds.ts'
-import type { AnswerRecord, CheckRecords, RequestRecord } from './timeline.ts'
+import type { AnswerRecord, CheckRecords, RequestRecord } from './run-record.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 

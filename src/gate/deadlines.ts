@@ -2,11 +2,11 @@ import { problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import { unchangedVerdict } from './present-version.ts'
+import { absentVerdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import { describeState, problemVerdict } from './target-record.ts'
 import { type GatedTarget, isUndecided, objectOf, problemsIn, wasDeleted } from './target-state.ts'
 import type { TargetVerdict } from './target-step.ts'
-import { absentVerdict, verdictOf } from './timeline.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */
 export type Deadline =

@@ -6,8 +6,8 @@ import type { RuleContext } from '../lifecycle/rule-context.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { displayName } from '../plan/target.ts'
+import { deniedVerdict, type Verdict } from './run-record.ts'
 import { type GatedTarget, objectOf, requestsOf } from './target-state.ts'
-import { deniedVerdict, type Verdict } from './timeline.ts'
 
 /** The parts of the gate that the checks read. */
 export interface Parts {

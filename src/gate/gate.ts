@@ -22,20 +22,20 @@ import {
 import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, firstFailureAt } from './outcome.ts'
 import { noQuestions, type Question } from './questions.ts'
-import { type GateSettings, gateTimeoutMs } from './settings.ts'
-import { describeOpen, targetRecord } from './target-record.ts'
-import { explainingRequestsOf, type GatedTarget, objectOf, requestsOf } from './target-state.ts'
 import {
   deniedVerdict,
   type Entry,
-  type JudgedRecord,
-  type JudgedTimeline,
+  type JudgedRunRecord,
+  type JudgedTargetRecord,
   openConclusion,
   type TargetOutcome,
   unlessEmpty,
   type Verdict,
   verdictOf,
-} from './timeline.ts'
+} from './run-record.ts'
+import { type GateSettings, gateTimeoutMs } from './settings.ts'
+import { describeOpen, targetRecord } from './target-record.ts'
+import { explainingRequestsOf, type GatedTarget, objectOf, requestsOf } from './target-state.ts'
 import { heartbeatText } from './timeline-entries.ts'
 import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
@@ -177,7 +177,7 @@ export class Gate {
   }
 
   /** The record of the target with this index. */
-  record(index: number): JudgedRecord | undefined {
+  targetRecord(index: number): JudgedTargetRecord | undefined {
     const gated = this.#targets.all[index]
     return gated && targetRecord(gated)
   }
@@ -310,8 +310,8 @@ export class Gate {
     return this.#watched.has(request) || this.#watched.has(ofKind)
   }
 
-  /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
-  timeline(now = this.#now): JudgedTimeline {
+  /** The record so far. While the gate is open, the record ends at `now`. Diagnosis adds hints and evidence. */
+  record(now = this.#now): JudgedRunRecord {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
       this.#settings
     const { outcome, reason, message, denied, unreadable }: Verdict<TargetOutcome> = this.verdict ?? openConclusion

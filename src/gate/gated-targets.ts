@@ -27,6 +27,7 @@ import type { AfterReady } from './after-ready.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCauses } from './causes.ts'
 import { firstFailureAt } from './outcome.ts'
+import type { Entry } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import {
   explainingRequestsOf,
@@ -42,7 +43,6 @@ import {
   wasDeleted,
 } from './target-state.ts'
 import { step, type TargetEvent } from './target-step.ts'
-import type { Entry } from './timeline.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
 /** The gate watches Events for targets of every kind: Events contain facts that no status contains. */

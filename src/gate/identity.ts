@@ -13,7 +13,7 @@ import {
 } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
-import { type Verdict, verdictOf } from './timeline.ts'
+import { type Verdict, verdictOf } from './run-record.ts'
 
 /** The verdict of a superseded or rolled-back target: its author, revision or differences. */
 export function identityVerdict(

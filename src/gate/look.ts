@@ -1,41 +1,41 @@
 import type { ProblemClass } from '../reasons/spec.ts'
 import type { Gate, JudgedTarget } from './gate.ts'
 import { concludeWorst } from './outcome.ts'
-import { problemVerdict } from './target-record.ts'
-import { type GatedTarget, objectOf, wasDeleted } from './target-state.ts'
 import {
   absentVerdict,
   type Conclusion,
   causeOf,
-  type JudgedRecord,
-  type JudgedTimeline,
+  type JudgedRunRecord,
+  type JudgedTargetRecord,
   type TargetOutcome,
   type TargetRecord,
   type Verdict,
   verdictOf,
-} from './timeline.ts'
+} from './run-record.ts'
+import { problemVerdict } from './target-record.ts'
+import { type GatedTarget, objectOf, wasDeleted } from './target-state.ts'
 
 /**
  * What an endless gate finds at `now`, as if its clocks had run out: a target has the problem that stands in its way as its
  * reason. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem, or if it only waits for a
- * target that is. The worst comes first. The timeline is `progressing` if all that is not ready progresses.
+ * target that is. The worst comes first. The record is `progressing` if all that is not ready progresses.
  */
-export function lookAt(gate: Gate, now: number): JudgedTimeline {
-  const timeline = gate.timeline(now)
-  const looks = timeline.targets.map((record, index) => ({
-    before: record,
+export function lookAt(gate: Gate, now: number): JudgedRunRecord {
+  const record = gate.record(now)
+  const looks = record.targets.map((judged, index) => ({
+    before: judged,
     name: gate.judgedTarget(index).gated.name,
-    record: lookAtTarget(record, gate.judgedTarget(index), now),
+    judged: lookAtTarget(judged, gate.judgedTarget(index), now),
   }))
-  const shown = looks.map(({ record }) => record)
+  const shown = looks.map(({ judged }) => judged)
   const sorted = looks
     // What only waits for a target that progresses, progresses.
     .map((look) => ({
       ...look,
-      record: causeOf(look.record, shown)?.outcome === 'progressing' ? look.before : look.record,
+      judged: causeOf(look.judged, shown)?.outcome === 'progressing' ? look.before : look.judged,
     }))
-    .toSorted((a, b) => gravityOf(a.record) - gravityOf(b.record))
-  return { ...timeline, entries: [], targets: sorted.map(({ record }) => record), ...concludeLook(sorted) }
+    .toSorted((a, b) => gravityOf(a.judged) - gravityOf(b.judged))
+  return { ...record, entries: [], targets: sorted.map(({ judged }) => judged), ...concludeLook(sorted) }
 }
 
 const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'superseded', 'stalled', 'progressing', 'ready']
@@ -48,20 +48,20 @@ function gravityOf({ outcome, reason, problems }: TargetRecord): number {
   return worstFirst.indexOf(outcome) * classes.length + ofClass
 }
 
-function lookAtTarget(record: JudgedRecord, { gated, isAbsent }: JudgedTarget, now: number): JudgedRecord {
-  if (record.outcome !== 'progressing') return record
+function lookAtTarget(judged: JudgedTargetRecord, { gated, isAbsent }: JudgedTarget, now: number): JudgedTargetRecord {
+  if (judged.outcome !== 'progressing') return judged
   const { state, target } = gated
   if (isAbsent) {
     const verdict = wasDeleted(state) ? verdictOf('failed', 'deleted', {}) : absentVerdict('failed', target)
-    return { ...record, ...verdict }
+    return { ...judged, ...verdict }
   }
   const left = leftRevision(gated, now)
-  if (left !== undefined) return { ...record, ...left }
+  if (left !== undefined) return { ...judged, ...left }
   const { assessment } = state
   const problem = assessment?.failure ?? assessment?.problems[0]
-  if (problem === undefined) return record
+  if (problem === undefined) return judged
   const outcome = assessment?.failure === undefined ? 'stalled' : 'failed'
-  return { ...record, ...problemVerdict(outcome, problem, assessment, target) }
+  return { ...judged, ...problemVerdict(outcome, problem, assessment, target) }
 }
 
 /** The verdict that another revision replaced the awaited one (`--revision`), if the object or the checkout shows it. */
@@ -73,13 +73,13 @@ function leftRevision({ rule, state, gateTime }: GatedTarget, now: number): Verd
 }
 
 function concludeLook(
-  looks: readonly { readonly record: TargetRecord; readonly name: string }[],
+  looks: readonly { readonly judged: TargetRecord; readonly name: string }[],
 ): Conclusion<TargetOutcome> {
-  const own = looks.filter(({ record }) => record.causedBy === undefined)
-  const worst = concludeWorst(own.map(({ record, name }) => ({ ...record, name })))
+  const own = looks.filter(({ judged }) => judged.causedBy === undefined)
+  const worst = concludeWorst(own.map(({ judged, name }) => ({ ...judged, name })))
   if (worst !== undefined) return worst
-  const open = looks.filter(({ record }) => record.outcome === 'progressing').length
-  if (looks.some(({ record }) => record.outcome !== 'ready'))
+  const open = looks.filter(({ judged }) => judged.outcome === 'progressing').length
+  if (looks.some(({ judged }) => judged.outcome !== 'ready'))
     return { outcome: 'progressing', reason: '', message: `${open} of ${looks.length} in progress` }
   return { outcome: 'ready', reason: '', message: looks.length === 0 ? 'there is nothing to look at' : 'all are ready' }
 }

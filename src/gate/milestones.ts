@@ -1,6 +1,6 @@
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import { timestampUnitMs } from '../lifecycle/proof.ts'
-import type { MilestoneRecord } from './timeline.ts'
+import type { MilestoneRecord } from './run-record.ts'
 
 /**
  * The milestones of one target, which are reached in order. A reached milestone is lost only when a ready target is no

@@ -1,8 +1,8 @@
 import { traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
+import type { Conclusion, EndedRunRecord, Outcome, TargetOutcome, Verdict } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
-import type { Conclusion, EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
 
 /** All outcomes but `ready`, the gravest first: what could not be judged is graver than what failed. */
 const precedence = [
@@ -78,11 +78,11 @@ export function concludeWorst(
  * rollback never passes.
  */
 export function passes(
-  { outcome, targets }: Pick<EndedTimeline, 'outcome' | 'targets'>,
+  { outcome, targets }: Pick<EndedRunRecord, 'outcome' | 'targets'>,
   onSuperseded: 'fail' | 'pass',
 ): boolean {
   if (outcome === 'ready') return true
   if (outcome !== 'superseded' || onSuperseded !== 'pass') return false
-  const others = targets.filter((record) => record.outcome !== 'ready')
-  return others.length > 0 && others.every((record) => traitsOf(record).mayPass)
+  const others = targets.filter((judged) => judged.outcome !== 'ready')
+  return others.length > 0 && others.every((judged) => traitsOf(judged).mayPass)
 }

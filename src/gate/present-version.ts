@@ -2,8 +2,8 @@ import { duration } from '../duration.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import type { Target } from '../plan/target.ts'
 import { recentVersionMs } from '../thresholds.ts'
+import { type Verdict, type VersionAge, verdictOf } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
-import { type Verdict, type VersionAge, verdictOf } from './timeline.ts'
 
 /** What decides whether the present version of a target is this change. */
 interface VersionContext {

@@ -30,9 +30,9 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly serverVersion: string
   /** The server's clock minus the runner's, in milliseconds. */
   readonly serverOffsetMs: number
-  /** See `Timeline.annotations`. */
+  /** See `RunRecord.annotations`. */
   readonly annotations?: readonly string[]
-  /** See `Timeline.healthCheckKinds`. */
+  /** See `RunRecord.healthCheckKinds`. */
   readonly healthCheckKinds?: readonly string[]
   /** See `viewSettings`. */
   readonly isEndless?: boolean

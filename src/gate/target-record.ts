@@ -3,6 +3,7 @@ import { type Target, targetId } from '../plan/target.ts'
 import { type Problem, sentenceOf } from '../reasons/reasons.ts'
 import { milestoneRecords } from './milestones.ts'
 import { unchangedText, versionAge } from './present-version.ts'
+import { causedBy, type JudgedTargetRecord, type TargetOutcome, unlessEmpty, type Verdict } from './run-record.ts'
 import {
   type GatedTarget,
   isUndecided,
@@ -13,7 +14,6 @@ import {
   type TargetState,
   wasDeleted,
 } from './target-state.ts'
-import { causedBy, type JudgedRecord, type TargetOutcome, unlessEmpty, type Verdict } from './timeline.ts'
 import { problemHeadline, problemStatement, recordProblem } from './timeline-entries.ts'
 
 /** The state as readable text. */
@@ -74,10 +74,10 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
 }
 
 /**
- * The record of a target for the timeline.
+ * The record of a target for the record of the run.
  * @param cause the target that it only waits for
  */
-export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedRecord {
+export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedTargetRecord {
   const { state, target } = gated
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'

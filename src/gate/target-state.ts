@@ -10,8 +10,8 @@ import { type Target, targetWatch } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
 import { isChangeRequired } from './present-version.ts'
+import type { TargetOutcome, Verdict } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
-import type { TargetOutcome, Verdict } from './timeline.ts'
 import type { LoggedProblems } from './timeline-entries.ts'
 
 /** The constant facts about a target, which a step may read. */

@@ -18,6 +18,7 @@ import {
   updateMilestones,
 } from './milestones.ts'
 import { unchangedVerdict } from './present-version.ts'
+import { type Entry, type TargetOutcome, type Verdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import { problemVerdict, readyMessage, remarksOf } from './target-record.ts'
 import {
@@ -37,7 +38,6 @@ import {
   type TargetState,
   type UnendedState,
 } from './target-state.ts'
-import { type Entry, type TargetOutcome, type Verdict, verdictOf } from './timeline.ts'
 import {
   addLoggedProblem,
   hasLoggedMessage,

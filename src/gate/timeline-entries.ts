@@ -15,7 +15,7 @@ import {
 import type { Sentence } from '../reasons/spec.ts'
 import { withoutMiddle } from '../reasons/wording.ts'
 import { countsInFull, heartbeatTargets, maxWordings, shortestSettlingMs } from '../thresholds.ts'
-import type { JudgedProblem, TargetOutcome, Verdict } from './timeline.ts'
+import type { JudgedProblem, TargetOutcome, Verdict } from './run-record.ts'
 
 /** Maximum length of one target's state in a heartbeat. */
 const heartbeatCharacters = 60

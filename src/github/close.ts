@@ -1,6 +1,6 @@
 import type { Octokit } from '@octokit/core'
 import type { Clock } from '../cluster/clock.ts'
-import { emptyTimeline } from '../gate/timeline.ts'
+import { emptyRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
 import { closeLimitMs } from '../thresholds.ts'
 import { closeComment } from './comment.ts'
@@ -25,7 +25,7 @@ export async function closeExtras(
   const title = verdict?.title ?? leftOpenTitle
   const closing: Closing = { octokit, run, outcome: verdict?.outcome, title }
   const now = clock.now()
-  const timeline = emptyTimeline({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
+  const record = emptyRecord({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
   const late = new AbortController()
   const stop = clock.after(closeLimitMs, () => late.abort())
   await Promise.all(
@@ -35,11 +35,7 @@ export async function closeExtras(
         if (await closers[extra](closing, opened, signal)) log.onClosed(extra)
       }
       const onFailure = (failure: Failure) => log.onWarning(describeFailure(failure, extra, run))
-      await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(
-        timeline,
-        late.signal,
-        now + closeLimitMs,
-      )
+      await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(record, late.signal, now + closeLimitMs)
     }),
   )
   stop()

@@ -1,4 +1,4 @@
-import type { Timeline } from '../gate/timeline.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
 import { belowNote, boundedSummary, findLinks, type Links, shortHash } from './texts.ts'
@@ -26,7 +26,7 @@ export class Comment implements Extra {
     this.#onMissing = onMissing
   }
 
-  async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
+  async show(record: RunRecord, signal: AbortSignal): Promise<void> {
     if (this.#isMissing) return
     const { octokit, origin, name } = this.#shared
     const pullRequest = await origin.pullRequest(signal)
@@ -36,7 +36,7 @@ export class Comment implements Extra {
       return
     }
     const links = await findLinks(this.#shared, signal)
-    const body = commentBody(timeline, name, links)
+    const body = commentBody(record, name, links)
     if (await this.#update(this.#id, body, links, signal)) return
     // A comment of an earlier run; or the present one was deleted.
     if (await this.#update(await this.#findComment(pullRequest, signal), body, links, signal)) return
@@ -96,9 +96,9 @@ export const closeComment: Close = async ({ octokit, run, title }, { id, name },
 }
 
 /** The markers, then the summary. */
-export function commentBody(timeline: Timeline, name: string, links: Links): string {
-  const state = timeline.outcome === 'progressing' ? `${openMarker}\n` : ''
-  return `${commentMarker(name)}\n${state}${boundedSummary(timeline, name, links, summaryLimit)}`
+export function commentBody(record: RunRecord, name: string, links: Links): string {
+  const state = record.outcome === 'progressing' ? `${openMarker}\n` : ''
+  return `${commentMarker(name)}\n${state}${boundedSummary(record, name, links, summaryLimit)}`
 }
 
 interface Authored {

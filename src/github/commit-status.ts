@@ -1,4 +1,4 @@
-import type { Outcome, Timeline } from '../gate/timeline.ts'
+import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import { title } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit } from './texts.ts'
@@ -15,15 +15,15 @@ export class CommitStatus implements Extra {
   }
 
   /** Each update is a new status, which replaces the one before. GitHub accepts 1,000 for a commit and name. */
-  async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
+  async show(record: RunRecord, signal: AbortSignal): Promise<void> {
     const { octokit, origin, name, onOpened } = this.#shared
     const headSha = await origin.commit(signal)
     const { data } = await octokit.request('POST /repos/{owner}/{repo}/statuses/{sha}', {
       ...requestOf(origin.run, signal),
       sha: headSha,
       context: name,
-      state: timeline.outcome === 'progressing' ? 'pending' : commitState(timeline.outcome),
-      description: title(timeline, descriptionLimit),
+      state: record.outcome === 'progressing' ? 'pending' : commitState(record.outcome),
+      description: title(record, descriptionLimit),
       target_url: await origin.logUrl(),
     })
     if (!this.#isOpened) onOpened({ extra: this.name, id: data.id, url: data.url, headSha, name })

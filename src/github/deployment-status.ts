@@ -1,4 +1,4 @@
-import type { Outcome, Timeline } from '../gate/timeline.ts'
+import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import type { Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { namespacesOf } from '../plan/target.ts'
@@ -43,18 +43,18 @@ export class DeploymentStatus implements Extra {
     this.#id = shared.origin.run.deploymentId
   }
 
-  async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
-    const state = timeline.outcome === 'progressing' ? 'in_progress' : deploymentState(timeline.outcome)
+  async show(record: RunRecord, signal: AbortSignal): Promise<void> {
+    const state = record.outcome === 'progressing' ? 'in_progress' : deploymentState(record.outcome)
     if (state === this.#shown) return
     const { octokit, origin } = this.#shared
-    this.#id ??= await this.#create(timeline, signal)
+    this.#id ??= await this.#create(record, signal)
     if (this.#id === undefined) return
     await this.#open(this.#id, signal)
     await octokit.request(createStatus, {
       ...requestOf(origin.run, signal),
       deployment_id: this.#id,
       state,
-      description: title(timeline, descriptionLimit),
+      description: title(record, descriptionLimit),
       log_url: await origin.logUrl(),
       environment_url: this.#settings.environmentUrl(),
     })
@@ -68,9 +68,9 @@ export class DeploymentStatus implements Extra {
     this.#isOpened = true
   }
 
-  async #create(timeline: Timeline, signal: AbortSignal): Promise<number | undefined> {
+  async #create(record: RunRecord, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
-    const { environment = environmentName(timeline) } = this.#settings
+    const { environment = environmentName(record) } = this.#settings
     // Without a connection to the cluster, the environment is unknown.
     if (environment === '') return undefined
     const sha = await origin.commit(signal)
@@ -147,7 +147,7 @@ function latestOf<T extends { readonly id: number | bigint }>(statuses: readonly
  * `prod/shop`: the context, and the namespace if all targets are in one. Empty for an unknown context. The context
  * distinguishes clusters: GitHub marks older deployments to the same environment as inactive, except to `production`.
  */
-export function environmentName({ cluster: { context }, targets }: Timeline): string {
+export function environmentName({ cluster: { context }, targets }: RunRecord): string {
   if (context === '') return ''
   const namespaces = namespacesOf(targets)
   const words = namespaces.length === 1 ? [context, ...namespaces] : [context]

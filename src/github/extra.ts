@@ -1,5 +1,5 @@
 import type { Octokit } from '@octokit/core'
-import type { Outcome, Timeline } from '../gate/timeline.ts'
+import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
 import { originLookupMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
@@ -13,7 +13,7 @@ export interface Extra {
    * Creates or updates the comment or status. The caller may call it again after a failure. Rejects with the
    * error of octokit, or if the signal is aborted.
    */
-  show(timeline: Timeline, signal: AbortSignal): Promise<void>
+  show(record: RunRecord, signal: AbortSignal): Promise<void>
 }
 
 /** What all extras of a gate share. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../cluster/clock.ts'
-import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
+import type { EndedRunRecord, RunRecord } from '../gate/run-record.ts'
 import type { ExtraName, Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { forReaders } from '../report/public-logs.ts'
@@ -30,7 +30,7 @@ export class Extras {
   readonly #throttles: ReadonlyMap<ExtraName, UpdateThrottle>
   readonly #clock: Clock
   readonly #onClosed: ExtrasHooks['onClosed']
-  #present: (() => Timeline) | undefined
+  #present: (() => RunRecord) | undefined
   #references: readonly Reference[] = []
 
   constructor(throttles: ReadonlyMap<ExtraName, UpdateThrottle>, clock: Clock, onClosed: ExtrasHooks['onClosed']) {
@@ -45,12 +45,12 @@ export class Extras {
   }
 
   /** Shows a pending commit status before anything can fail: it replaces the success of an earlier run. */
-  begin(pending: Timeline): void {
+  begin(pending: RunRecord): void {
     this.#throttles.get('commit-status')?.update(() => this.#present?.() ?? pending)
   }
 
   /** @param present returns the state of the gate at any time */
-  start(present: () => Timeline, references: readonly Reference[] = []): void {
+  start(present: () => RunRecord, references: readonly Reference[] = []): void {
     this.#present = present
     this.#references = references
     this.update()
@@ -66,7 +66,7 @@ export class Extras {
    * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs` after
    * the job was cancelled: each extra that does not show it gets a warning.
    */
-  async finish(timeline: EndedTimeline, cancelled: AbortSignal): Promise<void> {
+  async finish(record: EndedRunRecord, cancelled: AbortSignal): Promise<void> {
     const late = new AbortController()
     const abort = () => late.abort()
     const stops: (() => void)[] = []
@@ -77,7 +77,7 @@ export class Extras {
     cancelled.addEventListener('abort', onCancelled)
     await Promise.all(
       [...this.#throttles].map(async ([extra, throttle]) => {
-        if (await throttle.finish(timeline, late.signal, endsAt)) this.#onClosed(extra)
+        if (await throttle.finish(record, late.signal, endsAt)) this.#onClosed(extra)
       }),
     )
     cancelled.removeEventListener('abort', onCancelled)
@@ -118,7 +118,7 @@ export function openExtras(
     }
     const onFailure = (failure: Failure) => onWarning(describeFailure(failure, name, run))
     const extra = makers[name]()
-    const show: Extra['show'] = (timeline, signal) => extra.show(forReaders(timeline, run), signal)
+    const show: Extra['show'] = (record, signal) => extra.show(forReaders(record, run), signal)
     return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
   })
   const extras = new Extras(new Map(throttles), clock, onClosed)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Timeline } from '../gate/timeline.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import type { Inputs } from '../inputs.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import type { Reference } from '../plan/reference.ts'
@@ -148,7 +148,7 @@ export async function findLinks(
  * if the shortest summary is too long, as for a thousand input errors.
  */
 export function boundedSummary(
-  timeline: Timeline,
+  record: RunRecord,
   name: string,
   { run, headSha, logUrl, tracked }: Links,
   limit: number,
@@ -157,10 +157,10 @@ export function boundedSummary(
   const footer = `<sub>${markdown(name)} · commit ${commit} · [log](${logUrl})</sub>\n`
   const space = limit - footer.length
   // A character has at least one byte.
-  const text = renderSummary(timeline, { tracked, maxBytes: space })
+  const text = renderSummary(record, { tracked, maxBytes: space })
   if (text.length <= space) return text + footer
-  const more = `The summary is too long to show here: ${counted(timeline.targets.length, 'target')}. See the job summary.`
-  return `### ${markdown(title(timeline))}\n\n${more}\n\n${footer}`
+  const more = `The summary is too long to show here: ${counted(record.targets.length, 'target')}. See the job summary.`
+  return `### ${markdown(title(record))}\n\n${more}\n\n${footer}`
 }
 
 /** The summary of the last update, below a note with the outcome of a job that was killed. */

@@ -1,5 +1,5 @@
 import { type Clock, sleep, unlessAborted } from '../cluster/clock.ts'
-import type { Timeline } from '../gate/timeline.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import {
   firstUpdateRetryMs,
   maxGithubRefusals,
@@ -34,7 +34,7 @@ export class UpdateThrottle {
   }
 
   /** Schedules an update. `present` returns the state at the time of the update. */
-  update(present: () => Timeline): void {
+  update(present: () => RunRecord): void {
     if (this.#isForbidden || this.#cancelTimer !== undefined) return
     this.#cancelTimer = this.#clock.after(Math.max(0, this.#earliest - this.#clock.now()), () => {
       this.#cancelTimer = undefined
@@ -47,7 +47,7 @@ export class UpdateThrottle {
    * @param endsAt when the signal will be aborted at the latest
    * @returns whether it is shown
    */
-  async finish(timeline: Timeline, signal: AbortSignal, endsAt: number): Promise<boolean> {
+  async finish(record: RunRecord, signal: AbortSignal, endsAt: number): Promise<boolean> {
     this.#cancelTimer?.()
     // Wait for a running creation: the next update needs its id.
     const abort = () => this.#ending.abort()
@@ -57,7 +57,7 @@ export class UpdateThrottle {
     if (this.#isForbidden) return false
     let refusals = 0
     for (let delayMs = firstUpdateRetryMs; ; delayMs *= 2) {
-      const failure = await this.#show(timeline, signal, outcomeTimeoutMs)
+      const failure = await this.#show(record, signal, outcomeTimeoutMs)
       if (failure === undefined) return true
       if (failure.type === 'forbidden') refusals++
       const mayPass =
@@ -72,14 +72,14 @@ export class UpdateThrottle {
     }
   }
 
-  async #showPresent(present: () => Timeline): Promise<void> {
+  async #showPresent(present: () => RunRecord): Promise<void> {
     const startedAt = this.#clock.now()
-    const timeline = present()
+    const record = present()
     // `finish` shows the outcome, with its evidence.
-    if (timeline.outcome !== 'progressing') return
-    const elapsedMs = startedAt - timeline.startedAt
+    if (record.outcome !== 'progressing') return
+    const elapsedMs = startedAt - record.startedAt
     this.#earliest = startedAt + Math.max(updateIntervalMs, elapsedMs * intervalOfElapsed)
-    const failure = await this.#show(timeline, this.#ending.signal, updateTimeoutMs)
+    const failure = await this.#show(record, this.#ending.signal, updateTimeoutMs)
     if (failure === undefined) return
     this.#earliest = Math.max(this.#earliest, this.#clock.now() + failure.retryAfterMs)
     if (failure.type !== 'forbidden' || this.#hasWorked) return
@@ -88,13 +88,13 @@ export class UpdateThrottle {
   }
 
   /** Never rejects. Ends with the signal or after the time, even if the request ignores it. */
-  async #show(timeline: Timeline, ending: AbortSignal, limitMs: number): Promise<Failure | undefined> {
+  async #show(record: RunRecord, ending: AbortSignal, limitMs: number): Promise<Failure | undefined> {
     const late = new AbortController()
     const stop = this.#clock.after(limitMs, () => late.abort())
     const signal = AbortSignal.any([late.signal, ending])
     try {
       const shown = await unlessAborted(
-        this.#extra.show(timeline, signal).then(() => true),
+        this.#extra.show(record, signal).then(() => true),
         signal,
       )
       if (!shown) signal.throwIfAborted()

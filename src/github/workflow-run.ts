@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { RunRecord } from '../gate/timeline.ts'
+import type { WorkflowRunRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
 
 /** The workflow run of this gate, as far as the runner and the event describe it. `Origin` looks up the rest. */
@@ -287,7 +287,7 @@ export function isOfRun(url: string, run: WorkflowRun): boolean {
 }
 
 /** The run as reports contain it: gates of one run and commit may be merged. */
-export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): RunRecord {
+export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): WorkflowRunRecord {
   return { id: String(runId), attempt, commit: headSha }
 }
 

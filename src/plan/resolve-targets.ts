@@ -28,7 +28,7 @@ export interface Plan {
 }
 
 export interface ResolvedPlan extends Plan {
-  /** See `Timeline.annotations`. */
+  /** See `RunRecord.annotations`. */
   readonly annotations: readonly string[]
   readonly manifests: ReadonlyMap<Target, Manifest>
 }

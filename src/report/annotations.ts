@@ -1,4 +1,4 @@
-import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { RunRecord, TargetRecord } from '../gate/run-record.ts'
 import { fullNames, type Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
@@ -27,19 +27,19 @@ const maxLineLength = 500
  * all, because their jobs have annotated the targets.
  * @param tracked the files that GitHub can show; by default unknown
  */
-export function buildAnnotations(timeline: Timeline, tracked: TrackedFiles = new Map()): Annotation[] {
-  const { targets, outcome, gates } = timeline
-  if (gates !== undefined) return outcome === 'ready' ? [] : [ofGate(timeline)]
-  const deciding = decidingTarget(timeline)
+export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
+  const { targets, outcome, gates } = record
+  if (gates !== undefined) return outcome === 'ready' ? [] : [ofGate(record)]
+  const deciding = decidingTarget(record)
   const isOwn = outcome === 'unknown' || outcome === 'misconfigured'
-  const own = isOwn && targets.length > 0 ? [ofGate(timeline)] : []
+  const own = isOwn && targets.length > 0 ? [ofGate(record)] : []
   const names = fullNames(targets)
-  const waiting = waitingLines(timeline)
-  const failing = targets.flatMap((record, index) =>
-    isFailing(record) ? [{ record, name: names[index] ?? '', waiting: waiting.get(index) ?? '' }] : [],
+  const waiting = waitingLines(record)
+  const failing = targets.flatMap((target, index) =>
+    isFailing(target) ? [{ target, name: names[index] ?? '', waiting: waiting.get(index) ?? '' }] : [],
   )
   // The deciding target must not be among those that are only counted.
-  failing.sort((one, other) => Number(other.record === deciding) - Number(one.record === deciding))
+  failing.sort((one, other) => Number(other.target === deciding) - Number(one.target === deciding))
   const room = maxAnnotations - own.length
   const annotate = (each: FailingTarget) => ofTarget(each, tracked)
   if (failing.length <= room) return [...own, ...failing.map(annotate)]
@@ -56,7 +56,7 @@ export function buildAnnotations(timeline: Timeline, tracked: TrackedFiles = new
 }
 
 /** One warning for each target with warnings, at its manifest line if known. */
-export function buildWarnings({ targets, gates }: Timeline, tracked: TrackedFiles = new Map()): Annotation[] {
+export function buildWarnings({ targets, gates }: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
   if (gates !== undefined) return []
   const names = fullNames(targets)
   return targets
@@ -74,29 +74,29 @@ export function buildWarnings({ targets, gates }: Timeline, tracked: TrackedFile
     .slice(0, maxAnnotations)
 }
 
-function ofGate(timeline: Timeline): Annotation {
-  const { messages, hint = '' } = conclude(timeline)
+function ofGate(record: RunRecord): Annotation {
+  const { messages, hint = '' } = conclude(record)
   const text = [
     ...messages.flatMap((message) => plainLines(message, maxLineLength)),
     ...plainLines(hint, maxLineLength),
   ]
-  return { title: title(timeline), message: cut(text.join('\n')) }
+  return { title: title(record), message: cut(text.join('\n')) }
 }
 
 interface FailingTarget {
-  readonly record: TargetRecord
+  readonly target: TargetRecord
   readonly name: string
   /** The targets that only wait for it; empty if there are none. */
   readonly waiting: string
 }
 
-function ofTarget({ record, name, waiting }: FailingTarget, tracked: TrackedFiles): Annotation {
-  const { source, hint } = record
-  const words = reasonHeadline(record)
+function ofTarget({ target, name, waiting }: FailingTarget, tracked: TrackedFiles): Annotation {
+  const { source, hint } = target
+  const words = reasonHeadline(target)
   const place = placeOf(source, tracked)
   const isPlaceless = isManifest(source) && place.file === undefined
   const text = [
-    ...plainLines(messageWithName(name, record), maxLineLength),
+    ...plainLines(messageWithName(name, target), maxLineLength),
     ...plainLines(hint ?? '', maxLineLength),
     ...plainLines(waiting, maxLineLength),
     ...(isPlaceless ? [plain(`${source?.file}, line ${source?.line}`, maxLineLength)] : []),

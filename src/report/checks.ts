@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import type { AnswerRecord, RequestRecord, Timeline } from '../gate/timeline.ts'
+import type { AnswerRecord, RequestRecord, RunRecord } from '../gate/run-record.ts'
 import { maxShownAnswers } from '../thresholds.ts'
 import { code, fence, markdown, plain, shortenWords } from './escape.ts'
 import { formatElapsed } from './target-record.ts'
@@ -13,12 +13,12 @@ const maxWordWidth = 48
  * The checks after the targets were ready, as Markdown: the requests with their last answers.
  * Empty if there were no checks. All texts are hostile.
  */
-export function renderChecks(timeline: Timeline): string[] {
-  const asked = timeline.httpChecks?.filter(({ asked }) => asked > 0)
-  return [...holdLine(timeline), ...(asked?.length ? [requestTable(asked)] : []), ...wrongAnswers(timeline)]
+export function renderChecks(record: RunRecord): string[] {
+  const asked = record.httpChecks?.filter(({ asked }) => asked > 0)
+  return [...holdLine(record), ...(asked?.length ? [requestTable(asked)] : []), ...wrongAnswers(record)]
 }
 
-function holdLine({ hold, httpChecks = [], startedAt, finishedAt, outcome }: Timeline): string[] {
+function holdLine({ hold, httpChecks = [], startedAt, finishedAt, outcome }: RunRecord): string[] {
   if (hold?.since === undefined) return []
   const { seconds, since } = hold
   const holdMs = seconds * 1_000
@@ -56,7 +56,7 @@ function answerCell({ status, seconds, pod, error, body }: AnswerRecord): string
 }
 
 /** The latest wrong and missing answers with the beginning of their bodies. */
-function wrongAnswers({ httpChecks = [], startedAt }: Timeline): string[] {
+function wrongAnswers({ httpChecks = [], startedAt }: RunRecord): string[] {
   const lines = httpChecks.flatMap(({ request, answers }) => {
     const wrong = answers.filter(({ right }) => !right).slice(-maxShownAnswers)
     if (wrong.length === 0) return []

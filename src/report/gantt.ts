@@ -1,4 +1,4 @@
-import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { RunRecord, TargetRecord } from '../gate/run-record.ts'
 import { fullNames } from '../plan/target.ts'
 import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
@@ -27,14 +27,14 @@ interface Gantt {
  * counts plain seconds (minutes in a long gate), because `%s` is the only format of d3 that does not depend on the
  * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */
-export function renderGantt(timeline: Timeline): Gantt | undefined {
-  const begin = beginOfAll(timeline)
-  const total = timeline.finishedAt - begin
+export function renderGantt(record: RunRecord): Gantt | undefined {
+  const begin = beginOfAll(record)
+  const total = record.finishedAt - begin
   if (total < shortestDiagramMs) return undefined
   const inMinutes = total > 10 * 60_000
   const scale = (ms: number) => Math.round(inMinutes ? ms / 60 : ms)
-  const sections = chooseSections(timeline).map(({ record, name }) => {
-    const tasks = barsOf(record, timeline, begin).map(({ label, tag, from, to }) => {
+  const sections = chooseSections(record).map(({ target, name }) => {
+    const tasks = barsOf(target, record, begin).map(({ label, tag, from, to }) => {
       return `    ${mermaidTask(label)} :${tag}${scale(from)}, ${scale(to)}`
     })
     return { name, text: [`    section ${name}`, ...tasks].join('\n') }
@@ -72,12 +72,12 @@ interface Bar {
 }
 
 /** One bar for each reached milestone, from the previous one on, and one for the milestone that was not reached. */
-function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin: number): Bar[] {
-  const end = endOf(record, finishedAt) - begin
+function barsOf(target: TargetRecord, { startedAt, finishedAt }: RunRecord, begin: number): Bar[] {
+  const end = endOf(target, finishedAt) - begin
   const visible = Math.max(shortestBarMs, (finishedAt - begin) * shortestBar)
   const bars: Bar[] = []
-  let from = Math.max(0, beginOf(record, startedAt) - begin)
-  const steps = stepsOf(record, startedAt)
+  let from = Math.max(0, beginOf(target, startedAt) - begin)
+  const steps = stepsOf(target, startedAt)
   const last = steps.findLast(({ isKnown }) => isKnown) ?? steps.at(-1)
   for (const { name, at, isKnown } of steps) {
     const to = Math.min(Math.max(at - begin, from), end)
@@ -86,45 +86,45 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin
     bars.push({ label: name, tag: '', from, to })
     from = to
   }
-  const open = openMilestone(record)
-  if (open !== undefined || (record.outcome !== 'ready' && bars.length === 0)) {
-    const { mark } = outcomeLabels[record.outcome]
+  const open = openMilestone(target)
+  if (open !== undefined || (target.outcome !== 'ready' && bars.length === 0)) {
+    const { mark } = outcomeLabels[target.outcome]
     const tag = mark === '✗' ? 'crit, ' : 'active, '
     bars.push({
-      label: `${mark === '✗' ? mark : '…'} ${open?.name ?? record.outcome}`,
+      label: `${mark === '✗' ? mark : '…'} ${open?.name ?? target.outcome}`,
       tag,
       from,
       to: Math.max(end, from + visible),
     })
   } else if (bars.length === 0) {
     const at = last?.isKnown ? Math.max(0, Math.min(last.at - begin, from)) : from
-    bars.push({ label: last?.name ?? record.outcome, tag: '', from: at, to: at + visible })
+    bars.push({ label: last?.name ?? target.outcome, tag: '', from: at, to: at + visible })
   }
   return bars
 }
 
-function chooseSections({ targets, finishedAt }: Timeline): { record: TargetRecord; name: string }[] {
+function chooseSections({ targets, finishedAt }: RunRecord): { target: TargetRecord; name: string }[] {
   const names = fullNames(targets)
   const used = new Map<string, number>()
   const notReady = targets.filter(({ outcome }) => outcome !== 'ready').length
   const limit = targets.length > sectionLimit ? Math.min(notReady + slowestReady, sectionLimit) : sectionLimit
   const chosen = targets
-    .map((record, index) => ({ record, index }))
-    .filter(({ record }) => !onlyExists(record))
+    .map((target, index) => ({ target, index }))
+    .filter(({ target }) => !onlyExists(target))
     .toSorted(
       (one, other) =>
-        urgency(other.record) - urgency(one.record) ||
-        (other.record.endedAt ?? finishedAt) - (one.record.endedAt ?? finishedAt),
+        urgency(other.target) - urgency(one.target) ||
+        (other.target.endedAt ?? finishedAt) - (one.target.endedAt ?? finishedAt),
     )
     .slice(0, limit)
   // Few targets keep the order of the input.
   const ordered = targets.length > sectionLimit ? chosen : chosen.toSorted((one, other) => one.index - other.index)
-  return ordered.map(({ record, index }) => {
+  return ordered.map(({ target, index }) => {
     const name = mermaidName(names[index] ?? '', sectionNameLimit)
     const times = (used.get(name) ?? 0) + 1
     used.set(name, times)
     // Mermaid merges sections with the same name.
-    return { record, name: times === 1 ? name : `${name} (${times})` }
+    return { target, name: times === 1 ? name : `${name} (${times})` }
   })
 }
 

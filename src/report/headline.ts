@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { causeOf, type GateRecord, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
+import { causeOf, type GateRecord, gateDurationMs, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -21,13 +21,13 @@ export const titleLimit = 200
 const noteLimit = 60
 
 /** The headline, safe to print: the title of a status or an annotation. `limit`: characters. */
-export function title(timeline: Timeline, limit = titleLimit): string {
-  const note = settingsNote(timeline)
-  return `${plain(headline(timeline), limit - note.length)}${note}`
+export function title(record: RunRecord, limit = titleLimit): string {
+  const note = settingsNote(record)
+  return `${plain(headline(record), limit - note.length)}${note}`
 }
 
 /** The settings of files that changed what is gated, for the end of a title, which may be all that is read. */
-function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: Timeline): string {
+function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: RunRecord): string {
   const all = [...annotations, ...kinds.map((kind) => `health-check-exprs for ${kind}`)]
   const [only = ''] = all
   if (all.length === 0) return ''
@@ -41,42 +41,42 @@ function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: Timeli
  * the gate is open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Raw text: renderers escape it.
  * @param isOfGate counts from the gate's start, as the log does, also if the change came before it
  */
-export function headline(timeline: Timeline, isOfGate = false): string {
-  const { outcome, reason, targets } = timeline
+export function headline(record: RunRecord, isOfGate = false): string {
+  const { outcome, reason, targets } = record
   if (outcome === 'progressing' && targets.length === 0) return 'Rollout not started yet'
   const { verb } = outcomeLabels[outcome]
-  const took = `Rollout ${verb} ${tookText(timeline, isOfGate)}`
-  const gate = decidingGate(timeline)
+  const took = `Rollout ${verb} ${tookText(record, isOfGate)}`
+  const gate = decidingGate(record)
   const cause = reason === '' ? '' : reasons[reason].title
   const phrase = gate === undefined || cause === '' ? cause : `${gate.name}: ${cause}`
-  const unchanged = unchangedHeadline(timeline)
-  if (unchanged !== undefined) return join(unchanged, readySubject(timeline))
+  const unchanged = unchangedHeadline(record)
+  if (unchanged !== undefined) return join(unchanged, readySubject(record))
   if (outcome === 'misconfigured') return join(`Rollout ${verb}`, phrase)
   if (outcome === 'unknown') return join(took, phrase)
-  if (outcome === 'ready') return join(took, readySubject(timeline))
-  const deciding = decidingTarget(timeline)
+  if (outcome === 'ready') return join(took, readySubject(record))
+  const deciding = decidingTarget(record)
   // In a foreign report, perhaps no target has the outcome.
   if (deciding === undefined && outcome !== 'cancelled' && cause !== '') return join(took, phrase)
   if (deciding === undefined || outcome === 'cancelled' || outcome === 'progressing') {
-    const ready = targets.filter((record) => record.outcome === 'ready').length
+    const ready = targets.filter((target) => target.outcome === 'ready').length
     return join(took, targets.length === 0 ? phrase : `${ready} of ${counted(targets.length, 'target')} ready`)
   }
-  const name = nameOf(deciding, timeline)
+  const name = nameOf(deciding, record)
   const why = deciding.reason ? `: ${reasonHeadline(deciding)}` : ''
   const others = targets.filter(isFailing).length - 1
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
 }
 
 /** `after 42 s`; since a change that came before the gate: `42 s after the change`. */
-function tookText(timeline: Timeline, isOfGate: boolean): string {
-  const { targets, startedAt, finishedAt, outcome, gates } = timeline
-  const begin = beginOfAll(timeline)
+function tookText(record: RunRecord, isOfGate: boolean): string {
+  const { targets, startedAt, finishedAt, outcome, gates } = record
+  const begin = beginOfAll(record)
   if (isOfGate || gates !== undefined || startedAt - begin < shownBeforeMs) {
-    const gate = decidingGate(timeline)
+    const gate = decidingGate(record)
     const ms = (gate && gateDurationMs(gate)) ?? finishedAt - startedAt
     return `${outcomeLabels[outcome].preposition} ${duration(ms)}`
   }
-  const ends = targets.map((record) => beginOf(record, startedAt) + tookMs(record, timeline))
+  const ends = targets.map((target) => beginOf(target, startedAt) + tookMs(target, record))
   const readyAt = Math.max(...ends)
   return outcome === 'ready' && readyAt < startedAt
     ? `in ${duration(readyAt - begin)}, before this gate`
@@ -84,7 +84,7 @@ function tookText(timeline: Timeline, isOfGate: boolean): string {
 }
 
 /** `Ready, but nothing changed in the last 3 d`, if that is true of all targets. */
-function unchangedHeadline({ outcome, targets, startedAt }: Timeline): string | undefined {
+function unchangedHeadline({ outcome, targets, startedAt }: RunRecord): string | undefined {
   const ages = targets.map(({ change, changedAt }) => (change === 'none' ? startedAt - (changedAt ?? startedAt) : 0))
   if (outcome !== 'ready' || ages.length === 0 || ages.includes(0)) return undefined
   // The largest unit is enough.
@@ -92,8 +92,8 @@ function unchangedHeadline({ outcome, targets, startedAt }: Timeline): string | 
   return `Ready, but nothing changed in the last ${count} ${unit}`
 }
 
-/** The gate that decided a merged timeline: the first with its outcome. Undefined if all are ready, or for one gate. */
-export function decidingGate({ outcome, gates = [] }: Pick<Timeline, 'outcome' | 'gates'>): GateRecord | undefined {
+/** The gate that decided a merged record: the first with its outcome. Undefined if all are ready, or for one gate. */
+export function decidingGate({ outcome, gates = [] }: Pick<RunRecord, 'outcome' | 'gates'>): GateRecord | undefined {
   if (outcome === 'ready') return undefined
   return gates
     .filter((gate) => gate.outcome === outcome)
@@ -103,17 +103,17 @@ export function decidingGate({ outcome, gates = [] }: Pick<Timeline, 'outcome' |
 /**
  * The target that decided the gate: the first with the gate's outcome. Undefined if the gate is ready, cancelled or open.
  */
-export function decidingTarget(timeline: Timeline): TargetRecord | undefined {
-  const { outcome, targets } = timeline
+export function decidingTarget(record: RunRecord): TargetRecord | undefined {
+  const { outcome, targets } = record
   if (outcome === 'progressing' || outcome === 'ready') return undefined
-  const gate = decidingGate(timeline)
+  const gate = decidingGate(record)
   return targets
-    .filter((record) => isFailing(record) && record.outcome === outcome && record.gate === gate?.name)
+    .filter((target) => isFailing(target) && target.outcome === outcome && target.gate === gate?.name)
     .toSorted((one, other) => (one.endedAt ?? Infinity) - (other.endedAt ?? Infinity) || 0)[0]
 }
 
-function nameOf(record: TargetRecord, { targets }: Timeline): string {
-  return fullNames(targets)[targets.indexOf(record)] ?? ''
+function nameOf(target: TargetRecord, { targets }: RunRecord): string {
+  return fullNames(targets)[targets.indexOf(target)] ?? ''
 }
 
 /** Why the gate ended, and what to do: shown below the headline. Messages are raw: escape them when they are rendered. */
@@ -124,14 +124,14 @@ interface Conclusion {
 }
 
 /** The message of the deciding target, else of the gate; empty if the gate is ready or open. */
-export function conclude(timeline: Timeline): Conclusion {
-  const { outcome, message } = timeline
+export function conclude(record: RunRecord): Conclusion {
+  const { outcome, message } = record
   if (outcome === 'progressing' || outcome === 'ready') return { messages: [] }
-  const deciding = decidingTarget(timeline)
-  const text = deciding?.message ? messageWithName(nameOf(deciding, timeline), deciding) : capitalised(message)
+  const deciding = decidingTarget(record)
+  const text = deciding?.message ? messageWithName(nameOf(deciding, record), deciding) : capitalised(message)
   return {
     messages: plainLines(text).filter((line) => line !== ''),
-    hint: deciding?.hint ?? timeline.hint,
+    hint: deciding?.hint ?? record.hint,
     source: deciding?.source,
   }
 }
@@ -150,11 +150,11 @@ const namedWaiters = 3
  * A line for each target that others only wait for, by its index: `service/web and ingress/web wait for deployment/web`.
  * Raw text: renderers escape it.
  */
-export function waitingLines({ targets }: Pick<Timeline, 'targets'>): ReadonlyMap<number, string> {
+export function waitingLines({ targets }: Pick<RunRecord, 'targets'>): ReadonlyMap<number, string> {
   const names = fullNames(targets)
-  const causes = targets.map((record) => causeOf(record, targets))
-  const lines = targets.flatMap((record, index): readonly (readonly [number, string])[] => {
-    const waiters = names.filter((_, waiter) => causes[waiter] === record)
+  const causes = targets.map((target) => causeOf(target, targets))
+  const lines = targets.flatMap((target, index): readonly (readonly [number, string])[] => {
+    const waiters = names.filter((_, waiter) => causes[waiter] === target)
     if (waiters.length === 0) return []
     const rest = waiters.length - namedWaiters
     const shown = [...waiters.slice(0, namedWaiters), ...(rest > 0 ? [`${rest} more`] : [])]
@@ -166,25 +166,25 @@ export function waitingLines({ targets }: Pick<Timeline, 'targets'>): ReadonlyMa
 }
 
 /** If the gate took longer than its first failure: `ended 5 s after the first failure (fail-fast)`; else empty. */
-export function lateEnd({ outcome, targets, finishedAt }: Timeline): string {
-  const ends = targets.flatMap((record) => (record.outcome === 'ready' ? [] : (record.endedAt ?? [])))
+export function lateEnd({ outcome, targets, finishedAt }: RunRecord): string {
+  const ends = targets.flatMap((target) => (target.outcome === 'ready' ? [] : (target.endedAt ?? [])))
   const isLate = outcome !== 'progressing' && finishedAt - Math.min(...ends) === failFastMs
   return isLate ? `ended ${duration(failFastMs)} after the first failure (fail-fast)` : ''
 }
 
 /** Whether the target was judged. If the gate is `misconfigured`, open targets were not. */
-export function isJudged({ outcome, gate }: TargetRecord, timeline: Timeline): boolean {
-  const end = timeline.gates?.find(({ name }) => name === gate) ?? timeline
+export function isJudged({ outcome, gate }: TargetRecord, record: RunRecord): boolean {
+  const end = record.gates?.find(({ name }) => name === gate) ?? record
   return outcome !== 'progressing' || end.outcome !== 'misconfigured'
 }
 
 /** Sort order of a report: failed first, then in progress, then ready. */
-export function urgency(record: TargetRecord | undefined): number {
-  if (record === undefined || record.outcome === 'ready') return 0
-  return record.outcome === 'progressing' ? 1 : 2
+export function urgency(target: TargetRecord | undefined): number {
+  if (target === undefined || target.outcome === 'ready') return 0
+  return target.outcome === 'progressing' ? 1 : 2
 }
 
-function readySubject({ targets, gates }: Timeline): string {
+function readySubject({ targets, gates }: RunRecord): string {
   const [only] = targets
   if (gates !== undefined) return `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')}`
   if (only === undefined) return 'nothing to wait for'

@@ -1,16 +1,16 @@
 import { mapRecord } from '../gate/redact-record.ts'
 import {
-  type EndedTimeline,
+  type EndedRunRecord,
   type Entry,
   type GateRecord,
   gateDurationMs,
   type MilestoneRecord,
   moments,
+  type RunRecord,
   type TargetOutcome,
   type TargetRecord,
-  type Timeline,
   unwritten,
-} from '../gate/timeline.ts'
+} from '../gate/run-record.ts'
 import { printableJson } from './escape.ts'
 
 const unwrittenFields: ReadonlySet<string> = new Set(unwritten)
@@ -36,25 +36,25 @@ interface ReportedTarget extends TargetRecord {
   })[]
 }
 
-interface Reported<O extends TargetOutcome> extends Timeline<ReportedTarget, O> {
+interface Reported<O extends TargetOutcome> extends RunRecord<ReportedTarget, O> {
   readonly schema: 1
   readonly durationSeconds: number
   readonly gates?: readonly (GateRecord & { readonly durationSeconds?: number })[]
 }
 
 /** The report for machines: all facts as the cluster reported them. Texts are raw: renderers escape them. */
-export type Report = Written<Reported<EndedTimeline['outcome']>>
+export type Report = Written<Reported<EndedRunRecord['outcome']>>
 /** The report of one look: `progressing` if something is not ready, and nothing stands in its way. */
 export type LookReport = Written<Reported<TargetOutcome>>
 
-/** A merged timeline gives a report with its gates, and the moments of each target are those of its gate. */
-export function buildReport(timeline: EndedTimeline): Report
-export function buildReport(timeline: Timeline): LookReport
-export function buildReport(timeline: Timeline): LookReport {
-  const { startedAt, finishedAt, gates } = timeline
+/** A merged record gives a report with its gates, and the moments of each target are those of its gate. */
+export function buildReport(record: EndedRunRecord): Report
+export function buildReport(record: RunRecord): LookReport
+export function buildReport(record: RunRecord): LookReport {
+  const { startedAt, finishedAt, gates } = record
   const ends = gates?.flatMap((gate) => gate.finishedAt ?? []) ?? []
-  const logged = Map.groupBy(timeline.entries, ({ target }) => target)
-  const { targets, ...whole } = timeline
+  const logged = Map.groupBy(record.entries, ({ target }) => target)
+  const { targets, ...whole } = record
   const reported = {
     schema: 1,
     ...whole,
@@ -65,22 +65,22 @@ export function buildReport(timeline: Timeline): LookReport {
       return tookMs === undefined ? gate : { ...gate, durationSeconds: tookMs / 1_000 }
     }),
   }
-  const written = targets.map((record, index) => {
-    const shiftMs = shiftOf(record, timeline)
-    return write(reportedTarget(record, logged.get(index) ?? [], timeline), (at) => iso(at + shiftMs))
+  const written = targets.map((target, index) => {
+    const shiftMs = shiftOf(target, record)
+    return write(reportedTarget(target, logged.get(index) ?? [], record), (at) => iso(at + shiftMs))
   })
   return { ...(write(reported, iso) as LookReport), targets: written as LookReport['targets'] }
 }
 
-function reportedTarget(record: TargetRecord, entries: readonly Entry[], { startedAt }: Timeline): ReportedTarget {
-  const { endedAt, outcome } = record
+function reportedTarget(target: TargetRecord, entries: readonly Entry[], { startedAt }: RunRecord): ReportedTarget {
+  const { endedAt, outcome } = target
   const log = entries.flatMap(({ at, kind, outcome, text }) =>
     kind === 'heartbeat' ? [] : [{ at, kind, outcome, text }],
   )
   return {
-    ...record,
+    ...target,
     endedAt: outcome === 'progressing' ? undefined : endedAt,
-    milestones: record.milestones.map((milestone) => ({
+    milestones: target.milestones.map((milestone) => ({
       ...milestone,
       ...(milestone.at !== undefined && { seconds: (milestone.at - startedAt) / 1_000 }),
     })),
@@ -95,11 +95,11 @@ function write(part: unknown, moment: (at: number) => string): unknown {
 }
 
 /** The record of a report: its moments in milliseconds, as if the gates in it had started together. */
-export function readRecord(report: Report): EndedTimeline {
+export function readRecord(report: Report): EndedRunRecord {
   const { schema: _, durationSeconds: _seconds, ...whole } = report
   const change = (value: unknown, key: string) =>
     momentFields.has(key) && typeof value === 'string' ? Date.parse(value) : value
-  const record = mapRecord(whole, change) as Omit<Reported<EndedTimeline['outcome']>, 'schema' | 'durationSeconds'>
+  const record = mapRecord(whole, change) as Omit<Reported<EndedRunRecord['outcome']>, 'schema' | 'durationSeconds'>
   const { startedAt } = record
   const targets = record.targets.map((target) => shifted(target, -shiftOf(target, record)))
   // What another process wrote is not before the gate, but where an object shows it.
@@ -125,7 +125,7 @@ export function longestMs(gates: readonly GateRecord[]): number {
 }
 
 /** How far the moments of a target are before those of its gate, in milliseconds: those of merged gates are shifted. */
-export function shiftOf({ gate }: TargetRecord, { startedAt, gates }: Pick<Timeline, 'startedAt' | 'gates'>): number {
+export function shiftOf({ gate }: TargetRecord, { startedAt, gates }: Pick<RunRecord, 'startedAt' | 'gates'>): number {
   return (gates?.find(({ name }) => name === gate)?.startedAt ?? startedAt) - startedAt
 }
 
@@ -135,8 +135,8 @@ export function shifted<T>(part: T, ms: number): T {
 }
 
 /** The report as file content. */
-export function renderReport(timeline: EndedTimeline): string {
-  return `${printableJson(buildReport(timeline), 2)}\n`
+export function renderReport(record: EndedRunRecord): string {
+  return `${printableJson(buildReport(record), 2)}\n`
 }
 
 export function iso(ms: number): string {

@@ -1,14 +1,14 @@
 import { duration } from '../duration.ts'
 import {
-  type EndedTimeline,
+  type EndedRunRecord,
   type Entry,
   gateDurationMs,
   hasEnded,
   type ProblemRecord,
+  type RunRecord,
   type TargetOutcome,
   type TargetRecord,
-  type Timeline,
-} from '../gate/timeline.ts'
+} from '../gate/run-record.ts'
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
@@ -46,7 +46,7 @@ export interface LogOutput {
 /** The layout that all lines of a log share. */
 interface LogLayout {
   readonly startedAt: number
-  /** Names in the order of the timeline's targets, safe to print, at most as wide as the column. */
+  /** Names in the order of the record's targets, safe to print, at most as wide as the column. */
   readonly names: readonly string[]
   readonly targets: readonly LogTarget[]
   readonly elapsedWidth: number
@@ -56,8 +56,8 @@ interface LogLayout {
   readonly groups: boolean
 }
 
-/** The settings and targets of a gate, from its timeline or at its start. */
-interface LogHead extends Pick<Timeline, 'startedAt' | 'cluster' | 'timeoutMs' | 'stallTimeoutMs'> {
+/** The settings and targets of a gate, from its record or at its start. */
+interface LogHead extends Pick<RunRecord, 'startedAt' | 'cluster' | 'timeoutMs' | 'stallTimeoutMs'> {
   readonly targets: readonly LogTarget[]
 }
 
@@ -167,10 +167,10 @@ function shortPodName(pod: string, { kind, name }: LogTarget): string {
   return kind === 'Deployment' ? rest.slice(rest.lastIndexOf('-') + 1) : rest
 }
 
-/** The whole log of a merged timeline: a line for each gate, then the outcome and the evidence. */
-export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout, 'color' | 'groups'>): string[] {
-  const { targets, gates = [] } = timeline
-  const layout = layoutLog(timeline, options)
+/** The whole log of a merged record: a line for each gate, then the outcome and the evidence. */
+export function renderMergedLog(record: EndedRunRecord, options: Pick<LogLayout, 'color' | 'groups'>): string[] {
+  const { targets, gates = [] } = record
+  const layout = layoutLog(record, options)
   const names = shortenNames(
     gates.map(({ name }) => name),
     maxNameWidth,
@@ -180,7 +180,7 @@ export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout
     const { name, outcome, reason, message } = gate
     const tookMs = gateDurationMs(gate)
     const own = targets.filter(({ gate }) => gate === name)
-    const ready = own.filter((record) => record.outcome === 'ready').length
+    const ready = own.filter((target) => target.outcome === 'ready').length
     const { mark, verb, preposition } = outcomeLabels[outcome]
     const took = tookMs === undefined ? '' : ` ${preposition} ${duration(tookMs)}`
     const why =
@@ -190,46 +190,46 @@ export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout
     return `  ${names[index]?.padEnd(width)}  ${paint(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${plain(why)}`
   })
   const head = `${paint('bold', 'Rollout Gate', options.color)} · ${counted(gates.length, 'gate')} · ${counted(targets.length, 'target')}`
-  return [head, ...lines, ...renderVerdict(timeline, layout), ...renderEvidence(timeline, layout)]
+  return [head, ...lines, ...renderVerdict(record, layout), ...renderEvidence(record, layout)]
 }
 
 /** The last lines: the outcome, the cause, what to do, and the number of targets by outcome. */
-export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[] {
-  const { outcome, targets } = timeline
+export function renderVerdict(record: RunRecord, { color }: LogLayout): string[] {
+  const { outcome, targets } = record
   if (outcome === 'progressing') return []
-  const { messages, hint } = conclude(timeline)
-  const last = timeline.entries.at(-1)
-  const deciding = decidingTarget(timeline)
+  const { messages, hint } = conclude(record)
+  const last = record.entries.at(-1)
+  const deciding = decidingTarget(record)
   // The line above may already be the verdict of the deciding target.
   const isShownAbove = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
-  const judged = targets.filter((record) => isJudged(record, timeline))
-  const waiting = [...waitingLines(timeline).values()]
+  const judged = targets.filter((target) => isJudged(target, record))
+  const waiting = [...waitingLines(record).values()]
   return [
-    paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${plain(headline(timeline, true))}`, color),
+    paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${plain(headline(record, true))}`, color),
     ...(isShownAbove ? [] : messages.map((message) => `  ${plain(message)}`)),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...waiting.map((line) => `  ${plain(line)}`),
     ...(judged.length > 1 && outcome !== 'ready'
-      ? [`  ${[tally(judged), lateEnd(timeline)].filter(Boolean).join(' · ')}`]
+      ? [`  ${[tally(judged), lateEnd(record)].filter(Boolean).join(' · ')}`]
       : []),
-    ...wayBackLines(timeline).map((line) => `  ${plain(line)}`),
+    ...wayBackLines(record).map((line) => `  ${plain(line)}`),
   ]
 }
 
 /** What serves now, and the command of the way back. Raw text: renderers escape it. */
-function wayBackLines(timeline: Timeline): readonly string[] {
-  if (!hasEnded(timeline)) return []
-  const { sentences, command } = wayBackOf(timeline)
+function wayBackLines(record: RunRecord): readonly string[] {
+  if (!hasEnded(record)) return []
+  const { sentences, command } = wayBackOf(record)
   return [...sentences, ...(command === '' ? [] : [`Back: ${command}`])]
 }
 
 /** A folded group for each target that is not ready: its status, problems, evidence and hint. */
-export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
-  const deciding = decidingTarget(timeline)
-  const groups = timeline.targets.flatMap((record, index) => {
-    if (record.outcome === 'ready' || record.causedBy !== undefined || !isJudged(record, timeline)) return []
-    const hintAbove = record.hint === timeline.hint || record.hint === deciding?.hint
-    const group = renderGroup(record, layout.names[index] ?? '', { isDeciding: record === deciding, hintAbove }, layout)
+export function renderEvidence(record: RunRecord, layout: LogLayout): string[] {
+  const deciding = decidingTarget(record)
+  const groups = record.targets.flatMap((target, index) => {
+    if (target.outcome === 'ready' || target.causedBy !== undefined || !isJudged(target, record)) return []
+    const hintAbove = target.hint === record.hint || target.hint === deciding?.hint
+    const group = renderGroup(target, layout.names[index] ?? '', { isDeciding: target === deciding, hintAbove }, layout)
     return group.length === 0 ? [] : [group]
   })
   const rest = groups.length - groupLimit
@@ -250,34 +250,34 @@ function verdictText({ at, outcome = 'progressing' }: Entry, text: string, { sta
 }
 
 function renderGroup(
-  record: TargetRecord,
+  target: TargetRecord,
   name: string,
   { isDeciding, hintAbove }: { readonly isDeciding: boolean; readonly hintAbove: boolean },
   { startedAt, color, groups }: LogLayout,
 ): string[] {
-  const { mark } = outcomeLabels[record.outcome]
+  const { mark } = outcomeLabels[target.outcome]
   // A problem of the target itself without evidence is already in the lines above.
   const hasNews = (problem: ProblemRecord) =>
     !isDeciding ||
     problem.evidence.length > 0 ||
     problem.count > 1 ||
     (problem.chain ?? []).length > 1 ||
-    !isInMessage(problem, record)
+    !isInMessage(problem, target)
   // The headline above already shows the reason and the message of the deciding target.
-  const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(reasonHeadline(record))}`
+  const why = isDeciding ? ': evidence' : target.reason === '' ? '' : `: ${plain(reasonHeadline(target))}`
   const lines = [
-    ...(isDeciding ? [] : [plain(messageBelowName(name, record))]),
-    ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
-    ...record.problems.filter(hasNews).flatMap((problem) => [
+    ...(isDeciding ? [] : [plain(messageBelowName(name, target))]),
+    ...(hintAbove || target.hint === undefined ? [] : [`What to do: ${plain(target.hint)}`]),
+    ...target.problems.filter(hasNews).flatMap((problem) => [
       plain(`${problem.reason} · ${problemPath(problem)} · ${problemCount(problem, startedAt)}`),
-      ...(isInMessage(problem, record) ? [] : [`  ${plain(capitalised(problem.message))}`]),
+      ...(isInMessage(problem, target) ? [] : [`  ${plain(capitalised(problem.message))}`]),
       ...orderEvidence(problem.evidence).flatMap(({ type, title, text }) => {
         const all = plainLines(text)
         if (type === 'manifest') return [`  ${plain(title)}: ${all.join(' ')}`]
         return [`  ${plain(title)}`, ...all.slice(-maxEvidenceLines).map((line) => `  │ ${line}`)]
       }),
     ]),
-    ...(record.notes ?? []).map((note) => plain(note)),
+    ...(target.notes ?? []).map((note) => plain(note)),
   ]
   if (lines.length === 0) return []
   const title = `${mark} ${name}${why}`
@@ -411,9 +411,9 @@ export class LogPrinter {
     if (this.#layout !== undefined) this.#print([renderLogOutput(output, this.#layout)])
   }
 
-  end(timeline: EndedTimeline): void {
+  end(record: EndedRunRecord): void {
     this.#flush()
-    const layout = this.#layout ?? layoutLog({ ...timeline, targets: [] }, this.#options)
-    this.#print([...renderVerdict(timeline, layout), ...renderEvidence(timeline, layout)])
+    const layout = this.#layout ?? layoutLog({ ...record, targets: [] }, this.#options)
+    this.#print([...renderVerdict(record, layout), ...renderEvidence(record, layout)])
   }
 }

@@ -1,15 +1,15 @@
 import { gravest } from '../gate/outcome.ts'
 import {
   type Conclusion,
-  type EndedTimeline,
+  type EndedRunRecord,
   type Entry,
   type GateRecord,
   gateDurationMs,
-  type RunRecord,
   type TargetRecord,
   unlessEmpty,
   verdictOf,
-} from '../gate/timeline.ts'
+  type WorkflowRunRecord,
+} from '../gate/run-record.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { decidingGate } from './headline.ts'
@@ -22,14 +22,14 @@ export interface ReportFile {
   /** As the user wrote it, or as found by a pattern. */
   readonly path: string
   /** Absent if the file does not exist. */
-  readonly record?: EndedTimeline
+  readonly record?: EndedRunRecord
   /** The path is a pattern that matches nothing. */
   readonly isPattern?: boolean
 }
 
 /** A target with the entries that its gate logged about the target. */
 interface Logged {
-  readonly record: TargetRecord
+  readonly target: TargetRecord
   readonly log: readonly Entry[]
 }
 
@@ -41,25 +41,25 @@ interface Part {
 }
 
 /**
- * Merges the reports of several gates into one timeline. The gravest outcome decides; of equal ones that of the gate that
+ * Merges the reports of several gates into one record. The gravest outcome decides; of equal ones that of the gate that
  * took the shortest time, then the order of the files. A gate whose report is missing did not run: it is `unknown`, and decides
  * only if all others are ready.
  * @param now milliseconds since the epoch: the moment of the result if all reports are missing
  * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that did
  * not run
  */
-export function mergeReports(files: readonly ReportFile[], now: number, run?: RunRecord): EndedTimeline {
+export function mergeReports(files: readonly ReportFile[], now: number, run?: WorkflowRunRecord): EndedRunRecord {
   const parts = withDistinctNames(files.flatMap((file) => partsOf(file, run)))
   const gates = parts.map(({ gate }) => gate)
   const starts = gates.flatMap((gate) => gate.startedAt ?? [])
   const startedAt = starts.length === 0 ? now : Math.min(...starts)
   const merged = parts.flatMap((part) => part.targets.map((target) => mergedTarget(target, part, startedAt)))
-  const targets = merged.map(({ record }) => record)
+  const targets = merged.map(({ target }) => target)
   const ran = gates.filter(({ startedAt }) => startedAt !== undefined)
   const judged = ran.some(({ outcome }) => outcome !== 'ready') ? ran : gates
   const deciding = decidingGate({ outcome: gravest(judged.map(({ outcome }) => outcome)), gates: judged })
   const clusters = gates.flatMap(({ cluster }) => cluster ?? [])
-  const settings = (of: (record: EndedTimeline) => readonly string[] | undefined) =>
+  const settings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
     unlessEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
   return {
     ...(deciding === undefined ? readyConclusion(targets, gates) : conclusionOf(deciding, gates)),
@@ -81,7 +81,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Ru
 }
 
 /** The gate of a report; of a merged report, all its gates. */
-function partsOf({ name, path, record, isPattern = false }: ReportFile, run: RunRecord | undefined): Part[] {
+function partsOf({ name, path, record, isPattern = false }: ReportFile, run: WorkflowRunRecord | undefined): Part[] {
   const isForeign = run !== undefined && (record?.run?.id !== run.id || record.run.commit !== run.commit)
   if (record === undefined || isForeign) {
     const foreign = record && run && { found: record.run, expected: run }
@@ -91,16 +91,16 @@ function partsOf({ name, path, record, isPattern = false }: ReportFile, run: Run
   }
   const { gates = [], startedAt, finishedAt, outcome, reason, message, cluster } = record
   const logged = Map.groupBy(record.entries, ({ target }) => target)
-  const targets = record.targets.map((target, index) => ({ record: target, log: logged.get(index) ?? [] }))
+  const targets = record.targets.map((target, index) => ({ target, log: logged.get(index) ?? [] }))
   const merged = gates.map((gate) => ({
     gate: { ...gate, name: name === undefined ? gate.name : `${name}/${gate.name}` },
-    targets: targets.filter((target) => target.record.gate === gate.name),
+    targets: targets.filter((target) => target.target.gate === gate.name),
     startedAt,
   }))
   // The outcome of the report counts, also if no gate in it has this outcome.
   if (gates.some((gate) => gate.outcome === outcome)) return merged
-  const own = targets.filter((target) => !gates.some((gate) => gate.name === target.record.gate))
-  const hint = record.hint ?? own.find((target) => target.record.outcome === outcome)?.record.hint
+  const own = targets.filter((target) => !gates.some((gate) => gate.name === target.target.gate))
+  const hint = record.hint ?? own.find((target) => target.target.outcome === outcome)?.target.hint
   const conclusion = { outcome, reason, message, hint }
   const gate = { name: name ?? cluster.context, path, ...conclusion, startedAt, finishedAt, cluster }
   return [{ gate, targets: own, startedAt }, ...merged]
@@ -120,10 +120,10 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
 }
 
 /** A target with its moments as if its gate had started at `startedAt`. An open one ended with its gate. */
-function mergedTarget({ record, log }: Logged, { gate, ...part }: Part, startedAt: number): Logged {
+function mergedTarget({ target, log }: Logged, { gate, ...part }: Part, startedAt: number): Logged {
   const { startedAt: start = startedAt } = part
-  const { endedAt = start + (gateDurationMs(gate) ?? 0) } = record
-  const merged = { record: { ...record, gate: gate.name, context: gate.cluster?.context ?? '', endedAt }, log }
+  const { endedAt = start + (gateDurationMs(gate) ?? 0) } = target
+  const merged = { target: { ...target, gate: gate.name, context: gate.cluster?.context ?? '', endedAt }, log }
   return shifted(merged, startedAt - start)
 }
 

@@ -1,19 +1,19 @@
-import type { Timeline } from '../gate/timeline.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 
 const shownElsewhere = 'Shown in the job log and the job summary only, because the repository may be public.'
 
 /**
- * The timeline as those read it who can read the repository: without container logs if it may be public. A log may contain
+ * The record as those read it who can read the repository: without container logs if it may be public. A log may contain
  * secrets that no rule finds, and the runner masks only its own log.
  */
-export function forReaders<T extends Timeline>(timeline: T, { isPrivate }: { readonly isPrivate: boolean }): T {
-  if (isPrivate) return timeline
+export function forReaders<T extends RunRecord>(record: T, { isPrivate }: { readonly isPrivate: boolean }): T {
+  if (isPrivate) return record
   return {
-    ...timeline,
-    targets: timeline.targets.map((record) => ({
-      ...record,
-      hint: record.hintWithoutLog ?? record.hint,
-      problems: record.problems.map((problem) => ({
+    ...record,
+    targets: record.targets.map((target) => ({
+      ...target,
+      hint: target.hintWithoutLog ?? target.hint,
+      problems: target.problems.map((problem) => ({
         ...problem,
         evidence: problem.evidence.map((piece) => (piece.type === 'log' ? { ...piece, text: shownElsewhere } : piece)),
       })),

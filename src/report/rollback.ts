@@ -1,5 +1,5 @@
 import { inClusterContext } from '../cluster/feed.ts'
-import type { EndedTimeline, TargetRecord } from '../gate/timeline.ts'
+import type { EndedRunRecord, TargetRecord } from '../gate/run-record.ts'
 import type { ServingRevision } from '../lifecycle/rule.ts'
 import { label } from '../plan/names.ts'
 import { displayName, fullNames, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
@@ -25,13 +25,13 @@ interface Step {
  * Undoes the targets whose change has failed, each to the revision that ran before. There is no command if a Job of the same
  * change has run: an older version may not work with what the Job changed.
  */
-export function rollbackOf(timeline: EndedTimeline): Rollback {
-  const { outcome } = timeline
+export function rollbackOf(record: EndedRunRecord): Rollback {
+  const { outcome } = record
   if (outcome === 'ready') return { command: '', note: '' }
   if (outcome !== 'failed') return { command: '', note: `The outcome ${outcome} proves no failure of this change.` }
   // Reports contain no undo.
-  if (timeline.gates !== undefined) return { command: '', note: 'Each gate has a rollback-command of its own.' }
-  return undoOf(timeline, ({ outcome }) => outcome === 'failed')
+  if (record.gates !== undefined) return { command: '', note: 'Each gate has a rollback-command of its own.' }
+  return undoOf(record, ({ outcome }) => outcome === 'failed')
 }
 
 /** What serves now and the way back, for people. Raw text: renderers escape it. */
@@ -45,16 +45,16 @@ export interface WayBack {
 const namedServing = 3
 
 /** What serves in place of the targets that are not ready, and how to go back to it. Empty if nothing is known of it. */
-export function wayBackOf(timeline: EndedTimeline): WayBack {
+export function wayBackOf(record: EndedRunRecord): WayBack {
   const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
-  const isOnly = timeline.targets.length === 1
-  const names = fullNames(timeline.targets)
-  const serving = timeline.targets.flatMap((record, index) => {
-    const revision = servingOf(record)
+  const isOnly = record.targets.length === 1
+  const names = fullNames(record.targets)
+  const serving = record.targets.flatMap((target, index) => {
+    const revision = servingOf(target)
     return revision === undefined ? [] : servingText(revision, isOnly ? undefined : names[index])
   })
-  if (serving.length === 0 || timeline.gates !== undefined) return { sentences: [], command: '' }
-  const { command, note } = undoOf(timeline, (record) => servingOf(record) !== undefined)
+  if (serving.length === 0 || record.gates !== undefined) return { sentences: [], command: '' }
+  const { command, note } = undoOf(record, (target) => servingOf(target) !== undefined)
   const more = serving.length - namedServing
   return {
     sentences: [
@@ -76,18 +76,18 @@ function servingText({ revision, images, ready, wanted }: ServingRevision, name:
 }
 
 /** The undo of the targets that `isUndone` selects. */
-function undoOf(timeline: EndedTimeline, isUndone: (record: TargetRecord) => boolean): Rollback {
-  const names = fullNames(timeline.targets)
-  const named = timeline.targets.map((record, index) => ({ record, name: names[index] ?? '' }))
+function undoOf(record: EndedRunRecord, isUndone: (target: TargetRecord) => boolean): Rollback {
+  const names = fullNames(record.targets)
+  const named = record.targets.map((target, index) => ({ target, name: names[index] ?? '' }))
   const failed = named
-    .filter(({ record }) => isUndone(record))
-    .map((each) => ({ ...each, step: stepOf(each.record, each.name, timeline) }))
+    .filter(({ target }) => isUndone(target))
+    .map((each) => ({ ...each, step: stepOf(each.target, each.name, record) }))
   const steps = new Map(failed.flatMap(({ step }) => (step === undefined ? [] : [[step.command, step.restores]])))
   const command = [...steps.keys()].join(' && ')
   const keptNotes = failed
-    .filter(({ record, step }) => !hasRun(record) && step === undefined)
-    .map(({ record, name }) => `${name} is not undone: ${obstacleOf(record, timeline)}.`)
-  const ran = named.filter(({ record }) => hasRun(record)).map(({ name }) => name)
+    .filter(({ target, step }) => !hasRun(target) && step === undefined)
+    .map(({ target, name }) => `${name} is not undone: ${obstacleOf(target, record)}.`)
+  const ran = named.filter(({ target }) => hasRun(target)).map(({ name }) => name)
   if (ran.length > 0) {
     const verb = ran.length === 1 ? 'ran: a migration' : 'ran: migrations'
     const byHand = command === '' ? '' : ` If the older version works with what was changed: ${command}`
@@ -105,7 +105,7 @@ function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
 
 function obstacleOf(
   { change, changedAt, undo, deployedBy }: TargetRecord,
-  { startedAt, cluster: { context } }: EndedTimeline,
+  { startedAt, cluster: { context } }: EndedRunRecord,
 ): string {
   if (deployedBy !== undefined) return `${displayName(deployedBy)} deployed it: undo the change there`
   if (change === 'none') return 'its version is older than this change'
@@ -125,11 +125,11 @@ function isRecent(changedAt: number | undefined, startedAt: number): boolean {
 
 /** The undo of a target; undefined if it does not restore what ran, or if a name is no plain word for a shell. */
 function stepOf(
-  record: TargetRecord,
+  target: TargetRecord,
   name: string,
-  { startedAt, cluster: { context } }: EndedTimeline,
+  { startedAt, cluster: { context } }: EndedRunRecord,
 ): Step | undefined {
-  const { changedAt, change, undo = {}, deployedBy, release, namespace = '' } = record
+  const { changedAt, change, undo = {}, deployedBy, release, namespace = '' } = target
   const { revision, obstacle, isOnlyRestart } = undo
   if (change === 'none' || !isRecent(changedAt, startedAt) || deployedBy !== undefined) return undefined
   if (revision === undefined || (obstacle !== undefined && !isOnlyRestart)) return undefined
@@ -141,10 +141,10 @@ function stepOf(
       command: `helm${ofHelm} rollback ${release.name} ${before} -n ${release.namespace}`,
       restores: `the Helm release ${release.name} to revision ${before} (not what its hooks did)`,
     }
-  if (obstacle !== undefined || !isPlainName(record.name) || !label.test(namespace) || !/^[A-Za-z]+$/.test(record.kind))
+  if (obstacle !== undefined || !isPlainName(target.name) || !label.test(namespace) || !/^[A-Za-z]+$/.test(target.kind))
     return undefined
   return {
-    command: `kubectl${ofKubectl} rollout undo ${displayName(record)} -n ${namespace} --to-revision=${revision}`,
+    command: `kubectl${ofKubectl} rollout undo ${displayName(target)} -n ${namespace} --to-revision=${revision}`,
     restores: `${name} to revision ${revision} (its pod template, no ConfigMaps, Secrets or replicas)`,
   }
 }

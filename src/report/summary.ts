@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { causeOf, type Entry, gateDurationMs, hasEnded, type TargetRecord, type Timeline } from '../gate/timeline.ts'
+import { causeOf, type Entry, gateDurationMs, hasEnded, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -52,16 +52,16 @@ const maxAnnotations = 20
  * then, folded, events, whole logs and the ready targets. It can also show an open gate. It ends with an empty line, because
  * several summaries may follow each other.
  */
-export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
+export function renderSummary(record: RunRecord, options: SummaryOptions = {}): string {
   const { maxBytes = maxSummaryBytes } = options
   let shape = wholeShape
-  let body = renderBody(timeline, shape, options)
+  let body = renderBody(record, shape, options)
   let leftOut: readonly string[] = []
-  const whole = () => `${[body, ...note(leftOut, options), ...footer(timeline)].join('\n\n')}\n\n`
+  const whole = () => `${[body, ...note(leftOut, options), ...footer(record)].join('\n\n')}\n\n`
   for (const { leavesOut, ...smaller } of reductions) {
     if (Buffer.byteLength(whole()) <= maxBytes) break
     shape = { ...shape, ...smaller }
-    const reduced = renderBody(timeline, shape, options)
+    const reduced = renderBody(record, shape, options)
     // A reduction that changes nothing is not mentioned.
     if (reduced === body) continue
     body = reduced
@@ -105,7 +105,7 @@ const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] =
 ]
 
 interface NamedRecord {
-  readonly record: TargetRecord
+  readonly target: TargetRecord
   readonly name: TargetName
   /** The name in a table: shortened, and escaped. */
   readonly shown: string
@@ -114,71 +114,67 @@ interface NamedRecord {
 }
 
 /** The summary without its notes and its footer. */
-function renderBody(original: Timeline, shape: Shape, options: SummaryOptions): string {
-  const timeline = sinceChange(original)
-  const names = nameTargets(timeline.targets)
+function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions): string {
+  const record = sinceChange(original)
+  const names = nameTargets(record.targets)
   const short = shortenNames(
     names.map(({ name }) => name),
     maxNameWidth,
   )
-  const own = timeline.targets.map(
-    (record, index): NamedRecord => ({
-      record,
+  const own = record.targets.map(
+    (target, index): NamedRecord => ({
+      target,
       name: names[index] ?? { name: '' },
       shown: markdown(short[index] ?? ''),
     }),
   )
   const named = own.map((each) => ({
     ...each,
-    cause: own.find(({ record }) => record === causeOf(each.record, timeline.targets)),
+    cause: own.find(({ target }) => target === causeOf(each.target, record.targets)),
   }))
-  const shown = named.filter(({ record }) => isJudged(record, timeline))
-  const judged = { ...timeline, targets: shown.map(({ record }) => record) }
+  const shown = named.filter(({ target }) => isJudged(target, record))
+  const judged = { ...record, targets: shown.map(({ target }) => target) }
   const blocks = [
-    `### ${outcomeLabels[timeline.outcome].icon} ${markdown(headline(original))}`,
-    ...cause(timeline, options),
-    ...settingsList(timeline),
-    ...gateTable(timeline),
-    ...causes(timeline, shown, shape, options),
+    `### ${outcomeLabels[record.outcome].icon} ${markdown(headline(original))}`,
+    ...cause(record, options),
+    ...settingsList(record),
+    ...gateTable(record),
+    ...causes(record, shown, shape, options),
     ...outcomeCounts(judged),
     ...table(judged, shown, shape),
-    ...renderChecks(timeline),
+    ...renderChecks(record),
     ...diagram(judged, shape),
-    ...textTimeline(timeline, entriesBefore(original), shape),
-    ...details(timeline, shown, shape, options),
+    ...textTimeline(record, entriesBefore(original), shape),
+    ...details(record, shown, shape, options),
     ...readyTable(judged, shown, shape),
   ]
   return blocks.join('\n\n')
 }
 
-function cause(timeline: Timeline, { tracked }: SummaryOptions): string[] {
-  const [only] = timeline.targets
-  const { outcome } = timeline
-  if (
-    (outcome === 'ready' || outcome === 'progressing') &&
-    timeline.targets.length === 1 &&
-    only?.outcome === 'ready'
-  ) {
-    const wait = longestWait(only, timeline)
+function cause(record: RunRecord, { tracked }: SummaryOptions): string[] {
+  const [only] = record.targets
+  const { outcome } = record
+  if ((outcome === 'ready' || outcome === 'progressing') && record.targets.length === 1 && only?.outcome === 'ready') {
+    const wait = longestWait(only, record)
     return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`, ...changeList(only)]
   }
   if (outcome === 'progressing') return []
-  const { messages, hint, ...conclusion } = conclude(timeline)
+  const { messages, hint, ...conclusion } = conclude(record)
   const source = renderSource(conclusion.source, tracked)
   const lines = [
     ...(messages.length > 1
       ? messages.map((message) => `- ${prose(message)}`)
       : messages.map((message) => `${prose(message)}${source === '' ? '' : ` · ${source}`}`)),
     ...(hint === undefined ? [] : ['', `**What to do:** ${prose(hint)}`]),
-    ...wayBack(timeline),
+    ...wayBack(record),
   ]
   return lines.length === 0 ? [] : [alert(alertKinds[outcomeLabels[outcome].mark], lines)]
 }
 
 /** What serves now, and the way back. */
-function wayBack(timeline: Timeline): string[] {
-  if (!hasEnded(timeline)) return []
-  const { sentences, command } = wayBackOf(timeline)
+function wayBack(record: RunRecord): string[] {
+  if (!hasEnded(record)) return []
+  const { sentences, command } = wayBackOf(record)
   const back = command === '' ? [] : [`Back: ${code(command)}`]
   return sentences.length + back.length === 0 ? [] : ['', [...sentences.map((each) => prose(each)), ...back].join(' ')]
 }
@@ -192,7 +188,7 @@ function alert(kind: (typeof alertKinds)[keyof typeof alertKinds], lines: readon
 }
 
 /** The settings of files that changed what is gated. The summary is read by those who decide on a change that contains them. */
-function settingsList({ annotations = [], healthCheckKinds = [] }: Timeline): string[] {
+function settingsList({ annotations = [], healthCheckKinds = [] }: RunRecord): string[] {
   return [
     ...warningList('Annotations of the objects change what is gated:', annotations),
     ...warningList(
@@ -215,7 +211,7 @@ function nameCell(name: string): string {
 }
 
 /** The number of targets by outcome and reason, which a table of hundreds of rows hides. */
-function outcomeCounts({ targets }: Timeline): string[] {
+function outcomeCounts({ targets }: RunRecord): string[] {
   if (targets.length < fewestForCounts) return []
   const groups = Map.groupBy(targets, ({ outcome, reason, causedBy }) => {
     if (causedBy !== undefined) return `${outcomeLabels.progressing.icon} waiting for another target`
@@ -234,21 +230,21 @@ interface Column {
   /** The column is omitted if it is empty for every target. */
   readonly isOptional?: true
   /** The text of a cell: escaped, unless it contains no text from the cluster. */
-  readonly cell: (row: NamedRecord, timeline: Timeline) => string
+  readonly cell: (row: NamedRecord, record: RunRecord) => string
 }
 
 const columns: readonly Column[] = [
   {
     title: '',
     align: ':-:',
-    cell: ({ record, cause }) => outcomeLabels[cause === undefined ? record.outcome : 'progressing'].icon,
+    cell: ({ target, cause }) => outcomeLabels[cause === undefined ? target.outcome : 'progressing'].icon,
   },
   {
     title: 'Target',
     align: ':--',
-    cell: ({ record, shown, cause }) => {
+    cell: ({ target, shown, cause }) => {
       if (cause !== undefined) return `↳ ${shown}`
-      return record.outcome === 'ready' ? shown : `**${shown}**`
+      return target.outcome === 'ready' ? shown : `**${shown}**`
     },
   },
   { title: 'Namespace', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.namespace ?? '') },
@@ -256,21 +252,21 @@ const columns: readonly Column[] = [
   {
     title: 'Status',
     align: ':--',
-    cell: ({ record, cause }) =>
+    cell: ({ target, cause }) =>
       cause === undefined
-        ? [targetStatus(record), ...readyChange(record)].join('<br>')
+        ? [targetStatus(target), ...readyChange(target)].join('<br>')
         : `waits for ${nameCell(fullName(cause.name))}`,
   },
   {
     title: 'Took',
     align: '--:',
-    cell: ({ record }, timeline) => duration(tookMs(record, timeline)),
+    cell: ({ target }, record) => duration(tookMs(target, record)),
   },
   {
     title: 'Longest wait',
     align: ':--',
     isOptional: true,
-    cell: ({ record }, timeline) => (record.outcome === 'ready' ? longestWait(record, timeline) : ''),
+    cell: ({ target }, record) => (target.outcome === 'ready' ? longestWait(target, record) : ''),
   },
 ]
 
@@ -282,33 +278,31 @@ function readyChange({ outcome, changes = [] }: TargetRecord): string[] {
 }
 
 /** The table of `records`, with the columns that they need. */
-function rowsOf(records: readonly NamedRecord[], timeline: Timeline): string {
-  const shown = columns.filter(
-    ({ isOptional, cell }) => !isOptional || records.some((row) => cell(row, timeline) !== ''),
-  )
+function rowsOf(records: readonly NamedRecord[], record: RunRecord): string {
+  const shown = columns.filter(({ isOptional, cell }) => !isOptional || records.some((row) => cell(row, record) !== ''))
   const line = (cells: readonly string[]) => `|${cells.join('|')}|`
   return [
     line(shown.map(({ title }) => (title === '' ? ' ' : ` ${title} `))),
     line(shown.map(({ align }) => align)),
-    ...records.map((record) => line(shown.map(({ cell }) => ` ${cell(record, timeline)} `))),
+    ...records.map((row) => line(shown.map(({ cell }) => ` ${cell(row, record)} `))),
   ].join('\n')
 }
 
 /** The targets that are not ready; the ready targets too, if they are few and no target failed. */
-function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
-  if (timeline.targets.length < 2) return []
-  const rows = (records: readonly NamedRecord[]) => rowsOf(records, timeline)
+function table(record: RunRecord, named: readonly NamedRecord[], shape: Shape): string[] {
+  if (record.targets.length < 2) return []
+  const rows = (records: readonly NamedRecord[]) => rowsOf(records, record)
   const waiters = Map.groupBy(
     named.filter(({ cause }) => cause !== undefined),
-    ({ cause }) => cause?.record,
+    ({ cause }) => cause?.target,
   )
-  const withWaiters = (each: NamedRecord) => [each, ...(waiters.get(each.record) ?? [])]
+  const withWaiters = (each: NamedRecord) => [each, ...(waiters.get(each.target) ?? [])]
   // Targets with the same outcome and reason are together; each group is visible at first sight.
   const groups = Map.groupBy(
     named
-      .filter(({ record, cause }) => record.outcome !== 'ready' && cause === undefined)
-      .toSorted((a, b) => urgency(b.record) - urgency(a.record)),
-    ({ record }) => `${record.outcome} ${record.reason}`,
+      .filter(({ target, cause }) => target.outcome !== 'ready' && cause === undefined)
+      .toSorted((a, b) => urgency(b.target) - urgency(a.target)),
+    ({ target }) => `${target.outcome} ${target.reason}`,
   )
   const notReady = [...groups.values()].flat().flatMap(withWaiters)
   const isLong = notReady.length > Math.min(unfoldedRows, shape.rows)
@@ -316,7 +310,7 @@ function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape):
   const shown = [...groups.values()].flatMap((group) => group.flatMap(withWaiters).slice(0, each)).slice(0, shape.rows)
   const further = notReady.filter((one) => !shown.includes(one)).slice(0, shape.rows - shown.length)
   const hidden = notReady.length - shown.length - further.length
-  const ready = readyRows(timeline, named, shape)
+  const ready = readyRows(record, named, shape)
   return [
     ...(shown.length + ready.length === 0 ? [] : [rows([...shown, ...ready])]),
     ...(further.length === 0 ? [] : [folded(`${counted(further.length, 'more target')} not ready`, rows(further))]),
@@ -324,23 +318,23 @@ function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape):
   ]
 }
 
-function isReady({ record }: NamedRecord): boolean {
-  return record.outcome === 'ready'
+function isReady({ target }: NamedRecord): boolean {
+  return target.outcome === 'ready'
 }
 
 /** Whether a target was ready at first sight, with a version that is older than this change. */
 function isUnchanged(each: NamedRecord): boolean {
-  return isReady(each) && each.record.change === 'none'
+  return isReady(each) && each.target.change === 'none'
 }
 
 /** The targets that only exist, which one line lists; empty for fewer than two. */
 function listedTargets(named: readonly NamedRecord[]): ReadonlySet<NamedRecord> {
-  const existing = named.filter(({ record }) => onlyExists(record))
+  const existing = named.filter(({ target }) => onlyExists(target))
   return new Set(existing.length > 1 ? existing : [])
 }
 
-function slowestFirst(rows: readonly NamedRecord[], timeline: Timeline): readonly NamedRecord[] {
-  return rows.toSorted((a, b) => tookMs(b.record, timeline) - tookMs(a.record, timeline))
+function slowestFirst(rows: readonly NamedRecord[], record: RunRecord): readonly NamedRecord[] {
+  return rows.toSorted((a, b) => tookMs(b.target, record) - tookMs(a.target, record))
 }
 
 const listedNames = 6
@@ -354,31 +348,31 @@ function existenceLine(listed: ReadonlySet<NamedRecord>): string[] {
 }
 
 /** The ready targets in the table: none if a target failed or there are many. Several unchanged targets are folded. */
-function readyRows(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
-  const { outcome } = timeline
+function readyRows(record: RunRecord, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
+  const { outcome } = record
   const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
   const listed = listedTargets(named)
   const isFolded = named.filter(isUnchanged).length > 1 ? isUnchanged : () => false
   const rows = slowestFirst(
     named.filter((each) => isReady(each) && !isFolded(each) && !listed.has(each)),
-    timeline,
+    record,
   )
   return shape.readyRows && !hasFailed && rows.length <= unfoldedRows ? rows : []
 }
 
 /** The ready targets that the table does not contain: one line for those that are unchanged, one for the others. */
-function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
-  if (timeline.targets.length < 2) return []
-  const shown = readyRows(timeline, named, shape)
+function readyTable(record: RunRecord, named: readonly NamedRecord[], shape: Shape): string[] {
+  if (record.targets.length < 2) return []
+  const shown = readyRows(record, named, shape)
   const listed = listedTargets(named)
   const rest = slowestFirst(
     named.filter((each) => isReady(each) && !shown.includes(each) && !listed.has(each)),
-    timeline,
+    record,
   )
   const fold = (ready: readonly NamedRecord[], noun: string) => {
     const title = `✅ ${counted(ready.length, noun)} ready`
     if (ready.length === 0) return []
-    return [shape.readyRows ? folded(title, rowsOf(ready, timeline)) : `${title}.`]
+    return [shape.readyRows ? folded(title, rowsOf(ready, record)) : `${title}.`]
   }
   return [
     ...existenceLine(listed),
@@ -390,13 +384,13 @@ function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Sh
   ]
 }
 
-function gateTable({ gates = [], targets }: Timeline): string[] {
+function gateTable({ gates = [], targets }: RunRecord): string[] {
   if (gates.length === 0) return []
   const rows = gates.map((gate) => {
     const { name, outcome, reason, message } = gate
     const tookMs = gateDurationMs(gate)
-    const own = targets.filter((record) => record.gate === name)
-    const ready = own.filter((record) => record.outcome === 'ready').length
+    const own = targets.filter((target) => target.gate === name)
+    const ready = own.filter((target) => target.outcome === 'ready').length
     const why =
       outcome === 'ready'
         ? 'ready'
@@ -414,20 +408,20 @@ function gateTable({ gates = [], targets }: Timeline): string[] {
   return [[titles, aligns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
 }
 
-function diagram(timeline: Timeline, shape: Shape): string[] {
-  const gantt = shape.gantt ? renderGantt(timeline) : undefined
+function diagram(record: RunRecord, shape: Shape): string[] {
+  const gantt = shape.gantt ? renderGantt(record) : undefined
   if (gantt === undefined) return []
-  const all = timeline.targets.length
+  const all = record.targets.length
   const words = `The diagram shows ${gantt.drawn} of ${counted(all, 'target')}: what is not ready, and the slowest.`
   const notes = gantt.drawn < all ? [`<sub>${words}</sub>`] : []
   return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...notes]
 }
 
 /** @param before what happened between the change and the gate */
-function textTimeline(timeline: Timeline, before: readonly Entry[], { timelineLines }: Shape): string[] {
+function textTimeline(record: RunRecord, before: readonly Entry[], { timelineLines }: Shape): string[] {
   if (timelineLines === 0) return []
-  const layout = layoutLog(timeline, { color: false })
-  const entries = [...before, ...timeline.entries.filter(({ kind }) => kind !== 'heartbeat')]
+  const layout = layoutLog(record, { color: false })
+  const entries = [...before, ...record.entries.filter(({ kind }) => kind !== 'heartbeat')]
   const lines = renderEntries(entries, layout)
   if (lines.length === 0) return []
   const left = lines.length - timelineLines
@@ -438,76 +432,77 @@ function textTimeline(timeline: Timeline, before: readonly Entry[], { timelineLi
 
 /** How much of a target the summary shows, in its cause and in its details. */
 function detailOptions(
-  { record, cause }: NamedRecord,
-  timeline: Timeline,
+  { target, cause }: NamedRecord,
+  record: RunRecord,
   explained: readonly NamedRecord[],
   { evidenceLines }: Shape,
   { tracked }: SummaryOptions,
 ): DetailOptions {
-  const deciding = decidingTarget(timeline)
+  const deciding = decidingTarget(record)
   return {
-    startedAt: timeline.startedAt,
-    finishedAt: timeline.finishedAt,
-    isInBox: record === deciding,
-    isHintInBox: record.hint === timeline.hint || record.hint === deciding?.hint,
-    isExplained: cause !== undefined || explained.some((each) => each.record === record),
+    startedAt: record.startedAt,
+    finishedAt: record.finishedAt,
+    isInBox: target === deciding,
+    isHintInBox: target.hint === record.hint || target.hint === deciding?.hint,
+    isExplained: cause !== undefined || explained.some((each) => each.target === target),
     evidenceLines,
     tracked,
   }
 }
 
 /** The failed targets that are explained at once: the target that decided the verdict, and another one if there are two. */
-function explainedTargets(timeline: Timeline, named: readonly NamedRecord[]): readonly NamedRecord[] {
-  const failing = named.filter(({ record }) => isFailing(record))
-  const deciding = decidingTarget(timeline)
-  const others = failing.filter(({ record }) => record !== deciding)
-  return [...failing.filter(({ record }) => record === deciding), ...(others.length > 1 ? [] : others)]
+function explainedTargets(record: RunRecord, named: readonly NamedRecord[]): readonly NamedRecord[] {
+  const failing = named.filter(({ target }) => isFailing(target))
+  const deciding = decidingTarget(record)
+  const others = failing.filter(({ target }) => target !== deciding)
+  return [...failing.filter(({ target }) => target === deciding), ...(others.length > 1 ? [] : others)]
 }
 
 /** The evidence that helps at once, below the coloured box. The box has the message and hint of the target that decided. */
-function causes(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
+function causes(record: RunRecord, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
   if (shape.details === 0) return []
-  const explained = explainedTargets(timeline, named)
+  const explained = explainedTargets(record, named)
   return explained.flatMap((each) => {
-    const { record, name } = each
-    const detail = detailOptions(each, timeline, explained, shape, options)
-    const blocks = renderCause(record, fullName(name), detail)
+    const { target, name } = each
+    const detail = detailOptions(each, record, explained, shape, options)
+    const blocks = renderCause(target, fullName(name), detail)
     if (detail.isInBox) return blocks
-    return [section(record, fullName(name), reasonHeadline(record), blocks, true)]
+    return [section(target, fullName(name), reasonHeadline(target), blocks, true)]
   })
 }
 
 /** Milestones between the change and the gate: one line for those that a target reached at the same moment. */
-function entriesBefore({ targets, startedAt }: Timeline): Entry[] {
+function entriesBefore({ targets, startedAt }: RunRecord): Entry[] {
   return targets
-    .flatMap((record, target) => {
-      const known = new Set(record.milestones.flatMap(({ name, source }) => (source === undefined ? [] : name)))
-      const before = stepsOf(record, startedAt).filter(
+    .flatMap((target, index) => {
+      const known = new Set(target.milestones.flatMap(({ name, source }) => (source === undefined ? [] : name)))
+      const before = stepsOf(target, startedAt).filter(
         ({ name, at }) => known.has(name) && at <= startedAt - shownBeforeMs,
       )
       return [...Map.groupBy(before, ({ at }) => at)].map(
-        ([at, steps]): Entry => ({ at, target, kind: 'progress', text: steps.map(({ name }) => name).join(', ') }),
+        ([at, steps]): Entry => ({
+          at,
+          target: index,
+          kind: 'progress',
+          text: steps.map(({ name }) => name).join(', '),
+        }),
       )
     })
     .toSorted((one, other) => one.at - other.at)
 }
 
-function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
-  if (timeline.outcome === 'progressing') return []
+function details(record: RunRecord, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
+  if (record.outcome === 'progressing') return []
   const own = named.filter(({ cause }) => cause === undefined)
-  const failing = own.filter(({ record }) => isFailing(record))
-  const open = own.filter(({ record }) => record.outcome === 'progressing')
-  const onTheWay = own.filter((each) => isReady(each) && each.record.problems.length > 0)
-  const explained = explainedTargets(timeline, named)
+  const failing = own.filter(({ target }) => isFailing(target))
+  const open = own.filter(({ target }) => target.outcome === 'progressing')
+  const onTheWay = own.filter((each) => isReady(each) && each.target.problems.length > 0)
+  const explained = explainedTargets(record, named)
   const notReady = [...failing, ...(failing.length + open.length > maxOpenDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
   const sections = shown.flatMap((each) => {
-    const text = renderDetails(
-      each.record,
-      fullName(each.name),
-      detailOptions(each, timeline, explained, shape, options),
-    )
+    const text = renderDetails(each.target, fullName(each.name), detailOptions(each, record, explained, shape, options))
     return text === '' ? [] : [text]
   })
   const further = sections.splice(unfoldedDetails)
@@ -529,22 +524,22 @@ function note(leftOut: readonly string[], { reportPath }: SummaryOptions): strin
 }
 
 /** The settings of the gate; empty for a gate that never began. */
-function footer(timeline: Timeline): string[] {
-  const { cluster, gates } = timeline
+function footer(record: RunRecord): string[] {
+  const { cluster, gates } = record
   const { context, version } = cluster
   if (gates !== undefined)
     return [`<sub>${counted(gates.length, 'gate')} · times are since the start of each gate</sub>`]
-  const targets = timeline.targets
+  const targets = record.targets
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets)
-  const { timeout, stall } = clockTexts(timeline, targets, markdown)
+  const { timeout, stall } = clockTexts(record, targets, markdown)
   const parts = [
     context === '' ? '' : `context ${markdown(context)}`,
     version === '' ? '' : `Kubernetes ${markdown(version)}`,
     namespaces.length === 1 ? `namespace ${markdown(namespaces[0] ?? '')}` : '',
     `timeout ${timeout}`,
     `stall timeout ${stall}`,
-    lateEnd(timeline),
+    lateEnd(record),
   ]
   return [`<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`]
 }

@@ -1,6 +1,6 @@
 import { findErrorLine } from '../cluster/error-lines.ts'
 import { duration } from '../duration.ts'
-import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { Evidence, ProblemRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { linesAfterError, linesBeforeError, maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
@@ -48,20 +48,20 @@ const maxWordWidth = 48
  * what changed.
  * @param name the target's name, not escaped
  */
-export function renderCause(record: TargetRecord, name: string, shape: DetailOptions): readonly string[] {
-  const message = shape.isInBox || record.outcome === 'ready' ? '' : prose(messageBelowName(name, record))
+export function renderCause(target: TargetRecord, name: string, shape: DetailOptions): readonly string[] {
+  const message = shape.isInBox || target.outcome === 'ready' ? '' : prose(messageBelowName(name, target))
   return [
     ...(message === '' ? [] : [message]),
-    ...(record.hint === undefined || shape.isHintInBox ? [] : [`**What to do:** ${prose(record.hint)}`]),
-    ...sourceLine(record, shape),
-    ...logExcerpt(record, shape.evidenceLines),
-    ...changeList(record),
+    ...(target.hint === undefined || shape.isHintInBox ? [] : [`**What to do:** ${prose(target.hint)}`]),
+    ...sourceLine(target, shape),
+    ...logExcerpt(target, shape.evidenceLines),
+    ...changeList(target),
   ]
 }
 
 /** A section that can be folded. */
-export function section(record: TargetRecord, name: string, title: string, blocks: readonly string[], open = false) {
-  const { icon } = outcomeLabels[record.outcome]
+export function section(target: TargetRecord, name: string, title: string, blocks: readonly string[], open = false) {
+  const { icon } = outcomeLabels[target.outcome]
   return [
     `<details${open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
     '<br>', // keeps what follows off the title
@@ -75,35 +75,35 @@ export function section(record: TargetRecord, name: string, title: string, block
  * nothing to show.
  * @param name the target's name, not escaped
  */
-export function renderDetails(record: TargetRecord, name: string, shape: DetailOptions): string {
-  const title = record.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(record)
-  const problems = record.problems.slice(0, maxShownProblems)
-  const rest = record.problems.length - problems.length
-  const excerpt = excerptOf(record, shape.evidenceLines)
+export function renderDetails(target: TargetRecord, name: string, shape: DetailOptions): string {
+  const title = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
+  const problems = target.problems.slice(0, maxShownProblems)
+  const rest = target.problems.length - problems.length
+  const excerpt = excerptOf(target, shape.evidenceLines)
   // A log that is quoted as a whole is not repeated.
   const quoted = excerpt?.isWhole ? excerpt.text : undefined
   const blocks = [
-    ...(shape.isExplained ? [] : renderCause(record, name, shape)),
+    ...(shape.isExplained ? [] : renderCause(target, name, shape)),
     ...problems.flatMap((problem) => [
-      renderProblem(problem, record, shape),
+      renderProblem(problem, target, shape),
       ...orderEvidence(problem.evidence)
         .filter(({ text }) => text !== quoted)
         .flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
     ]),
     ...(rest > 0 ? [`…and ${counted(rest, 'more problem')} in the report.`] : []),
-    ...(record.notes === undefined ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
-    ...milestoneTable(record, shape),
+    ...(target.notes === undefined ? [] : [target.notes.map((note) => `- ${prose(note)}`).join('\n')]),
+    ...milestoneTable(target, shape),
   ]
   if (blocks.length === 0) return ''
-  return section(record, name, shape.isExplained ? 'events, logs and milestones' : title, blocks)
+  return section(target, name, shape.isExplained ? 'events, logs and milestones' : title, blocks)
 }
 
 /**
  * The lines of a container's log around the line that looks like the error; the last lines if none does. If there are
  * several logs, the first log with an error.
  */
-function logExcerpt(record: TargetRecord, limit: number): readonly string[] {
-  const excerpt = excerptOf(record, limit)
+function logExcerpt(target: TargetRecord, limit: number): readonly string[] {
+  const excerpt = excerptOf(target, limit)
   return excerpt === undefined ? [] : [`**${markdown(excerpt.title)}**`, fence(excerpt.lines)]
 }
 
@@ -154,13 +154,13 @@ export function isManifest(source: Source | undefined): source is Source {
 }
 
 /** The status of a target for a table cell. */
-export function targetStatus(record: TargetRecord): string {
-  if (record.outcome === 'ready') return [record.message || 'ready', ...(record.notes ?? [])].map(inCell).join(' · ')
-  const why = record.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(record), maxWordWidth))}**<br>`
-  const open = openMilestone(record)
-  if (open === undefined) return why === '' ? inCell(record.message) : why.slice(0, -'<br>'.length)
-  const done = record.milestones.filter(({ state }) => state === 'done').length
-  const total = record.milestones.filter(({ state }) => state !== 'skipped').length
+export function targetStatus(target: TargetRecord): string {
+  if (target.outcome === 'ready') return [target.message || 'ready', ...(target.notes ?? [])].map(inCell).join(' · ')
+  const why = target.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(target), maxWordWidth))}**<br>`
+  const open = openMilestone(target)
+  if (open === undefined) return why === '' ? inCell(target.message) : why.slice(0, -'<br>'.length)
+  const done = target.milestones.filter(({ state }) => state === 'done').length
+  const total = target.milestones.filter(({ state }) => state !== 'skipped').length
   const message = open.message === '' ? '' : `: ${inCell(open.message)}`
   return `${why}step ${done + 1} of ${total}, ${markdown(open.name)}${message}`
 }
@@ -173,8 +173,8 @@ function inCell(text: string): string {
 const thingMilestones: ReadonlySet<string> = new Set(['replicaset', 'endpoints', 'backends', 'address', 'answers'])
 
 /** `ready 17 s`, or `not pulled after 12 s`: the milestone that took or takes longest; empty if none took time. */
-export function longestWait(record: TargetRecord, times: Pick<Timeline, 'startedAt' | 'finishedAt'>): string {
-  const longest = slowestStep(record, times)
+export function longestWait(target: TargetRecord, times: Pick<RunRecord, 'startedAt' | 'finishedAt'>): string {
+  const longest = slowestStep(target, times)
   if (longest === undefined || longest.tookMs < shortestWaitMs) return ''
   const { name, tookMs, isOpen } = longest
   if (!isOpen) return `${markdown(name)} ${duration(tookMs)}`
@@ -189,20 +189,20 @@ interface MilestoneRow {
 }
 
 /** Milestones by time, those of the same second in one row; the longest wait of a ready target is bold. */
-function milestoneTable(record: TargetRecord, times: DetailOptions): string[] {
+function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
   const { startedAt, finishedAt } = times
-  const steps = stepsOf(record, startedAt)
-  const open = openMilestone(record)
-  const end = endOf(record, finishedAt)
+  const steps = stepsOf(target, startedAt)
+  const open = openMilestone(target)
+  const end = endOf(target, finishedAt)
   const rows: MilestoneRow[] = []
-  const byTime = record.milestones.toSorted((one, other) => (one.at ?? Infinity) - (other.at ?? Infinity))
+  const byTime = target.milestones.toSorted((one, other) => (one.at ?? Infinity) - (other.at ?? Infinity))
   for (const { name, state, message } of byTime) {
     const step = steps.find((each) => each.name === name)
     if (step === undefined && name !== open?.name) continue
     const elapsed = formatMoment((step?.at ?? end) - startedAt)
-    const tookMs = step?.tookMs ?? openMs(record, times)
+    const tookMs = step?.tookMs ?? openMs(target, times)
     // A long message that is shown above is not repeated.
-    const isAbove = message.length > 60 && record.message.includes(message)
+    const isAbove = message.length > 60 && target.message.includes(message)
     // An object that existed before the gate was not created by it.
     const shown = name === 'created' && message === 'exists' ? message : name
     const messages = message === '' || message === shown || isAbove ? [] : [prose(message)]
@@ -213,12 +213,12 @@ function milestoneTable(record: TargetRecord, times: DetailOptions): string[] {
       last.tookMs += tookMs
       continue
     }
-    const isLost = state === 'failed' || outcomeLabels[record.outcome].mark === '✗'
+    const isLost = state === 'failed' || outcomeLabels[target.outcome].mark === '✗'
     const mark = step !== undefined ? '✓' : isLost ? '✗' : '…'
     rows.push({ elapsed, names: [`${mark} ${markdown(shown)}`], messages, tookMs })
   }
   if (rows.length === 0) return []
-  const longest = record.outcome === 'ready' ? Math.max(...rows.map(({ tookMs }) => tookMs)) : Infinity
+  const longest = target.outcome === 'ready' ? Math.max(...rows.map(({ tookMs }) => tookMs)) : Infinity
   const lines = rows.map(({ elapsed, names, tookMs, messages }) => {
     const took = tookMs < shortestWaitMs ? '' : duration(tookMs)
     const shown = took !== '' && tookMs === longest ? `**${took}**` : took
@@ -228,9 +228,9 @@ function milestoneTable(record: TargetRecord, times: DetailOptions): string[] {
 }
 
 /** The reason, the path to the object, and the message unless it is shown above. */
-function renderProblem(problem: ProblemRecord, record: TargetRecord, { startedAt }: DetailOptions): string {
+function renderProblem(problem: ProblemRecord, target: TargetRecord, { startedAt }: DetailOptions): string {
   const line = `${code(problem.reason)} ${markdown(problemPath(problem))} · ${problemCount(problem, startedAt)}`
-  return isInMessage(problem, record) ? line : `${line}<br>${prose(capitalised(problem.message))}`
+  return isInMessage(problem, target) ? line : `${line}<br>${prose(capitalised(problem.message))}`
 }
 
 /** The list of what changed. */

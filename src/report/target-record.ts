@@ -3,10 +3,10 @@ import type {
   Evidence,
   MilestoneRecord,
   ProblemRecord,
+  RunRecord,
   TargetOutcome,
   TargetRecord,
-  Timeline,
-} from '../gate/timeline.ts'
+} from '../gate/run-record.ts'
 import { fullNames, type NamedTarget, type TargetClocks } from '../plan/target.ts'
 import { placeText, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
@@ -70,7 +70,7 @@ const namedClocks = 2
  * @param safe makes the names of targets safe to print
  */
 export function clockTexts(
-  { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<Timeline, 'timeoutMs' | 'stallTimeoutMs'>,
+  { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<RunRecord, 'timeoutMs' | 'stallTimeoutMs'>,
   targets: readonly (NamedTarget & Pick<TargetRecord, 'clocks'>)[],
   safe: (text: string) => string,
 ): { readonly timeout: string; readonly stall: string } {
@@ -98,10 +98,10 @@ export function clockTexts(
 }
 
 /** Why a target is not ready, in a few words with the names of its problem. Raw text: renderers escape it. */
-export function reasonHeadline(record: TargetRecord): string {
-  const { outcome, reason } = record
+export function reasonHeadline(target: TargetRecord): string {
+  const { outcome, reason } = target
   if (reason === '') return outcomeLabels[outcome].verb
-  return record.problems.find((problem) => problem.reason === reason)?.headline ?? reasons[reason].title
+  return target.problems.find((problem) => problem.reason === reason)?.headline ?? reasons[reason].title
 }
 
 /** The message of a target, and how it joins the target's name. */
@@ -135,8 +135,8 @@ export function problemCount({ count, firstSeen }: ProblemRecord, startedAt: num
 }
 
 /** Whether the message of the target contains the message of the problem. */
-export function isInMessage({ message }: ProblemRecord, record: TargetRecord): boolean {
-  return record.outcome !== 'ready' && record.message.includes(message)
+export function isInMessage({ message }: ProblemRecord, target: TargetRecord): boolean {
+  return target.outcome !== 'ready' && target.message.includes(message)
 }
 
 /** Evidence, the most useful first. Identical logs of two runs are shown once. */
@@ -151,8 +151,8 @@ export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[
 const evidenceOrder: readonly Evidence['type'][] = ['condition', 'log', 'event', 'manifest']
 
 /** When the timeline of a target begins: with its change if that is recent, else with the gate. */
-export function beginOf(record: Pick<TargetRecord, 'changedAt' | 'change'>, startedAt: number): number {
-  const { changedAt = Infinity, change } = record
+export function beginOf(target: Pick<TargetRecord, 'changedAt' | 'change'>, startedAt: number): number {
+  const { changedAt = Infinity, change } = target
   if (change === 'none') return startedAt
   return startedAt - changedAt > 0 && startedAt - changedAt <= recentVersionMs ? changedAt : startedAt
 }
@@ -161,30 +161,30 @@ export function beginOf(record: Pick<TargetRecord, 'changedAt' | 'change'>, star
  * When the common timeline of all targets begins: with the earliest recent change. The change of a target of which nothing
  * later is known, such as a ConfigMap, does not count.
  */
-export function beginOfAll({ targets, startedAt }: Pick<Timeline, 'targets' | 'startedAt'>): number {
-  const begins = targets.flatMap((record) => {
-    const begin = beginOf(record, startedAt)
+export function beginOfAll({ targets, startedAt }: Pick<RunRecord, 'targets' | 'startedAt'>): number {
+  const begins = targets.flatMap((target) => {
+    const begin = beginOf(target, startedAt)
     const isLater = ({ at = begin, source }: MilestoneRecord) => at > (source === undefined ? startedAt : begin)
-    return record.outcome !== 'ready' || record.milestones.some(isLater) ? [begin] : []
+    return target.outcome !== 'ready' || target.milestones.some(isLater) ? [begin] : []
   })
   return Math.min(startedAt, ...begins)
 }
 
 /**
- * A timeline on the clock of the summary: everything counts from the earliest recent change. A change less than a second
+ * A record on the clock of the summary: everything counts from the earliest recent change. A change less than a second
  * before the gate does not count, and what was reached at an unknown moment has the begin of the clock.
  */
-export function sinceChange(timeline: Timeline): Timeline {
-  const { startedAt, targets, gates } = timeline
-  const first = beginOfAll(timeline)
+export function sinceChange(record: RunRecord): RunRecord {
+  const { startedAt, targets, gates } = record
+  const first = beginOfAll(record)
   const begin = gates !== undefined || startedAt - first < shownBeforeMs ? startedAt : first
   return {
-    ...timeline,
+    ...record,
     startedAt: begin,
-    targets: targets.map((record) => ({
-      ...record,
-      changedAt: record.change === 'none' ? record.changedAt : begin,
-      milestones: record.milestones.map((milestone) => {
+    targets: targets.map((target) => ({
+      ...target,
+      changedAt: target.change === 'none' ? target.changedAt : begin,
+      milestones: target.milestones.map((milestone) => {
         const isUnknown = milestone.at !== undefined && milestone.source === undefined && milestone.at <= startedAt
         return isUnknown ? { ...milestone, at: begin } : milestone
       }),
@@ -199,12 +199,12 @@ export function onlyExists({ outcome, milestones, notes, warnings, problems }: T
 }
 
 /** How long a target took from the begin of its timeline, in milliseconds. It may have been ready before the gate. */
-export function tookMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
-  const { endedAt = finishedAt, outcome, milestones } = record
+export function tookMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
+  const { endedAt = finishedAt, outcome, milestones } = target
   const done = milestones.filter(({ state }) => state === 'done')
   const wasDone = outcome === 'ready' && done.every(({ at = endedAt }) => at <= startedAt)
   const known = done.flatMap(({ at, source }) => (source === undefined || at === undefined ? [] : [at]))
-  const begin = beginOf(record, startedAt)
+  const begin = beginOf(target, startedAt)
   return wasDone && begin < startedAt ? Math.max(begin, ...known) - begin : endedAt - begin
 }
 
@@ -217,19 +217,19 @@ export interface Step {
   readonly tookMs: number
 }
 
-type GateTimes = Pick<Timeline, 'startedAt' | 'finishedAt'>
+type GateTimes = Pick<RunRecord, 'startedAt' | 'finishedAt'>
 
 /**
  * The reached milestones by time; the first is measured from the begin of the target's timeline. What was reached before the
  * gate, at an unknown moment, took no known time.
  */
 export function stepsOf(
-  record: Pick<TargetRecord, 'milestones' | 'changedAt' | 'change'>,
+  target: Pick<TargetRecord, 'milestones' | 'changedAt' | 'change'>,
   startedAt: number,
 ): readonly Step[] {
-  const begin = beginOf(record, startedAt)
+  const begin = beginOf(target, startedAt)
   let before = begin
-  return record.milestones
+  return target.milestones
     .flatMap(({ name, state, at, source }) =>
       state === 'done' && at !== undefined
         ? [{ name, at: Math.max(at, begin), isKnown: source !== undefined || at > startedAt }]
@@ -244,9 +244,9 @@ export function stepsOf(
 }
 
 /** The current or failed milestone. A target whose change never arrived has none. */
-export function openMilestone(record: TargetRecord): MilestoneRecord | undefined {
-  if (traitsOf(record).hasNoMilestone) return undefined
-  const { milestones } = record
+export function openMilestone(target: TargetRecord): MilestoneRecord | undefined {
+  if (traitsOf(target).hasNoMilestone) return undefined
+  const { milestones } = target
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 
@@ -261,9 +261,9 @@ export function endOf({ outcome, endedAt, milestones }: TargetRecord, finishedAt
 const heldMilestone = 'held'
 
 /** How long a target waited for the milestone that it has not reached, in milliseconds. */
-export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
-  const { at = beginOf(record, startedAt) } = stepsOf(record, startedAt).findLast(({ isKnown }) => isKnown) ?? {}
-  return Math.max(0, endOf(record, finishedAt) - at)
+export function openMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
+  const { at = beginOf(target, startedAt) } = stepsOf(target, startedAt).findLast(({ isKnown }) => isKnown) ?? {}
+  return Math.max(0, endOf(target, finishedAt) - at)
 }
 
 /**
@@ -271,13 +271,13 @@ export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTime
  * long as the user wrote.
  */
 export function slowestStep(
-  record: TargetRecord,
+  target: TargetRecord,
   times: GateTimes,
 ): (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true }) | undefined {
-  const open = record.outcome === 'ready' ? undefined : openMilestone(record)
+  const open = target.outcome === 'ready' ? undefined : openMilestone(target)
   const steps: readonly (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true })[] = [
-    ...stepsOf(record, times.startedAt).filter(({ name }) => name !== heldMilestone),
-    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(record, times), isOpen: true } as const]),
+    ...stepsOf(target, times.startedAt).filter(({ name }) => name !== heldMilestone),
+    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(target, times), isOpen: true } as const]),
   ]
   return steps.toSorted((one, other) => other.tookMs - one.tookMs)[0]
 }

@@ -1,4 +1,4 @@
-import { openConclusion, type TargetRecord, type Timeline } from '../gate/timeline.ts'
+import { openConclusion, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { plain } from './escape.ts'
@@ -11,14 +11,14 @@ import { outcomeLabels } from './target-record.ts'
  * with a line for those that only wait for it; then those that progress.
  */
 export function renderLook(
-  timeline: Timeline,
+  record: RunRecord,
   options: { readonly color: boolean; readonly groups: boolean },
 ): string[] {
-  const { cluster, targets } = timeline
+  const { cluster, targets } = record
   const names = fullNames(targets).map((name) => plain(name))
-  const waiting = waitingLines(timeline)
-  const bad = targets.flatMap((record, index) => (isFailing(record) ? [{ record, index }] : []))
-  const open = targets.flatMap((record, index) => (record.outcome === 'progressing' ? [{ record, index }] : []))
+  const waiting = waitingLines(record)
+  const bad = targets.flatMap((target, index) => (isFailing(target) ? [{ target, index }] : []))
+  const open = targets.flatMap((target, index) => (target.outcome === 'progressing' ? [{ target, index }] : []))
   const where = placeOf(targets)
   const parts = [
     ...(cluster.context === '' ? [] : [`context ${plain(cluster.context)}`]),
@@ -27,12 +27,12 @@ export function renderLook(
   ]
   return [
     parts.join(' · '),
-    ...bad.flatMap(({ record, index }) => [
-      ...renderEvidence(only(timeline, record), layoutLog({ ...timeline, targets: [record] }, options)),
+    ...bad.flatMap(({ target, index }) => [
+      ...renderEvidence(only(record, target), layoutLog({ ...record, targets: [target] }, options)),
       ...(waiting.has(index) ? [`  ${plain(waiting.get(index) ?? '')}`] : []),
     ]),
     ...(open.length === 0 || bad.length === 0 ? [] : ['']),
-    ...open.map(({ record, index }) => `… ${names[index]} ${plain(record.message)}`),
+    ...open.map(({ target, index }) => `… ${names[index]} ${plain(target.message)}`),
   ]
 }
 
@@ -41,9 +41,9 @@ export function lookTally(targets: readonly TargetRecord[]): string {
   return tally(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
 }
 
-/** The timeline with this target alone. */
-function only(timeline: Timeline, { causedBy: _, ...record }: TargetRecord): Timeline {
-  return { ...timeline, ...openConclusion, targets: [record] }
+/** The record with this target alone. */
+function only(record: RunRecord, { causedBy: _, ...target }: TargetRecord): RunRecord {
+  return { ...record, ...openConclusion, targets: [target] }
 }
 
 function placeOf(targets: readonly TargetRecord[]): string {

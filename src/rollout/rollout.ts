@@ -10,8 +10,8 @@ import { duration } from '../duration.ts'
 import { UserError } from '../errors.ts'
 import { Exit } from '../exit.ts'
 import { Gate } from '../gate/gate.ts'
+import { type EndedRunRecord, type Entry, emptyRecord, hasEnded, verdictOf } from '../gate/run-record.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from '../gate/settings.ts'
-import { type EndedTimeline, type Entry, emptyTimeline, hasEnded, verdictOf } from '../gate/timeline.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { LiveLogs } from '../logs/live-logs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-check-entries.ts'
@@ -26,7 +26,7 @@ import { type LivePlan, planTargets } from './rollout-plan.ts'
  * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording.
  * @throws UserError for invalid input (outcome `misconfigured`)
  */
-export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
+export async function gateRollout(rollout: Rollout): Promise<EndedRunRecord> {
   const { clock, cancelled, inputs, references } = rollout
   const startedAt = clock.now()
   const timeoutMs = gateTimeoutMs(
@@ -36,12 +36,12 @@ export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
   const late = new AbortController()
   const stop = timeoutMs === 0 ? () => {} : clock.after(timeoutMs, () => late.abort())
   try {
-    const work: PlannedWork<EndedTimeline> = (plan, settings, cluster, exit) => {
+    const work: PlannedWork<EndedRunRecord> = (plan, settings, cluster, exit) => {
       stop()
       return gateTargets(rollout, plan, settings, cluster, exit)
     }
-    const timeline = await withPlan(rollout, startedAt, work, late.signal, (ended) => ended)
-    if (timeline !== undefined) return timeline
+    const record = await withPlan(rollout, startedAt, work, late.signal, (ended) => ended)
+    if (record !== undefined) return record
   } finally {
     stop()
   }
@@ -50,7 +50,7 @@ export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
   const verdict = cancelled.aborted
     ? verdictOf('cancelled', 'cancelled', {})
     : verdictOf('unknown', 'api-unreachable', { outage })
-  return emptyTimeline(verdict, startedAt, clock.now())
+  return emptyRecord(verdict, startedAt, clock.now())
 }
 
 type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster, exit: Exit) => Promise<T>
@@ -59,7 +59,7 @@ type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster,
  * Connects, plans, reports the settings and targets, runs `work`, and closes the connection to the cluster. Everything that
  * `work` prints or records leaves by `exit`.
  * @param late aborted when the targets must be known
- * @param timelineOf returns the timeline of `work`, which then runs first on the revisions of Helm releases that are pending.
+ * @param recordOf returns the record of `work`, which then runs first on the revisions of Helm releases that are pending.
  * Once these are ready, the targets are found once more; also if one has failed, because what Helm has applied explains
  * that, and what a rollback has restored. By default, a pending revision is a target like the others.
  * @returns undefined if cancelled, or too late, before the targets were known
@@ -70,7 +70,7 @@ export async function withPlan<T>(
   startedAt: number,
   work: PlannedWork<T>,
   late: AbortSignal = rollout.cancelled,
-  timelineOf?: (result: T) => EndedTimeline,
+  recordOf?: (result: T) => EndedRunRecord,
 ): Promise<T | undefined> {
   const { inputs, cancelled } = rollout
   const [healthChecks, cluster] = await openFiles(inputs, rollout)
@@ -79,10 +79,10 @@ export async function withPlan<T>(
     if (kinds === undefined) return undefined
     const planning = { rollout, cluster, kinds, healthChecks, until: AbortSignal.any([cancelled, late]) }
     const begin = (plan: LivePlan) => beginWork(rollout, startedAt, plan, cluster, healthChecks, work)
-    const plan = await unlessAborted(planTargets(planning, [], timelineOf !== undefined), planning.until)
+    const plan = await unlessAborted(planTargets(planning, [], recordOf !== undefined), planning.until)
     if (plan === undefined) return undefined
     const result = await begin(plan)
-    const { outcome = '', targets = [] } = (plan.awaitsHelm && timelineOf?.(result)) || {}
+    const { outcome = '', targets = [] } = (plan.awaitsHelm && recordOf?.(result)) || {}
     if (!['ready', 'failed'].includes(outcome)) return result
     cluster.endWatches()
     const next = await unlessAborted(planTargets(planning, plan.targets, false), planning.until)
@@ -145,7 +145,7 @@ async function gateTargets(
   settings: GateSettings,
   cluster: Cluster,
   exit: Exit,
-): Promise<EndedTimeline> {
+): Promise<EndedRunRecord> {
   const { inputs, clock } = rollout
   const plan = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
   const checker = await openChecker(rollout, plan, cluster)
@@ -171,15 +171,15 @@ async function gateTargets(
       exit.texts.flush()
     })
   }
-  const timeline = drift.addTo(gate.timeline())
-  if (!hasEnded(timeline)) throw new Error('The gate ended without a verdict.')
+  const record = drift.addTo(gate.record())
+  if (!hasEnded(record)) throw new Error('The gate ended without a verdict.')
   // Where nothing changed and all is ready, nothing is to be explained: the gate starts faster without these modules.
-  const isUnchanged = timeline.targets.every(({ change }) => change !== 'recent')
-  if (timeline.outcome === 'ready' && isUnchanged) return exit.redact(timeline)
+  const isUnchanged = record.targets.every(({ change }) => change !== 'recent')
+  if (record.outcome === 'ready' && isUnchanged) return exit.redact(record)
   const { explain } = await import('../diagnosis/explain.ts')
-  const { outcome } = timeline
+  const { outcome } = record
   return exit.redact({
-    ...explain(timeline, gate.store, settings.serverOffsetMs, plan.manifests, rollout.usesFlags),
+    ...explain(record, gate.store, settings.serverOffsetMs, plan.manifests, rollout.usesFlags),
     outcome,
   })
 }
@@ -292,7 +292,7 @@ export async function followGate(
   if (cancelled.aborted) cancel()
   cancelled.addEventListener('abort', cancel)
   exit.texts.follow(() => gate.requests)
-  exit.onStart((now) => gate.timeline(now))
+  exit.onStart((now) => gate.record(now))
   try {
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()

@@ -7,7 +7,7 @@ import type { TextQueue } from '../cluster/text-queue.ts'
 import { UserError } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import { lookAt } from '../gate/look.ts'
-import type { Timeline } from '../gate/timeline.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import { consolidate } from '../gate/watch-requests.ts'
 import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { Changes, type ObjectChange, type Part } from './changes.ts'
@@ -55,7 +55,7 @@ export function traceView(target: Target, trace: Trace, draw: (state: TraceState
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** Called before the first change with the state of the objects. Without this function, there is no overview. */
-  readonly onOverview?: (look: Timeline) => void
+  readonly onOverview?: (look: RunRecord) => void
   /** Called for each target that does not exist when its first list is complete. */
   readonly onWaiting?: (target: Target) => void
   /** Called with the error when the server stops answering, and with undefined when it answers again. */
@@ -127,7 +127,7 @@ export class ChangesView implements View {
     if (this.#waitingChanges !== undefined) this.introduce(now)
     if (!this.#endsWhenReady || this.#gate === undefined) return false
     this.#gate.advance(now)
-    return this.#gate.timeline(now).targets.every(({ outcome }) => outcome === 'ready')
+    return this.#gate.record(now).targets.every(({ outcome }) => outcome === 'ready')
   }
 
   /**

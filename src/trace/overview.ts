@@ -1,11 +1,11 @@
-import type { Timeline } from '../gate/timeline.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import { fullNames } from '../plan/target.ts'
 import { outcomeLabels } from '../report/target-record.ts'
 import { lookTally } from '../report/why.ts'
 import { colored, emptyLine, type Line, line, type Mark, mark } from './line.ts'
 
 /** One line for each object, the worst first, below the number of objects by outcome; nothing if none exists. */
-export function overviewLines({ targets }: Timeline): readonly Line[] {
+export function overviewLines({ targets }: RunRecord): readonly Line[] {
   if (targets.every(({ milestones }) => milestones.every(({ state }) => state !== 'done'))) return []
   const names = fullNames(targets)
   const width = Math.max(...names.map((name) => name.length))

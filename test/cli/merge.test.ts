@@ -11,8 +11,8 @@ useWorkFolder()
 
 beforeEach(() => {
   for (const [name, key] of Object.entries({ eu: 'one-ready', us: 'missing-image' })) {
-    const timeline = cases[key]
-    if (timeline !== undefined) writeFileSync(`${name}.json`, renderReport(timeline))
+    const record = cases[key]
+    if (record !== undefined) writeFileSync(`${name}.json`, renderReport(record))
   }
 })
 

@@ -2,12 +2,12 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Output, Screen } from '../../src/cli/output.ts'
 import { renderState, TerminalLog } from '../../src/cli/terminal-log.ts'
 import {
-  type EndedTimeline,
+  type EndedRunRecord,
   type MilestoneRecord,
   openConclusion,
+  type RunRecord,
   type TargetRecord,
-  type Timeline,
-} from '../../src/gate/timeline.ts'
+} from '../../src/gate/run-record.ts'
 
 const start = Date.parse('2026-03-01T12:00:00Z')
 
@@ -35,7 +35,7 @@ function record(name: string, overrides: Partial<TargetRecord> = {}): TargetReco
   }
 }
 
-function timeline(targets: readonly TargetRecord[], elapsedSeconds = 72): Timeline {
+function runRecord(targets: readonly TargetRecord[], elapsedSeconds = 72): RunRecord {
   const finishedAt = start + elapsedSeconds * 1000
   const clocks = { timeoutMs: 600_000, stallTimeoutMs: 300_000 }
   return {
@@ -52,7 +52,7 @@ function timeline(targets: readonly TargetRecord[], elapsedSeconds = 72): Timeli
 function draw(targets: readonly TargetRecord[], overrides: Partial<Parameters<typeof renderState>[1]> = {}): string[] {
   const names = targets.map(({ name }) => `deployment/${name}`)
   const layout = { names, columns: 100, rows: 20, color: false, frame: 0, ...overrides }
-  return renderState(timeline(targets), layout)
+  return renderState(runRecord(targets), layout)
 }
 
 const imageNotFound: TargetRecord['problems'][number] = {
@@ -165,10 +165,10 @@ describe('a screen', () => {
 })
 
 describe('the log of a terminal', () => {
-  const state = timeline([record('web')], 1)
+  const state = runRecord([record('web')], 1)
   const head = { ...state, targets: state.targets, notices: [] }
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
-  const ended: EndedTimeline = { ...state, ...verdict }
+  const ended: EndedRunRecord = { ...state, ...verdict }
 
   test('leaves the lines and the verdict on the screen, without the block', () => {
     const terminal = new Terminal()

@@ -123,10 +123,10 @@ function recording<T extends Scenario>(scenario: T, cluster: TestCluster, onRepo
     check: async (run, fixture) => {
       const live = JSON.parse(readFileSync(run.outputs['report'] ?? '', 'utf8')) as Report
       onReport(expectationOf(live))
-      const { timeline, damage } = await replayRecording(path)
+      const { runRecord, damage } = await replayRecording(path)
       return [
         ...((await scenario.check?.(run, fixture)) ?? []),
-        ...(isDeepStrictEqual(JSON.parse(renderReport(timeline)), live)
+        ...(isDeepStrictEqual(JSON.parse(renderReport(runRecord)), live)
           ? []
           : [`the replay of ${path} gives another report than the live run`]),
         ...damage.map(({ line, why }) => `line ${line} of the recording cannot be read: ${why}`),

@@ -5,7 +5,7 @@ import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import type { Manifest } from '../../src/plan/reference.ts'
 import { toSubject } from '../kit/subject.ts'
-import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
+import { at, createProblem, createRecord, createTarget, createTargetRecord, start } from '../report/builders.ts'
 
 const target = createTarget()
 const owner = (kind: string, name: string, uid: string) => [
@@ -71,13 +71,13 @@ function explained(
   store = fill(),
   manifests?: ReadonlyMap<typeof target, Manifest>,
 ) {
-  const record = createTargetRecord({
+  const judged = createTargetRecord({
     target,
     outcome: 'failed',
     reason: problem?.reason ?? '',
     problems: [createProblem({ subject: toSubject('pod/web-x'), ...problem })],
   })
-  const [first] = explain(createTimeline({ targets: [record] }), store, 0, manifests).targets
+  const [first] = explain(createRecord({ targets: [judged] }), store, 0, manifests).targets
   if (first === undefined) throw new Error('no target')
   return first
 }
@@ -150,9 +150,9 @@ describe('a target that is not ready', () => {
     ].join('\n')
     const [reference] = parseManifests(text, 'k8s/web.yaml').references
     if (reference?.manifest === undefined) throw new Error('no manifest')
-    const record = explained({ reason: 'image-not-found' }, fill(), new Map([[target, reference.manifest]]))
-    expect(record.source).toEqual({ file: 'k8s/web.yaml', line: 9 })
-    expect(record.problems[0]?.evidence[0]).toEqual({
+    const judged = explained({ reason: 'image-not-found' }, fill(), new Map([[target, reference.manifest]]))
+    expect(judged.source).toEqual({ file: 'k8s/web.yaml', line: 9 })
+    expect(judged.problems[0]?.evidence[0]).toEqual({
       type: 'manifest',
       title: 'k8s/web.yaml, line 9',
       text: 'spec.template.spec.containers[app].image',
@@ -182,15 +182,15 @@ describe('a problem with a cause', () => {
   })
 
   it('has the evidence of the cause, and the chain to it', () => {
-    const [record] = explain(createTimeline({ targets: [waiting] }), fill(), 0).targets
-    expect(record?.problems[0]?.chain).toEqual([
+    const [judged] = explain(createRecord({ targets: [waiting] }), fill(), 0).targets
+    expect(judged?.problems[0]?.chain).toEqual([
       'service/front',
       'deployment/web',
       'replicaset/web-688',
       'pod/web-x',
       'container app',
     ])
-    expect(record?.problems[0]?.evidence).toMatchObject([
+    expect(judged?.problems[0]?.evidence).toMatchObject([
       { title: 'Why no endpoints', text: '✓ the Service exists\n✗ none is ready' },
       { title: 'Termination message' },
       { title: 'Last log lines of container app, previous run' },
@@ -199,8 +199,8 @@ describe('a problem with a cause', () => {
 
   it('omits the evidence of the cause if another target has it', () => {
     const failed = createTargetRecord({ target, outcome: 'failed', reason: 'crash-loop', problems: [cause] })
-    const [record, other] = explain(createTimeline({ targets: [waiting, failed] }), fill(), 0).targets
-    expect(record?.problems[0]?.evidence.map(({ title }) => title)).toEqual(['Why no endpoints'])
+    const [judged, other] = explain(createRecord({ targets: [waiting, failed] }), fill(), 0).targets
+    expect(judged?.problems[0]?.evidence.map(({ title }) => title)).toEqual(['Why no endpoints'])
     expect(other?.problems[0]?.evidence).toHaveLength(2)
   })
 })
@@ -210,22 +210,22 @@ describe('the logs worth reading', () => {
     createTargetRecord({ outcome: 'failed', problems: problems.map((problem) => createProblem(problem)) })
 
   it('include the log of a container that died, once', () => {
-    const record = failed(
+    const judged = failed(
       { reason: 'crash-loop', subject: toSubject('pod/web-x') },
       { reason: 'readiness-failing', subject: toSubject('pod/web-x') },
     )
-    expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
+    expect(loggedContainers(judged)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
   it('include the log of the container that causes the problem of another object', () => {
     const cause = createProblem({ reason: 'crash-loop', subject: toSubject('pod/web-x') })
-    const record = failed({
+    const judged = failed({
       reason: 'no-endpoints',
       headline: '',
       subject: toSubject('service/web'),
       cause: cause.basis,
     })
-    expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
+    expect(loggedContainers(judged)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
   it('do not include one of a container that never ran', () => {
@@ -248,15 +248,15 @@ describe('a target that is still open when another one has failed', () => {
   const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
 
   it('has no hint to raise a timeout', () => {
-    const [record] = explain(createTimeline({ targets: [open, failed], verdict }), fill(), 0).targets
-    expect(record?.hint).toBe(
+    const [judged] = explain(createRecord({ targets: [open, failed], verdict }), fill(), 0).targets
+    expect(judged?.hint).toBe(
       'It was in progress, without a known problem, when the gate ended because deployment/web failed. Fix that first; with `fail-fast: false` every target may finish.',
     )
   })
 
   it('has the hint of its own problem where it has one', () => {
     const stuck = { ...open, reason: 'paused' as const, problems: [createProblem({ reason: 'paused' })] }
-    const [record] = explain(createTimeline({ targets: [stuck, failed], verdict }), fill(), 0).targets
-    expect(record?.hint).toContain('Resume it')
+    const [judged] = explain(createRecord({ targets: [stuck, failed], verdict }), fill(), 0).targets
+    expect(judged?.hint).toContain('Resume it')
   })
 })

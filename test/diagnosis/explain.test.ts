@@ -7,18 +7,18 @@ import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons
 import { createTarget } from '../kit/gate.ts'
 import { is, iso, make, moment, podIs, start } from '../kit/objects.ts'
 import { toSubject } from '../kit/subject.ts'
-import { createProblem, createTargetRecord, createTimeline } from '../report/builders.ts'
+import { createProblem, createRecord, createTargetRecord } from '../report/builders.ts'
 
 const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
 
 type Own = Pick<ProblemWith<ReasonCode>, 'reason' | 'subject' | 'container' | 'cause' | 'detail'>
 
-function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>) {
+function record(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>) {
   const problems = [
     createProblem({ headline: '', container: undefined, detail: { text: '' }, firstSeenAt: start, ...problem }),
   ]
-  const record = createTargetRecord({ target, outcome: 'failed', reason: problem.reason, problems })
-  return createTimeline({ startedAt: start, targets: [record] })
+  const judged = createTargetRecord({ target, outcome: 'failed', reason: problem.reason, problems })
+  return createRecord({ startedAt: start, targets: [judged] })
 }
 
 describe('the events of objects that are named after a custom resource', () => {
@@ -34,8 +34,8 @@ describe('the events of objects that are named after a custom resource', () => {
     const subject = { group: groupOf(apiVersion), kind, name, namespace: 'shop' }
     const store = new Store(() => false)
     for (const object of objects) store.apply({ at: moment(3), type: 'ADDED', object })
-    const whole = timeline({ reason: 'condition-false', subject, detail: { signals: [] } })
-    const targets = whole.targets.map((record) => ({ ...record, basis: { target: { ...tls, apiVersion } } }))
+    const whole = record({ reason: 'condition-false', subject, detail: { signals: [] } })
+    const targets = whole.targets.map((judged) => ({ ...judged, basis: { target: { ...tls, apiVersion } } }))
     return explain({ ...whole, targets }, store, 0).targets[0]?.problems[0]?.evidence ?? []
   }
   const events = [
@@ -67,7 +67,7 @@ describe('the events of objects that are named after a custom resource', () => {
 
 describe('the evidence for a problem', () => {
   it('contains the log of the container that failed a Job', () => {
-    const failed = timeline({ reason: 'job-failed', subject: toSubject('pod/migrate-x'), container: 'app' })
+    const failed = record({ reason: 'job-failed', subject: toSubject('pod/migrate-x'), container: 'app' })
     expect(failed.targets.flatMap(loggedContainers)).toMatchObject([{ pod: 'migrate-x', container: 'app' }])
   })
 
@@ -80,12 +80,12 @@ describe('the evidence for a problem', () => {
     }
     const refused = make.event(job, { reason: 'FailedCreate', message: 'no', lastTimestamp: iso(3) })
     for (const object of [job, refused]) store.apply({ at: moment(3), type: 'ADDED', object })
-    const [record] = explain(
-      timeline({ reason: 'admission-denied', subject: toSubject('job/migrate') }),
+    const [judged] = explain(
+      record({ reason: 'admission-denied', subject: toSubject('job/migrate') }),
       store,
       0,
     ).targets
-    expect(record?.problems[0]?.evidence).toMatchObject([{ type: 'event', text: ' 0:03  FailedCreate  no' }])
+    expect(judged?.problems[0]?.evidence).toMatchObject([{ type: 'event', text: ' 0:03  FailedCreate  no' }])
   })
 })
 
@@ -101,12 +101,12 @@ it('the chain of a pod that waits for its claim ends in the claim, even if claim
     firstSeenAt: start,
     proven: false,
   }
-  const [record] = explain(
-    timeline({ reason: 'unschedulable', subject: toSubject('pod/migrate-x'), cause }),
+  const [judged] = explain(
+    record({ reason: 'unschedulable', subject: toSubject('pod/migrate-x'), cause }),
     store,
     0,
   ).targets
-  expect(record?.problems[0]?.chain).toEqual(['job/migrate', 'pod/migrate-x', 'persistentvolumeclaim/data'])
+  expect(judged?.problems[0]?.chain).toEqual(['job/migrate', 'pod/migrate-x', 'persistentvolumeclaim/data'])
 })
 
 describe('a target that a clock ended without a known problem', () => {
@@ -123,10 +123,10 @@ describe('a target that a clock ended without a known problem', () => {
     const store = new Store(() => false)
     for (const object of [deployment, make.replicaSet(), waitingPod, ...events])
       store.apply({ at: moment(3), type: 'ADDED', object })
-    const whole = timeline({ reason: 'crash-loop', subject: toSubject('') })
+    const whole = record({ reason: 'crash-loop', subject: toSubject('') })
     const outcome = reason === 'no-progress' ? 'stalled' : 'timed-out'
     const targets = whole.targets.map(
-      (record) => ({ ...record, basis: { target: web }, outcome, reason, problems: [] }) as const,
+      (judged) => ({ ...judged, basis: { target: web }, outcome, reason, problems: [] }) as const,
     )
     return explain({ ...whole, targets }, store, 0).targets[0]
   }
@@ -134,8 +134,8 @@ describe('a target that a clock ended without a known problem', () => {
   it.each(['no-progress', 'still-running'] as const)(
     'shows for %s what its pod waits for: reason of the container, newest Warning, conditions',
     (reason) => {
-      const record = explained(reason, warning('FailedSync', 'old', 10), warning('InspectFailed', 'damaged layer', 40))
-      expect(record?.problems).toMatchObject([
+      const judged = explained(reason, warning('FailedSync', 'old', 10), warning('InspectFailed', 'damaged layer', 40))
+      expect(judged?.problems).toMatchObject([
         {
           reason: 'pod-waiting',
           class: 'slow',
@@ -148,7 +148,7 @@ describe('a target that a clock ended without a known problem', () => {
           ],
         },
       ])
-      expect(record?.hint).toContain('`kubectl describe pod/web-x -n shop`')
+      expect(judged?.hint).toContain('`kubectl describe pod/web-x -n shop`')
     },
   )
 

@@ -1,5 +1,5 @@
 import { gateHint, type HintDetails, hintFor } from '../../src/diagnosis/hints.ts'
-import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/timeline.ts'
+import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/run-record.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import type { Target, WaitFor } from '../../src/plan/target.ts'
 import { type ReasonCode, reasonCodes } from '../../src/reasons/reasons.ts'
@@ -8,7 +8,7 @@ import { make } from '../kit/objects.ts'
 import { createProblem } from '../kit/problems.ts'
 import { titled } from '../kit/rows.ts'
 import { toSubject } from '../kit/subject.ts'
-import { createTargetRecord, createTimeline } from '../report/builders.ts'
+import { createRecord, createTargetRecord } from '../report/builders.ts'
 
 it.each(reasonCodes)('the hint for %s consists of sentences, even without facts', (reason) => {
   const words = hintFor(createTarget(), reason)
@@ -150,7 +150,7 @@ describe('the hint for a --for with an unknown condition or field', () => {
 })
 
 describe('the hint for a gate without access', () => {
-  const hintOf = (verdict: Verdict) => gateHint(createTimeline({ verdict, targets: [createTargetRecord()] }))
+  const hintOf = (verdict: Verdict) => gateHint(createRecord({ verdict, targets: [createTargetRecord()] }))
   const denied = (outcome: Outcome, wasReadable: boolean, message: string) =>
     hintOf(deniedVerdict(outcome, { name: 'deployment/web', wasReadable, message }))
 
@@ -193,7 +193,7 @@ describe('the hint for a gate without access', () => {
 
   it('is absent if a target has the outcome of the gate', () => {
     const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
-    expect(gateHint(createTimeline({ verdict, targets: [createTargetRecord(verdict)] }))).toBeUndefined()
+    expect(gateHint(createRecord({ verdict, targets: [createTargetRecord(verdict)] }))).toBeUndefined()
   })
 })
 

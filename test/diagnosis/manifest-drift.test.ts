@@ -7,7 +7,7 @@ import { resolveReferences } from '../../src/plan/resolve.ts'
 import { resolveTargets } from '../../src/plan/resolve-targets.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { resources } from '../plan/discovery.ts'
-import { createTargetRecord, createTimeline } from '../report/builders.ts'
+import { createRecord, createTargetRecord } from '../report/builders.ts'
 
 const web = `# web
 apiVersion: apps/v1
@@ -117,15 +117,15 @@ describe('a live object that differs from its manifest', () => {
 
 describe('the report', () => {
   const { drift, plan } = driftOf(web)
-  const record = createTargetRecord({
+  const judged = createTargetRecord({
     target: plan.targets[0],
     outcome: 'failed',
     reason: 'image-not-found',
     message: 'the registry has no image app:v2',
     notes: ['1 old pod still draining'],
   })
-  const timeline = createTimeline({
-    targets: [record],
+  const record = createRecord({
+    targets: [judged],
     entries: [
       { at: 4, kind: 'note', text: 'before' },
       { at: 9, kind: 'note', text: 'after' },
@@ -133,14 +133,14 @@ describe('the report', () => {
   })
 
   it('contains the differences among its entries and the notes of their target', () => {
-    expect(drift.addTo(timeline)).toBe(timeline)
+    expect(drift.addTo(record)).toBe(record)
     const [note] = drift.observe(seen({ replicas: 5 }))
-    const { entries, targets } = drift.addTo(timeline)
+    const { entries, targets } = drift.addTo(record)
     expect(entries.map(({ text }) => text)).toEqual(['before', note?.entry.text, 'after'])
     expect(targets[0]?.notes).toEqual(['1 old pod still draining', note?.entry.text])
   })
 
   it('annotates the line of the manifest', () => {
-    expect(buildAnnotations(timeline)).toMatchObject([{ file: 'k8s/web.yaml', startLine: 2 }])
+    expect(buildAnnotations(record)).toMatchObject([{ file: 'k8s/web.yaml', startLine: 2 }])
   })
 })

@@ -4,8 +4,8 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { Gate } from '../../src/gate/gate.ts'
+import { hasEnded } from '../../src/gate/run-record.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
-import { hasEnded } from '../../src/gate/timeline.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -76,10 +76,10 @@ function judge({ targets, settings, events }: Read, changed: ReadonlyMap<number,
     gate.handle(object === undefined ? event : ({ ...event, object } as FeedEvent))
   }
   for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
-  const timeline = explain(gate.timeline(), gate.store, 0)
-  if (!hasEnded(timeline)) throw new Error('The gate has no verdict.')
-  for (const render of [renderLog, renderSummary, renderReport, buildAnnotations]) render(timeline)
-  return timeline
+  const record = explain(gate.record(), gate.store, 0)
+  if (!hasEnded(record)) throw new Error('The gate has no verdict.')
+  for (const render of [renderLog, renderSummary, renderReport, buildAnnotations]) render(record)
+  return record
 }
 
 /** Moments that no report can contain, and no moments. */
@@ -162,8 +162,8 @@ test.each(moments)('the moment %j in every timestamp loses no report', async (mo
       'object' in event ? [[index, withMoment(event.object)] as const] : [],
     )
     // The clock of the server is behind by a minute, so that its last moment is none of this machine.
-    const timeline = judge({ targets, settings: { ...settings, serverOffsetMs: -60_000 }, events }, new Map(changed))
-    expect(JSON.stringify(timeline)).not.toContain('itself failed')
+    const record = judge({ targets, settings: { ...settings, serverOffsetMs: -60_000 }, events }, new Map(changed))
+    expect(JSON.stringify(record)).not.toContain('itself failed')
   }
 })
 

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { gateHint } from '../../src/diagnosis/hints.ts'
-import type { EndedTimeline, JudgedRecord } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord, JudgedTargetRecord } from '../../src/gate/run-record.ts'
 import {
   added,
   alive,
@@ -16,7 +16,7 @@ import {
   unavailable,
 } from '../kit/gate.ts'
 import { complete, is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { createTargetRecord, createTimeline } from '../report/builders.ts'
+import { createRecord, createTargetRecord } from '../report/builders.ts'
 
 const web = createWorkload('web')
 const widget = { apiVersion: 'acme.io/v1', kind: 'Widget', namespace: 'shop' }
@@ -36,9 +36,9 @@ const start: FeedEvent[] = at(0, added(readyWidget), widgetsSynced, web.creating
 
 describe('a kind that becomes unreadable after its target was ready', () => {
   it('keeps the gate from ready, whatever other kinds answer', () => {
-    const { outcome, reason, seconds, message, timeline } = run([start, at(5, widgetsFail), webReady(20)], both)
+    const { outcome, reason, seconds, message, record } = run([start, at(5, widgetsFail), webReady(20)], both)
     const hint = gateHint(
-      createTimeline({ ...(timeline as EndedTimeline<JudgedRecord>), targets: [createTargetRecord()] }),
+      createRecord({ ...(record as EndedRunRecord<JudgedTargetRecord>), targets: [createTargetRecord()] }),
     )
     expect({ outcome, reason, seconds }).toEqual({ outcome: 'unknown', reason: 'api-unreachable', seconds: 120 })
     expect(message).toBe('Widgets could not be read for 2 m: conversion webhook failed')

@@ -34,14 +34,14 @@ const gate = (steps: Parameters<typeof run>[0], settings = {}) =>
 
 describe("an operator's kind in the catalogue", () => {
   it('is logged stage by stage, and its record has all stages', () => {
-    const { outcome, entries, timeline } = gate([
+    const { outcome, entries, record } = gate([
       at(0, added(widget({ phase: 'New' })), listed),
       at(5, modified(widget({ phase: 'New', id: 'w-1' }))),
       at(9, modified(widget({ phase: 'Up', id: 'w-1' }))),
     ])
     expect(outcome).toBe('ready')
     expect(entries.join('\n')).toContain('5 progress provisioned')
-    expect(timeline.targets[0]?.milestones.map(({ name, state }) => `${name} ${state}`)).toEqual([
+    expect(record.targets[0]?.milestones.map(({ name, state }) => `${name} ${state}`)).toEqual([
       'created done',
       'observed done',
       'provisioned done',

@@ -2,7 +2,7 @@ import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/fee
 import type { KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { subjectText } from '../../src/cluster/objects.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
-import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry, type HealthCheck, type HealthCheckEntry } from '../../src/plan/health-check-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
@@ -137,15 +137,15 @@ function summary(
   catalogue: readonly HealthCheck[],
   options: RunOptions = {},
 ) {
-  const { outcome, reason, seconds, timeline } = run(steps, {
+  const { outcome, reason, seconds, record } = run(steps, {
     targets: [target],
     ...options,
     settings: { catalogue, ...options.settings },
   })
-  const [record] = timeline.targets
+  const [judged] = record.targets
   return {
     verdict: `${outcome} ${reason} after ${seconds} s`,
-    problems: record?.problems.map(
+    problems: judged?.problems.map(
       ({ subject, reason, basis: { cause } }) =>
         `${subject} ${reason}${cause === undefined ? '' : ` by ${subjectText(cause.subject)} ${cause.reason}`}`,
     ),
@@ -478,15 +478,15 @@ describe('the inventory of a GitOps controller', () => {
   const apps: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps', uid: 'apps' } }
 
   it('explains it, also from another namespace', () => {
-    const { timeline, message } = run(steps, { targets: [target], settings })
+    const { record, message } = run(steps, { targets: [target], settings })
     expect(message).toBe(
       'shop/web: container app of pod/front-1-a in namespace apps cannot pull image "acme/web:v1": not found',
     )
-    expect(timeline.targets[0]?.problems.map(({ subject, namespace }) => [subject, namespace])).toEqual([
+    expect(record.targets[0]?.problems.map(({ subject, namespace }) => [subject, namespace])).toEqual([
       ['pod/front-1-a', 'apps'],
       ['shop/web', undefined],
     ])
-    const [explained] = explain(timeline, createGateWith(steps, { settings }).store, 0).targets
+    const [explained] = explain(record, createGateWith(steps, { settings }).store, 0).targets
     expect(explained?.problems[0]?.chain).toEqual([
       'shop/web',
       'deployment/front',
@@ -495,7 +495,7 @@ describe('the inventory of a GitOps controller', () => {
       'container app',
     ])
     expect(explained?.hint).toContain('acme/web:v1')
-    const report = buildReport({ ...timeline, targets: explained === undefined ? [] : [explained] } as EndedTimeline)
+    const report = buildReport({ ...record, targets: explained === undefined ? [] : [explained] } as EndedRunRecord)
     expect(report.targets[0]?.problems[0]).toMatchObject({ namespace: 'apps', chain: explained?.problems[0]?.chain })
     expect(report.targets[0]?.problems[1]?.chain).toBeUndefined()
   })
@@ -515,11 +515,11 @@ describe('the inventory of a GitOps controller', () => {
 
   it('concerns the target after each change of its objects', () => {
     const mended = pod(podIs.ready(20), { resourceVersion: '7' })
-    const { timeline, entries: logged } = runUntil(60, [...steps, at(30, modified(inApps(mended)))], {
+    const { record, entries: logged } = runUntil(60, [...steps, at(30, modified(inApps(mended)))], {
       targets: [target],
       settings,
     })
-    expect(timeline.targets[0]?.problems.map(({ reason }) => reason)).toEqual(['condition-false'])
+    expect(record.targets[0]?.problems.map(({ reason }) => reason)).toEqual(['condition-false'])
     expect(logged.filter((text) => text.includes('cannot pull'))).toHaveLength(1)
   })
 })

@@ -1,6 +1,6 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
-import { causeOf } from '../../src/gate/timeline.ts'
+import { causeOf } from '../../src/gate/run-record.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   added,
@@ -91,10 +91,10 @@ const missingImage = [
 ]
 
 /** `Service/web < Deployment/web`: a target that only waits for another one. */
-function causes({ timeline }: Run): string[] {
-  return timeline.targets.flatMap((record) => {
-    const cause = causeOf(record, timeline.targets)
-    return cause === undefined ? [] : [`${record.kind}/${record.name} < ${cause.kind}/${cause.name}`]
+function causes({ record }: Run): string[] {
+  return record.targets.flatMap((judged) => {
+    const cause = causeOf(judged, record.targets)
+    return cause === undefined ? [] : [`${judged.kind}/${judged.name} < ${cause.kind}/${cause.name}`]
   })
 }
 

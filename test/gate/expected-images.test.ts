@@ -81,8 +81,8 @@ describe('a rollout with expected images', () => {
   })
 
   it('names the containers that no pod has as its problem', () => {
-    const { timeline } = run(running(`acme/web@${built}`), expecting({ app: built, worker: built, cron: built }))
-    expect(timeline.targets[0]?.problems).toMatchObject([
+    const { record } = run(running(`acme/web@${built}`), expecting({ app: built, worker: built, cron: built }))
+    expect(record.targets[0]?.problems).toMatchObject([
       {
         reason: 'image-mismatch',
         subject: 'deployment/web',
@@ -135,13 +135,13 @@ describe('a rollout with expected images', () => {
       const path = join(folder, 'gate.ndjson')
       const inputs = { 'expect-images': `app=${built}`, 'await-change': '1m' }
       writeFileSync(path, createRecording(inputs, steps, { targets: [web.target] }))
-      expect((await replayRecording(path)).timeline.outcome).toBe(outcome)
+      expect((await replayRecording(path)).runRecord.outcome).toBe(outcome)
     })
 
     it('dates what was reached before the gate when the change came before the gate', () => {
-      const { timeline, entries } = run(running(latest), { settings })
+      const { record, entries } = run(running(latest), { settings })
       expect(entries).toContain('0 note its change has arrived')
-      expect(timeline.targets[0]?.milestones.find(({ name }) => name === 'ready')).toMatchObject({ source: 'object' })
+      expect(record.targets[0]?.milestones.find(({ name }) => name === 'ready')).toMatchObject({ source: 'object' })
     })
 
     it('is ready whichever list comes first', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment } from '../../src/cluster/objects.ts'
 import type { Gate } from '../../src/gate/gate.ts'
-import { hasEnded } from '../../src/gate/timeline.ts'
+import { hasEnded } from '../../src/gate/run-record.ts'
 import { unknownMs } from '../../src/thresholds.ts'
 import { createGate, createTarget, type RunOptions } from '../kit/gate.ts'
 import { start } from '../kit/objects.ts'
@@ -57,7 +57,7 @@ function eventsUntilVerdict(gate: Gate, events: readonly FeedEvent[]): readonly 
   })
   if (last < 0) return events
   // A deadline before an event is handled first.
-  return events.slice(0, last + 1).filter(({ at }) => at <= gate.timeline().finishedAt)
+  return events.slice(0, last + 1).filter(({ at }) => at <= gate.record().finishedAt)
 }
 
 /** The last version of each Deployment; undefined for those that are gone. */
@@ -104,7 +104,7 @@ describe('whatever happens in a cluster', () => {
     const outcomes = new Set<string | undefined>()
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
-        const { outcome, finishedAt } = feed(gateOf(events, options), events).timeline()
+        const { outcome, finishedAt } = feed(gateOf(events, options), events).record()
         outcomes.add(outcome)
         expect(outcome).not.toBe('progressing')
         expect(finishedAt).toBeLessThanOrEqual(start + options.timeoutMs + unknownMs)
@@ -122,13 +122,13 @@ describe('whatever happens in a cluster', () => {
         let final: string | undefined
         for (const event of events) {
           gate.handle(event)
-          const timeline = gate.timeline()
-          if (hasEnded(timeline)) {
-            const now = JSON.stringify(timeline)
+          const record = gate.record()
+          if (hasEnded(record)) {
+            const now = JSON.stringify(record)
             expect(now).toBe(final ?? now)
             final = now
           }
-          timeline.targets.forEach(({ outcome, reason, message, endedAt }, index) => {
+          record.targets.forEach(({ outcome, reason, message, endedAt }, index) => {
             const verdict = JSON.stringify({ outcome, reason, message, endedAt })
             expect(verdict).toBe(ended.get(index) ?? verdict)
             if (outcome !== 'progressing' && outcome !== 'ready') ended.set(index, verdict)
@@ -139,11 +139,11 @@ describe('whatever happens in a cluster', () => {
     )
   })
 
-  it('the same sequence gives the same timeline, however often deadlines are checked in between', () => {
+  it('the same sequence gives the same record, however often deadlines are checked in between', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
-        const once = feed(gateOf(events, options), events).timeline()
-        const again = feed(gateOf(events, options), events).timeline()
+        const once = feed(gateOf(events, options), events).record()
+        const again = feed(gateOf(events, options), events).record()
         expect(JSON.stringify(again)).toBe(JSON.stringify(once))
         const watched = gateOf(events, options)
         for (const event of events) {
@@ -151,7 +151,7 @@ describe('whatever happens in a cluster', () => {
           watched.advance(event.at - 1)
           watched.handle(event)
         }
-        expect(JSON.stringify(feed(watched, []).timeline())).toBe(JSON.stringify(once))
+        expect(JSON.stringify(feed(watched, []).record())).toBe(JSON.stringify(once))
       }),
       parameters,
     )
@@ -160,7 +160,7 @@ describe('whatever happens in a cluster', () => {
   it('a target is logged as ready, not ready and ended in this order alone', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
-        const { entries } = feed(gateOf(events, options), events).timeline()
+        const { entries } = feed(gateOf(events, options), events).record()
         expect(entries.map(({ at }) => at)).toEqual(entries.map(({ at }) => at).toSorted((a, b) => a - b))
         names.forEach((_, index) => {
           const own = entries.filter(({ target }) => target === index)

@@ -570,8 +570,8 @@ describe('--for=delete', () => {
   })
 
   it('has no milestone left to wait for once it is ready', () => {
-    const { timeline } = run([at(1, web.done, allSynced), at(40, deleted(web.deployment()))], options)
-    expect(timeline.targets[0]?.milestones).toMatchObject([
+    const { record } = run([at(1, web.done, allSynced), at(40, deleted(web.deployment()))], options)
+    expect(record.targets[0]?.milestones).toMatchObject([
       { name: 'created', state: 'done', at: moment(0) },
       { name: 'observed', state: 'skipped' },
       { name: 'ready', state: 'done', at: moment(40), message: 'does not exist' },
@@ -579,7 +579,7 @@ describe('--for=delete', () => {
   })
 
   it('skips the milestones of an object that never existed', () => {
-    const [target] = run([at(1, allSynced)], options).timeline.targets
+    const [target] = run([at(1, allSynced)], options).record.targets
     expect(target?.milestones.map(({ state }) => state)).toEqual(['skipped', 'skipped', 'done'])
   })
 
@@ -599,9 +599,9 @@ test('a kind that was never listed is unknown, not empty', () => {
       synced('Deployment'),
     ),
   ]
-  const { outcome, timeline } = run(steps)
+  const { outcome, record } = run(steps)
   expect(outcome).toBe('ready')
-  expect(timeline.targets[0]?.milestones).toContainEqual({
+  expect(record.targets[0]?.milestones).toContainEqual({
     name: 'scheduled',
     state: 'skipped',
     message: 'pods cannot be read',

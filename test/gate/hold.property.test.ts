@@ -260,7 +260,7 @@ function gateHold(kind: string, steps: readonly Step[]) {
   while (gate.verdict === undefined) {
     cluster.tick()
     observe()
-    const { since } = gate.timeline().hold ?? {}
+    const { since } = gate.record().hold ?? {}
     const held = since === undefined ? -Infinity : (moment(cluster.now) - since) / 1_000
     while (gate.verdict === undefined && (left[0]?.after ?? Infinity) <= held) left.shift()?.happens(cluster)
   }

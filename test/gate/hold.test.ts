@@ -166,7 +166,7 @@ describe('old pods that stay', () => {
       ],
       { targets, afterReady: createChecks({ 'http-checks': line, hold: '30s' }, targets) },
     )
-    expect(result.timeline.httpChecks?.[0]?.answers.map(({ pod: name }) => name)).toEqual(['web-1'])
+    expect(result.record.httpChecks?.[0]?.answers.map(({ pod: name }) => name)).toEqual(['web-1'])
     expect(endOf(result)).toBe('ready 32')
   })
 })

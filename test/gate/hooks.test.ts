@@ -41,7 +41,7 @@ describe('a hook that its tool removes after success, and that does not exist', 
       outcome: 'ready',
       seconds: 0,
       targets: [{ outcome: 'ready', message: removed }, { outcome: 'ready' }],
-      timeline: { targets: [{ hook }, { hook: undefined }] },
+      record: { targets: [{ hook }, { hook: undefined }] },
       entries: expect.arrayContaining([`0 verdict ${removed}`]),
     })
   })
@@ -67,12 +67,12 @@ describe('a hook that its tool removes after success, and that does not exist', 
 
   it('only waits for a target that fails, and is no failure of its own', () => {
     const steps = [at(0, unready, allSynced, jobsListed)]
-    const { outcome, message, timeline } = run(steps, { targets, settings: { failFast: false } })
+    const { outcome, message, record } = run(steps, { targets, settings: { failFast: false } })
     expect({ outcome, message }).toMatchObject({
       outcome: 'stalled',
       message: expect.stringMatching(/^deployment\/web(?!.*more)/),
     })
-    expect(timeline.targets[0]).toMatchObject({ causedBy: 'deployment.apps/web' })
+    expect(record.targets[0]).toMatchObject({ causedBy: 'deployment.apps/web' })
   })
 
   it('never stands in for the other targets: alone, it is not found', () => {

@@ -474,10 +474,10 @@ describe('a target that is deleted', () => {
       at(54, added(make.deployment({ metadata: { uid: 'new-uid' } }))),
       at(60, added(set, pod), modified(again('new-uid', complete()))),
     ]
-    const { outcome, seconds, entries, timeline } = run(steps)
+    const { outcome, seconds, entries, record } = run(steps)
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 70 })
     expect(entries).toContainEqual(expect.stringMatching(/^54 note was replaced by a new object of the same name/))
-    expect(timeline.targets[0]?.milestones[0]).toMatchObject({ name: 'created', at: moment(54) })
+    expect(record.targets[0]?.milestones[0]).toMatchObject({ name: 'created', at: moment(54) })
   })
 
   it('and is created again has its problems logged again', () => {

@@ -21,10 +21,10 @@ const wrote = (manager: string, seconds: number, subresource?: string) => ({
 })
 
 /** The moments that objects show, in seconds since the gate's start; the others in brackets. */
-function moments(timeline: ReturnType<typeof run>['timeline']) {
-  const [record] = timeline.targets
+function moments(record: ReturnType<typeof run>['record']) {
+  const [judged] = record.targets
   return Object.fromEntries(
-    (record?.milestones ?? []).flatMap(({ name, state, at = start, source }) => {
+    (judged?.milestones ?? []).flatMap(({ name, state, at = start, source }) => {
       const seconds = (at - start) / 1_000
       return state === 'done' ? [[name, source === 'object' ? seconds : `(${seconds})`]] : []
     }),
@@ -65,8 +65,8 @@ const events = synced('Event')
 
 describe('the milestones from before the gate', () => {
   it('have the times of a Deployment: creation, writes, conditions and containers of pods, and its own condition', () => {
-    const { timeline } = run([at(0, added(...finished()), events, allSynced)])
-    expect(moments(timeline)).toEqual({
+    const { record } = run([at(0, added(...finished()), events, allSynced)])
+    expect(moments(record)).toEqual({
       created: -900,
       observed: -60,
       replicaset: -59,
@@ -83,12 +83,12 @@ describe('the milestones from before the gate', () => {
     const late = run([at(0, added(...finished({ isProbed: false })), allSynced)], {
       settings: { settleTimeMs: 30_000 },
     })
-    expect(moments(late.timeline)).toMatchObject({ ready: -10, available: -20 })
+    expect(moments(late.record)).toMatchObject({ ready: -10, available: -20 })
   })
 
   it('have times on the clock of the runner', () => {
-    const { timeline } = run([at(0, added(...finished()), allSynced)], { settings: { serverOffsetMs: 5_000 } })
-    expect(moments(timeline)).toMatchObject({ observed: -65, ready: -25 })
+    const { record } = run([at(0, added(...finished()), allSynced)], { settings: { serverOffsetMs: 5_000 } })
+    expect(moments(record)).toMatchObject({ observed: -65, ready: -25 })
   })
 
   it('have the times in the status of a Job', () => {
@@ -107,7 +107,7 @@ describe('the milestones from before the gate', () => {
       },
     }
     const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'Job' })]
-    expect(moments(run([at(0, added(job), events)], { targets }).timeline)).toEqual({
+    expect(moments(run([at(0, added(job), events)], { targets }).record)).toEqual({
       created: -50,
       started: -49,
       succeeded: -10,
@@ -124,7 +124,7 @@ describe('the milestones from before the gate', () => {
   })
   const timesOfClaim = (claim: ReturnType<typeof claimWith>) => {
     const targets = [createTarget({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' })]
-    return moments(run([at(0, added(claim), events, synced('Pod'))], { targets }).timeline)
+    return moments(run([at(0, added(claim), events, synced('Pod'))], { targets }).record)
   }
 
   it('have the writes that bound a claim', () => {
@@ -168,7 +168,7 @@ describe('the milestones from before the gate', () => {
       },
     })
     const targets = [createTarget({ apiVersion: 'acme.io/v1', kind: 'Widget' })]
-    const of = (writtenAt: number) => moments(run([at(0, added(resource(writtenAt)), events)], { targets }).timeline)
+    const of = (writtenAt: number) => moments(run([at(0, added(resource(writtenAt)), events)], { targets }).record)
     expect(of(-40)).toEqual({ created: -900, observed: -40, ready: -30 })
     expect(of(-20)).toEqual({ created: -900, observed: -20, ready: '(0)' })
   })
@@ -178,8 +178,8 @@ describe('the milestones from before the gate', () => {
       metadata: { creationTimestamp: iso(-60) },
       status: { phase: 'Succeeded', containerStatuses: [make.containerStatus({ state: is.terminated(0, -20) })] },
     })
-    const { timeline } = run([at(0, added(pod), events)], { targets: [createPodTarget()] })
-    expect(moments(timeline)).toMatchObject({ created: -60, started: -21, ready: -20 })
+    const { record } = run([at(0, added(pod), events)], { targets: [createPodTarget()] })
+    expect(moments(record)).toMatchObject({ created: -60, started: -21, ready: -20 })
   })
 })
 
@@ -191,8 +191,8 @@ describe('a milestone whose time no object shows', () => {
       containerStatuses: [make.containerStatus({ ready: true, state: { running: { startedAt: iso(500) } } })],
     }
     const strange = { ...pod, spec: { ...probed, nodeName: 'node-1' }, status } as KubeObject
-    const { timeline } = run([at(0, added(deployment ?? strange, set ?? strange, strange), allSynced)])
-    expect(moments(timeline)).toMatchObject({ scheduled: '(0)', pulled: '(0)', started: '(0)' })
+    const { record } = run([at(0, added(deployment ?? strange, set ?? strange, strange), allSynced)])
+    expect(moments(record)).toMatchObject({ scheduled: '(0)', pulled: '(0)', started: '(0)' })
   })
 })
 
@@ -211,8 +211,8 @@ describe('a live gate', () => {
   ]
 
   it('takes the time of a milestone from the object, also if the gate sees the object later', () => {
-    const { timeline } = run(steps)
-    expect(moments(timeline)).toMatchObject({ created: 2, replicaset: 3, started: 20, ready: 20 })
+    const { record } = run(steps)
+    expect(moments(record)).toMatchObject({ created: 2, replicaset: 3, started: 20, ready: 20 })
   })
 
   it('begins its clocks and its verdict only when it sees the object', () => {
@@ -224,7 +224,7 @@ describe('a live gate', () => {
   it('shows no milestone before its start that was reached after it, although timestamps have whole seconds', () => {
     const created = web.deployment(complete(), { metadata: { creationTimestamp: iso(0) } })
     const begin = { startedAt: start + 400 }
-    const { timeline } = run([at(0.4, allSynced), at(0.6, added(created))], { settings: begin })
-    expect(moments(timeline)['created']).toBe(0.4)
+    const { record } = run([at(0.4, allSynced), at(0.6, added(created))], { settings: begin })
+    expect(moments(record)['created']).toBe(0.4)
   })
 })

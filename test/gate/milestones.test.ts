@@ -155,7 +155,7 @@ const web = createWorkload('web')
 
 describe('the moment of a milestone', () => {
   it("is the gate's start for milestones that were done at first sight", () => {
-    const [created, observed] = run([at(2.5, web.done, allSynced)]).timeline.targets[0]?.milestones ?? []
+    const [created, observed] = run([at(2.5, web.done, allSynced)]).record.targets[0]?.milestones ?? []
     expect([created?.at, observed?.at]).toEqual([start, start])
   })
 
@@ -165,7 +165,7 @@ describe('the moment of a milestone', () => {
       at(2.5, added(web.deployment())),
       at(3, modified(web.deployment(progressing)), added(web.replicaSet)),
     ]
-    const moments = run(steps).timeline.targets[0]?.milestones.map((each) => [
+    const moments = run(steps).record.targets[0]?.milestones.map((each) => [
       each.name,
       each.at && (each.at - start) / 1000,
     ])
@@ -180,7 +180,7 @@ describe('the moment of a milestone', () => {
 
 describe('the milestones of a target', () => {
   const states = (...steps: Parameters<typeof run>[0]) =>
-    run(steps).timeline.targets[0]?.milestones.map(({ state }) => state)
+    run(steps).record.targets[0]?.milestones.map(({ state }) => state)
   const done = (count: number) => Array.from({ length: count }, () => 'done')
 
   it('are all done when it is ready', () => {
@@ -197,8 +197,8 @@ describe('the milestones of a target', () => {
   })
 
   it('go on where the gate ended without it', () => {
-    const { timeline } = run([at(0, web.creating, allSynced), at(1, { type: 'CANCEL' })])
-    expect(timeline.targets[0]?.milestones[4]).toMatchObject({ name: 'pulled', state: 'current' })
+    const { record } = run([at(0, web.creating, allSynced), at(1, { type: 'CANCEL' })])
+    expect(record.targets[0]?.milestones[4]).toMatchObject({ name: 'pulled', state: 'current' })
   })
 })
 
@@ -306,7 +306,7 @@ describe("a reference's own timeout", () => {
     it('by default is as long as the longest of the references', () => {
       const ended = run(steps, { targets: [own(1_200_000)], settings })
       expect(ended).toMatchObject({ outcome: 'timed-out', seconds: 1_200 })
-      expect(ended.timeline.timeoutMs).toBe(1_200_000)
+      expect(ended.record.timeoutMs).toBe(1_200_000)
     })
 
     it('that the user set ends every target', () => {
@@ -322,9 +322,9 @@ describe("a reference's own timeout", () => {
     })
 
     it('is off if a reference turns its own off', () => {
-      const { outcome, timeline } = runUntil(100_000, steps, { targets: [own(0)], settings })
+      const { outcome, record } = runUntil(100_000, steps, { targets: [own(0)], settings })
       expect(outcome).toBeUndefined()
-      expect(timeline.timeoutMs).toBe(0)
+      expect(record.timeoutMs).toBe(0)
     })
   })
 })

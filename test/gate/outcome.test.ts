@@ -1,5 +1,5 @@
 import { passes } from '../../src/gate/outcome.ts'
-import type { Outcome, TargetOutcome } from '../../src/gate/timeline.ts'
+import type { Outcome, TargetOutcome } from '../../src/gate/run-record.ts'
 import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTargetRecord } from '../report/builders.ts'
 
@@ -32,7 +32,7 @@ describe('the job', () => {
     ],
     ['fails on a rollback, whatever is welcome', false, ended('superseded', ['superseded', 'rolled-back']), 'pass'],
     ['fails on anything else', false, ended('timed-out', ['timed-out', 'still-running']), 'pass'],
-  ])('%s', (_, expected, timeline, onSuperseded) => {
-    expect(passes(timeline, onSuperseded)).toBe(expected)
+  ])('%s', (_, expected, record, onSuperseded) => {
+    expect(passes(record, onSuperseded)).toBe(expected)
   })
 })

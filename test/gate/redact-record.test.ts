@@ -1,6 +1,6 @@
 import { redactRecord } from '../../src/gate/redact-record.ts'
-import type { Timeline } from '../../src/gate/timeline.ts'
-import { createProblem, createTarget, createTargetRecord, createTimeline } from '../report/builders.ts'
+import type { RunRecord } from '../../src/gate/run-record.ts'
+import { createProblem, createRecord, createTarget, createTargetRecord } from '../report/builders.ts'
 
 /** A record with every field that has a text: one that is missing here does not compile. */
 type Whole<T> = T extends readonly (infer Each)[]
@@ -18,7 +18,7 @@ const clocks = { milestoneTimeoutsMs: {} }
 const cluster = { context: '', version: '' }
 const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
 
-const whole: Whole<Timeline> = {
+const whole: Whole<RunRecord> = {
   ...verdict,
   cluster,
   run: { id: '', commit: '' },
@@ -136,14 +136,14 @@ test('the facts behind a record stay in the process', () => {
     target: createTarget({ manifest: object }),
     problems: [createProblem({ detail: { text: marker } })],
   })
-  const timeline = createTimeline({
+  const record = createRecord({
     verdict: { ...verdict, denied: { wasReadable: true, access: [] }, unreadable: marker },
     targets: [{ ...target, basis: { ...target.basis, snapshot: [object] } }],
   })
-  expect(textsIn(timeline, marker)).toHaveLength(4)
+  expect(textsIn(record, marker)).toHaveLength(4)
   expect(
     textsIn(
-      redactRecord(timeline, (text) => text),
+      redactRecord(record, (text) => text),
       marker,
     ),
   ).toEqual([])

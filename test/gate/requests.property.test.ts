@@ -47,7 +47,7 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
   const answer = (name: string) => {
     const event = { type: 'ANSWER', check: 0, status: 200, namespace: 'shop', pod: name } as const
     gate.handle({ ...event, at: moment(cluster.now) })
-    for (const { pod } of gate.timeline().httpChecks?.[0]?.answers ?? []) accepted.add(imageOf.get(pod))
+    for (const { pod } of gate.record().httpChecks?.[0]?.answers ?? []) accepted.add(imageOf.get(pod))
   }
   const left = steps.toSorted((a, b) => a.after - b.after)
   observe()

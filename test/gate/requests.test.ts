@@ -106,7 +106,7 @@ it('with --each-pod every pod must answer', () => {
   const steps = [readyServer(3), answers([2], {}, 'web-1-a'), answers([3], {}, 'web-1-c'), answers([9], {}, 'web-1-b')]
   const result = check({ 'http-checks': `${requests} --each-pod` }, steps)
   expect(endOf(result)).toBe('ready 9')
-  expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'done' })
+  expect(result.record.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'done' })
 })
 
 it('with --each-pod one wrong pod of three fails the target', () => {
@@ -183,8 +183,8 @@ it('a Deployment that is scaled to zero is not asked, which is reported', () => 
     at(2, [{ type: 'ALIVE' }]),
   ])
   expect(result.outcome).toBe('ready')
-  expect(result.timeline.targets[0]?.notes).toContain('GET /healthz was not asked: no pod is wanted')
-  expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'skipped' })
+  expect(result.record.targets[0]?.notes).toContain('GET /healthz was not asked: no pod is wanted')
+  expect(result.record.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'skipped' })
 })
 
 const unready: PodStatus = {
@@ -256,7 +256,7 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
 it('what breaks the hold is the problem of the target that broke it, and the milestone is failed', () => {
   const died = at(20, modified(createServer().pod('web-1-a', podIs.dead(1, 20))))
   const result = check({ hold: '30s', 'http-checks': requests }, [readyServer(), answers([1, 11]), died])
-  const [target] = result.timeline.targets
+  const [target] = result.record.targets
   expect(target).toMatchObject({ outcome: 'failed', reason: 'not-held', problems: [{ reason: 'crash-loop' }] })
   expect(target?.milestones.slice(-2)).toMatchObject([
     { name: 'answers', state: 'done' },
@@ -324,7 +324,7 @@ it('every target reaches the milestone held at the end of the hold', () => {
   const steps = [readyServer(), at(2, added(api.deployment(), api.replicaSet, ...api.pods()))]
   const result = check({ hold: '30s' }, steps, {}, targets)
   expect(endOf(result)).toBe('ready 32')
-  expect(result.timeline.targets.map(({ milestones }) => milestones.at(-1))).toMatchObject([
+  expect(result.record.targets.map(({ milestones }) => milestones.at(-1))).toMatchObject([
     { name: 'held', state: 'done' },
     { name: 'held', state: 'done' },
   ])
@@ -496,7 +496,7 @@ describe('requests to the pods behind a custom resource', () => {
       reason: 'forbidden',
       message: `${kind}s behind cluster/web cannot be read: ${denied(resource, group)}`,
     })
-    expect(result.timeline.basis?.denied?.access).toMatchObject([{ resource, group, namespace: 'shop' }])
+    expect(result.record.basis?.denied?.access).toMatchObject([{ resource, group, namespace: 'shop' }])
   })
 
   it('a pod behind a custom resource that dies breaks the hold', async () => {

@@ -66,12 +66,12 @@ describe('a deploy', () => {
       ({ apiVersion, kind }) => ({ type: 'SYNCED', apiVersion, kind, namespace: 'shop' }) as const,
     )
     writeFileSync(path, createRecording(inputs, [at(0, objects, allSynced, kinds)], { targets }))
-    const { timeline } = await replayRecording(path)
+    const { runRecord: record } = await replayRecording(path)
     return {
-      log: renderLog(timeline, { color: false }).join('\n'),
-      summary: renderSummary(timeline),
-      report: buildReport(timeline),
-      changed: JSON.parse(buildOutputs(timeline, { report: '', summary: '' }).changed) as { target: string }[],
+      log: renderLog(record, { color: false }).join('\n'),
+      summary: renderSummary(record),
+      report: buildReport(record),
+      changed: JSON.parse(buildOutputs(record, { report: '', summary: '' }).changed) as { target: string }[],
     }
   }
 
@@ -287,14 +287,14 @@ describe('a target is reported as unchanged', () => {
     ['when its version is older than an hour', -61 * minute, 'none'],
     ['not when its version came within the last hour', -59 * minute, 'recent'],
   ])('%s', (_, seconds, change) => {
-    expect(run([at(0, version(seconds), allSynced)]).timeline.targets[0]?.change).toBe(change)
+    expect(run([at(0, version(seconds), allSynced)]).record.targets[0]?.change).toBe(change)
   })
 
   it('not if it was not ready at first sight', () => {
     const broken = version(old, {}, {}, complete(1, { availableReplicas: 0 }))
     const steps = [at(0, broken, allSynced), at(5, modified(web.deployment(complete())))]
-    const { outcome, timeline } = run(steps)
+    const { outcome, record } = run(steps)
     expect(outcome).toBe('ready')
-    expect(timeline.targets[0]?.change).toBeUndefined()
+    expect(record.targets[0]?.change).toBeUndefined()
   })
 })

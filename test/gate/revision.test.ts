@@ -179,7 +179,7 @@ describe('an Application at a revision', () => {
       status: { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(3, 7) })] },
     })
     const withHook = (hookPhase: string) => ({ revision: wanted, results: [{ ...hook, hookPhase }] })
-    const { timeline, ...end } = gate([
+    const { record, ...end } = gate([
       begin(before),
       then(5, application({ ...withHook('Running'), phase: 'Running', of: wanted })),
       at(7, added(job, pod)),
@@ -189,7 +189,7 @@ describe('an Application at a revision', () => {
     expect(end.message).toBe(
       'application/shop: container app of pod/migrate-x in namespace shop exited with code 3; the Job failed: no more tries (BackoffLimitExceeded)',
     )
-    expect(timeline.targets[0]?.problems[0]).toMatchObject({ container: 'app', namespace: 'shop' })
+    expect(record.targets[0]?.problems[0]).toMatchObject({ container: 'app', namespace: 'shop' })
   })
 
   it('does not log the message of the operation before as the state of a sync that begins', () => {

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
-import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { rollbackOf } from '../../src/report/rollback.ts'
 import { added, allSynced, at, modified, progressing, run, synced } from '../kit/gate.ts'
 import { complete, is, iso, make, podIs } from '../kit/objects.ts'
@@ -74,10 +74,10 @@ function stepsOf({ before, after, came = -20, metadata = {}, fails = neverPulled
 }
 
 function rollback(change: Change) {
-  const { outcome, reason, timeline } = run(stepsOf(change) as readonly (readonly FeedEvent[])[], {
+  const { outcome, reason, record } = run(stepsOf(change) as readonly (readonly FeedEvent[])[], {
     settings: { context: 'prod' },
   })
-  return { outcome, reason, ...rollbackOf(timeline as EndedTimeline) }
+  return { outcome, reason, ...rollbackOf(record as EndedRunRecord) }
 }
 
 const secret = { env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'token', key: 'a' } } }] }

@@ -30,8 +30,8 @@ describe('a Deployment that is scaled to zero', () => {
     ['crashed three times', podIs.looping(3, 15)],
     ['had no image', podIs.unready({ state: is.waiting('ErrImagePull', 'manifest unknown') }, { phase: 'Pending' })],
   ])('is ready, and its message states that no pod runs this version, after its last pod %s', (_, status) => {
-    const { outcome, entries, timeline } = run([first(status), ...scaledToZero(20, status)])
-    expect({ outcome, warnings: timeline.targets[0]?.warnings }).toEqual({ outcome: 'ready', warnings: undefined })
+    const { outcome, entries, record } = run([first(status), ...scaledToZero(20, status)])
+    expect({ outcome, warnings: record.targets[0]?.warnings }).toEqual({ outcome: 'ready', warnings: undefined })
     expect(entries.join()).toContain('revision 1, scaled to zero: no pod runs this version')
   })
 

@@ -335,7 +335,7 @@ describe('an object', () => {
   it('that is older than the apply exists', () => {
     const result = progress([at(0, added(widget({ creationTimestamp: iso(-86_400) })), list)])
     expect(result.entries).toEqual(['0 progress exists'])
-    expect(result.timeline.targets[0]?.milestones[0]).toMatchObject({ name: 'created', message: 'exists' })
+    expect(result.record.targets[0]?.milestones[0]).toMatchObject({ name: 'created', message: 'exists' })
   })
 
   it('that appears during the wait is created', () => {

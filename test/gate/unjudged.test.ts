@@ -42,8 +42,8 @@ test('an error of a rule ends its target as unknown, and the other targets are g
 })
 
 test('what could not be judged is not explained, but is to be reported', () => {
-  const { timeline } = run([at(1, added(unreadable), synced('Widget'))], { targets: [widget] })
-  const { hint, targets: records } = explain(timeline, {} as never, 0)
+  const { record } = run([at(1, added(unreadable), synced('Widget'))], { targets: [widget] })
+  const { hint, targets: records } = explain(record, {} as never, 0)
   expect(hint).toBeUndefined()
   expect(records[0]?.hint).toMatch(/^An object of the cluster has a field that was not expected. Please report it/)
 })

@@ -1,5 +1,5 @@
 import type { Octokit } from '@octokit/core'
-import type { Outcome } from '../../src/gate/timeline.ts'
+import type { Outcome } from '../../src/gate/run-record.ts'
 import { closeExtras } from '../../src/github/close.ts'
 import { openMarker } from '../../src/github/comment.ts'
 import type { LeftOpen } from '../../src/github/job-state.ts'

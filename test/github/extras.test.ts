@@ -1,5 +1,5 @@
 import type { Octokit } from '@octokit/core'
-import { type EndedTimeline, type Outcome, openConclusion, type Timeline } from '../../src/gate/timeline.ts'
+import { type EndedRunRecord, type Outcome, openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
 import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
 import { CommitStatus } from '../../src/github/commit-status.ts'
 import { DeploymentStatus, environmentName, environmentUrl } from '../../src/github/deployment-status.ts'
@@ -9,8 +9,8 @@ import { createOctokit } from '../../src/github/octokit.ts'
 import { boundedSummary } from '../../src/github/texts.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
-import { createProblem, createTarget, createTargetRecord, createTimeline } from '../report/builders.ts'
-import { timelines } from '../report/recorded.ts'
+import { createProblem, createRecord, createTarget, createTargetRecord } from '../report/builders.ts'
+import { records } from '../report/recorded.ts'
 import {
   type ActionContext,
   createContext,
@@ -76,13 +76,13 @@ const makers: Readonly<Record<ExtraName, (context: ActionContext, origin?: Origi
 }
 const extraNames = Object.keys(makers) as ExtraName[]
 
-function open(overrides: Partial<EndedTimeline> = {}): Timeline {
-  return { ...createTimeline(overrides), ...openConclusion }
+function open(overrides: Partial<EndedRunRecord> = {}): RunRecord {
+  return { ...createRecord(overrides), ...openConclusion }
 }
 
-function ended(outcome: Outcome): EndedTimeline {
+function ended(outcome: Outcome): EndedRunRecord {
   const reason = outcome === 'ready' ? '' : 'no-progress'
-  return createTimeline({ verdict: { outcome, reason, message: 'so it ended' } })
+  return createRecord({ verdict: { outcome, reason, message: 'so it ended' } })
 }
 
 function bodies(operation: string): Record<string, unknown>[] {
@@ -94,7 +94,7 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
     const extra = makers.deployment(context)
     await extra.show(open(), never)
     await extra.show(open(), never)
-    await extra.show(createTimeline(), never)
+    await extra.show(createRecord(), never)
     const made = bodies('repos/create-deployment')
     expect(made).toMatchObject(
       deployment === undefined
@@ -120,7 +120,7 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
     })
     const extra = makers.comment(context)
     await extra.show(open(), never)
-    await extra.show(createTimeline(), never)
+    await extra.show(createRecord(), never)
     const [first, second, ...others] = github.requests.filter(({ body }) => 'body' in body)
     expect(others).toEqual([])
     expect(first?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
@@ -135,9 +135,9 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
 })
 
 const annotations = ['rollout-gate/skip of deployment/db', 'rollout-gate/for=create of job/migrate']
-const hidden = createTimeline({ annotations })
+const hidden = createRecord({ annotations })
 const context = createEventContext('pull_request', { pull_request: createPullRequest() })
-const show = (extra: ExtraName, timeline: Timeline) => makers[extra](context).show(timeline, never)
+const show = (extra: ExtraName, record: RunRecord) => makers[extra](context).show(record, never)
 
 it('an annotation that changed what was gated stands in the description of the commit status and of the deployment', async () => {
   const one = { ...hidden, annotations: annotations.slice(0, 1) }
@@ -163,14 +163,14 @@ it('an annotation that changed what was gated stands in the comment, also where 
   expect(boundedSummary(hidden, name, links, 300)).toContain('2 annotations change what is gated')
 })
 
-it.each<[string, Partial<EndedTimeline>, RegExp]>([
+it.each<[string, Partial<EndedRunRecord>, RegExp]>([
   ['one kind', { healthCheckKinds: ['Widget'] }, / · health-check-exprs for Widget$/],
   ['several kinds', { healthCheckKinds: ['Widget', 'Shop'] }, / · health-check-exprs for 2 kinds$/],
   ['a kind beside annotations', { annotations, healthCheckKinds: ['Widget'] }, / · 3 settings change what is gated$/],
 ])('expressions of health-check-exprs that decided stand in titles and summary: %s', async (_, fields, expected) => {
-  const timeline = createTimeline(fields)
-  await show('commit-status', timeline)
-  await show('comment', timeline)
+  const record = createRecord(fields)
+  await show('commit-status', record)
+  await show('comment', record)
   expect(bodies('repos/create-commit-status')[0]?.['description']).toMatch(expected)
   const comment = bodies('issues/create-comment')[0]?.['body']
   for (const kind of fields.healthCheckKinds ?? []) expect(comment).toContain(`- ${kind}`)
@@ -197,20 +197,17 @@ it.each([
   },
 )
 
-it.each(Object.entries(timelines))(
-  'the timeline "%s" of the report tests is shown by all extras',
-  async (_, timeline) => {
-    const context = createEventContext('pull_request', { pull_request: createPullRequest() })
-    for (const each of extraNames) await makers[each](context).show(timeline, never)
-    const [comment] = bodies('issues/create-comment')
-    const [status] = bodies('repos/create-deployment-status')
-    expect(comment?.['body']).toContain('Rollout')
-    expect(String(comment?.['body']).length).toBeLessThanOrEqual(65_536)
-    expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
-  },
-)
+it.each(Object.entries(records))('the record "%s" of the report tests is shown by all extras', async (_, record) => {
+  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
+  for (const each of extraNames) await makers[each](context).show(record, never)
+  const [comment] = bodies('issues/create-comment')
+  const [status] = bodies('repos/create-deployment-status')
+  expect(comment?.['body']).toContain('Rollout')
+  expect(String(comment?.['body']).length).toBeLessThanOrEqual(65_536)
+  expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
+})
 
-test("a timeline that exceeds GitHub's limits is shortened for each", async () => {
+test("a record that exceeds GitHub's limits is shortened for each", async () => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
   const text = Array.from({ length: 3_000 }, (_, line) => `line ${line} of a log that somebody wrote`).join('\n')
   const failed = createTargetRecord({
@@ -221,7 +218,7 @@ test("a timeline that exceeds GitHub's limits is shortened for each", async () =
     ),
   })
   const verdict = { outcome: 'failed', reason: 'no-progress', message: 'so it ended' } as const
-  for (const each of extraNames) await makers[each](context).show(createTimeline({ targets: [failed], verdict }), never)
+  for (const each of extraNames) await makers[each](context).show(createRecord({ targets: [failed], verdict }), never)
   const lengths = [
     Object(bodies('issues/create-comment')[0]).body.length,
     Object(bodies('repos/create-deployment-status')[0]).description.length,
@@ -234,7 +231,7 @@ it('the deployment has the environment of the inputs, which is transient on a pu
   const settings = { ...deployment, environment: 'preview/pr-12' }
   const onPullRequest = createEventContext('pull_request', { pull_request: createPullRequest() })
   for (const context of [createContext(), onPullRequest])
-    await new DeploymentStatus(shareOf(context), settings).show(createTimeline(), never)
+    await new DeploymentStatus(shareOf(context), settings).show(createRecord(), never)
   expect(bodies('repos/create-deployment')).toMatchObject([
     { environment: 'preview/pr-12', transient_environment: false },
     { environment: 'preview/pr-12', transient_environment: true },
@@ -248,7 +245,7 @@ it.each([
   const written = storeWrites(github)
   for (const GITHUB_RUN_ID of ['77', '78'])
     await new DeploymentStatus(shareOf(createContext({ GITHUB_RUN_ID })), { ...deployment, environment }).show(
-      createTimeline(),
+      createRecord(),
       never,
     )
   const latest = written.deployments.map(
@@ -267,14 +264,14 @@ it('the deployment is not created when no cluster was reached', async () => {
 it('the deployment is not created twice when only its status could not be written', async () => {
   const extra = makers.deployment(createContext())
   github.refuse = ({ operation }) => (operation.endsWith('status') ? { status: 500 } : undefined)
-  await expect(extra.show(createTimeline(), never)).rejects.toThrow()
+  await expect(extra.show(createRecord(), never)).rejects.toThrow()
   github.refuse = () => undefined
-  await extra.show(createTimeline(), never)
+  await extra.show(createRecord(), never)
   expect(bodies('repos/create-deployment')).toHaveLength(1)
 })
 
 const inNamespaces = (...namespaces: string[]) =>
-  createTimeline({
+  createRecord({
     targets: namespaces.map((namespace) => createTargetRecord({ target: createTarget({ namespace }) })),
   })
 
@@ -288,8 +285,8 @@ it.each([
     { ...inNamespaces('shop'), cluster: { context: 'ad"min,\n`x`;\\', version: '' } },
     'ad-min- -x---/shop',
   ],
-])('the name of the environment is the %s', (_, timeline, name) => {
-  expect(environmentName(timeline)).toBe(name)
+])('the name of the environment is the %s', (_, record, name) => {
+  expect(environmentName(record)).toBe(name)
 })
 
 const ingress = (spec: unknown, fields: object = {}) => ({
@@ -330,7 +327,7 @@ describe('comments', () => {
 
   it('the comment begins with its marker and ends with the gate and the commit', () => {
     const links = { run: readRun(createContext()), headSha: githubSha, logUrl, tracked }
-    const body = commentBody(createTimeline(), 'Rollout of deploy/*web*', links)
+    const body = commentBody(createRecord(), 'Rollout of deploy/*web*', links)
     expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
     expect(body.split('\n').at(-2)).toBe(
       '<sub>Rollout of deploy/\\*web\\* · commit [2222222](https://github.com/acme/shop/commit/2222222222222222222222222222222222222222) · [log](https://github.com/acme/shop/actions/runs/77/job/501)</sub>',
@@ -349,7 +346,7 @@ describe('comments', () => {
     ["that a member's token wrote", { user: { type: 'User' }, author_association: 'MEMBER' }],
   ])('the comment %s is found by its marker', async (_, author) => {
     setComments({ id: 1, body: 'Nice!' }, { id: 2, body: `${commentMarker(name)}\nold`, ...author })
-    await makers.comment(context).show(createTimeline(), never)
+    await makers.comment(context).show(createRecord(), never)
     expect(github.requests.at(-1)).toMatchObject({
       operation: 'issues/update-comment',
       path: '/api/v3/repos/acme/shop/issues/comments/2',
@@ -366,7 +363,7 @@ describe('comments', () => {
       status: 200,
       body: [...(query['page'] === '1' ? others : []), ...(query['page'] === page ? [own] : [])],
     }))
-    await makers.comment(context).show(createTimeline(), never)
+    await makers.comment(context).show(createRecord(), never)
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/comments/777')
   })
 
@@ -378,7 +375,7 @@ describe('comments', () => {
     ['without a text', { user: { type: 'Bot' } }],
   ])('a comment %s is left alone', async (_, comment) => {
     setComments({ id: 2, ...comment })
-    await makers.comment(context).show(createTimeline(), never)
+    await makers.comment(context).show(createRecord(), never)
     expect(github.requests.at(-1)?.operation).toBe('issues/create-comment')
   })
 
@@ -389,7 +386,7 @@ describe('comments', () => {
       { ...merged, number: 2, merged_at: '2025-01-01T00:00:00Z', merge_commit_sha: githubSha },
     ]
     github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({ status: 200, body: pulls }))
-    await makers.comment(createContext()).show(createTimeline(), never)
+    await makers.comment(createContext()).show(createRecord(), never)
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/2/comments')
   })
 
@@ -397,7 +394,7 @@ describe('comments', () => {
     github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({ status: 200, body: [] }))
     const extra = makers.comment(createContext())
     await extra.show(open(), never)
-    await extra.show(createTimeline(), never)
+    await extra.show(createRecord(), never)
     expect(github.requests).toHaveLength(1)
     expect(notices).toEqual(['There is no pull request to comment on: neither in the event nor for the commit.'])
   })
@@ -408,7 +405,7 @@ it.each(eventContexts)(
   async ({ context, sha }) => {
     const extra = makers['commit-status'](context)
     await extra.show(open(), never)
-    await extra.show(createTimeline(), never)
+    await extra.show(createRecord(), never)
     expect(github.requests.map(({ path }) => path)).toEqual(Array(2).fill(`/api/v3/repos/acme/shop/statuses/${sha}`))
     expect(bodies('repos/create-commit-status')).toMatchObject([
       { state: 'pending', description: 'Rollout in progress for 31 s · 1 of 1 target ready' },
@@ -424,7 +421,7 @@ it('the origin of a comment on a pull request is its head, looked up once for al
   answer('pulls/get', { number: 12, head: { sha: headSha } })
   const context = createIssueComment()
   const origin = originOf(context)
-  for (const each of extraNames) await makers[each](context, origin).show(createTimeline(), never)
+  for (const each of extraNames) await makers[each](context, origin).show(createRecord(), never)
   expect(operations().filter((operation) => operation.startsWith('pulls/'))).toEqual(['pulls/get'])
   expect(github.requests[0]?.path).toBe('/api/v3/repos/acme/shop/pulls/12')
   expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
@@ -451,7 +448,7 @@ it.each([
 
 it('the origin of a comment on an issue has no pull request, not even that of the default branch', async () => {
   const context = createIssueComment(false)
-  await makers.comment(context).show(createTimeline(), never)
+  await makers.comment(context).show(createRecord(), never)
   expect(github.requests).toEqual([])
   expect(notices).toHaveLength(1)
 })
@@ -468,7 +465,7 @@ it.each([
   ['the only one, which has newer commits', [{ number: 12, head: { sha: githubSha } }], 12],
 ])('the pull request of a fork is found by the branch: %s', async (_, pulls, number) => {
   answer('pulls/list', pulls)
-  await makers.comment(createForkRun()).show(createTimeline(), never)
+  await makers.comment(createForkRun()).show(createRecord(), never)
   expect(operations()).toEqual(['pulls/list', 'issues/list-comments', 'issues/create-comment'])
   expect(github.requests[0]?.query).toEqual({ head: 'jo:topic', state: 'open' })
   expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/issues/${number}/comments`)
@@ -477,7 +474,7 @@ it.each([
 it('the pull request of a fork is searched by the commit if the branch has none', async () => {
   answer('pulls/list', [])
   answer('repos/list-pull-requests-associated-with-commit', [])
-  await makers.comment(createForkRun()).show(createTimeline(), never)
+  await makers.comment(createForkRun()).show(createRecord(), never)
   expect(operations()).toEqual(['pulls/list', 'repos/list-pull-requests-associated-with-commit'])
   expect(notices).toHaveLength(1)
 })
@@ -486,7 +483,7 @@ it('the origin whose look-up is forbidden names the permission of the look-up, a
   github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
   const error = await makers
     .deployment(createIssueComment())
-    .show(createTimeline(), never)
+    .show(createRecord(), never)
     .catch((error: unknown) => error)
   const words = describeFailure(readFailure(error, 0), 'deployment', {})
   expect(words).toContain('a github-token with the permission `pull-requests: read`')
@@ -496,10 +493,10 @@ it('the origin whose look-up is forbidden names the permission of the look-up, a
 it('the origin whose look-up failed for a while is looked up again', async () => {
   const extra = makers.deployment(createIssueComment())
   github.refuse = () => ({ status: 502 })
-  await expect(extra.show(createTimeline(), never)).rejects.toThrow()
+  await expect(extra.show(createRecord(), never)).rejects.toThrow()
   github.refuse = () => undefined
   answer('pulls/get', { number: 12, head: { sha: headSha } })
-  await extra.show(createTimeline(), never)
+  await extra.show(createRecord(), never)
   expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
 })
 
@@ -547,7 +544,7 @@ describe('deleted objects', () => {
     const extra = makers.comment(context)
     await extra.show(open(), never)
     written.comments.splice(0)
-    await extra.show(createTimeline(), never)
+    await extra.show(createRecord(), never)
     expect(written.comments).toMatchObject([{ body: expect.stringContaining('✅ Rollout ready'), issue: 12 }])
     expect(opened.map(({ id }) => id)).toEqual([1, 2])
   })
@@ -557,7 +554,7 @@ describe('deleted objects', () => {
     await extra.show(open(), never)
     written.comments.splice(0)
     await makers.comment(context).show(open(), never)
-    await extra.show(createTimeline(), never)
+    await extra.show(createRecord(), never)
     expect(written.comments).toMatchObject([{ id: 2, body: expect.stringContaining('✅ Rollout ready') }])
   })
 })
@@ -586,21 +583,21 @@ describe('objects of earlier steps and attempts', () => {
     loseResponse(operation)
     await expect(extra.show(open(), never)).rejects.toThrow()
     if (store !== undefined) github.handlers.set(operation, store)
-    await extra.show(createTimeline(), never)
+    await extra.show(createRecord(), never)
     expect(written.deployments).toHaveLength(1)
   })
 
   it('a deployment of an earlier step of this attempt is updated, and none is created', async () => {
     await makers.deployment(createContext()).show(open(), never)
-    await makers.deployment(createContext()).show(createTimeline(), never)
+    await makers.deployment(createContext()).show(createRecord(), never)
     expect(written.deployments).toHaveLength(1)
   })
 
   it('the deployment of another run, of another attempt or of another gate is not updated', async () => {
     await makers.deployment(createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
-    await makers.deployment(attempt(1)).show(createTimeline(), never)
+    await makers.deployment(attempt(1)).show(createRecord(), never)
     await new DeploymentStatus({ ...shareOf(attempt(2)), name: 'Another gate' }, deployment).show(open(), never)
-    await makers.deployment(attempt(2)).show(createTimeline(), never)
+    await makers.deployment(attempt(2)).show(createRecord(), never)
     expect(written.deployments).toHaveLength(4)
   })
 
@@ -626,7 +623,7 @@ describe('opened objects', () => {
     for (const each of extraNames) {
       const extra = makers[each](context)
       await extra.show(open(), never)
-      await extra.show(createTimeline(), never)
+      await extra.show(createRecord(), never)
     }
     expect(opened.map(({ extra, headSha, name }) => ({ extra, headSha, name }))).toEqual(
       extraNames.map((extra) => ({ extra, headSha, name })),
@@ -635,10 +632,10 @@ describe('opened objects', () => {
 
   it('what an extra writes to is reported for a comment of an earlier run and for the deployment of the event', async () => {
     storeWrites(github)
-    await makers.comment(context).show(createTimeline(), never)
-    await makers.comment(context).show(createTimeline(), never)
+    await makers.comment(context).show(createRecord(), never)
+    await makers.comment(context).show(createRecord(), never)
     const deployed = createEventContext('deployment', { deployment: { id: 5, sha: headSha } })
-    await makers.deployment(deployed).show(createTimeline(), never)
+    await makers.deployment(deployed).show(createRecord(), never)
     expect(opened.map(({ extra, id }) => [extra, id])).toEqual([
       ['comment', 1],
       ['comment', 1],
@@ -656,7 +653,7 @@ const permissions = {
 
 async function failureOf(name: ExtraName, context = createContext()) {
   const error = await makers[name](context)
-    .show(createTimeline(), never)
+    .show(createRecord(), never)
     .catch((error: unknown) => error)
   const failure = readFailure(error, now)
   return { ...failure, words: describeFailure(failure, name, readRun(context)) }

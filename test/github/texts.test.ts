@@ -2,7 +2,7 @@ import { boundedSummary, gateName, type Links } from '../../src/github/texts.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { rows, titled } from '../kit/rows.ts'
-import { createTimeline } from '../report/builders.ts'
+import { createRecord } from '../report/builders.ts'
 import { createContext, headSha } from './action-contexts.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -137,7 +137,7 @@ describe('boundedSummary', () => {
   }
 
   it('is the job summary when that fits, then the gate, the commit and the log', () => {
-    const lines = boundedSummary(createTimeline(), 'Rollout', links, 65_535).split('\n')
+    const lines = boundedSummary(createRecord(), 'Rollout', links, 65_535).split('\n')
     expect(lines[0]).toBe('### ✅ Rollout ready in 31 s · deployment/web')
     expect(lines.at(-2)).toBe(
       `<sub>Rollout · commit [1111111](https://github.com/acme/shop/commit/${headSha}) · [log](${links.logUrl})</sub>`,
@@ -147,8 +147,8 @@ describe('boundedSummary', () => {
   it('is one sentence when nothing else fits, with the log', () => {
     const message = Array.from({ length: 2_000 }, (_, line) => `resources, line ${line}: ${'$'.repeat(50)}`).join('\n')
     const verdict = { outcome: 'misconfigured', reason: 'input-invalid', message } as const
-    const timeline = createTimeline({ targets: [], entries: [], verdict })
-    const text = boundedSummary(timeline, 'Rollout', links, 65_535)
+    const record = createRecord({ targets: [], entries: [], verdict })
+    const text = boundedSummary(record, 'Rollout', links, 65_535)
     expect(text.length).toBeLessThan(700)
     expect(text).toContain('mistake in the inputs')
     expect(text).toContain(`[log](${links.logUrl})`)

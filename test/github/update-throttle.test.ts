@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { openConclusion, type Timeline } from '../../src/gate/timeline.ts'
+import { openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
 import type { Extra } from '../../src/github/extra.ts'
 import { Extras } from '../../src/github/extras.ts'
 import type { Failure } from '../../src/github/failure.ts'
 import { UpdateThrottle } from '../../src/github/update-throttle.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
-import { createTimeline, start } from '../report/builders.ts'
+import { createRecord, start } from '../report/builders.ts'
 
 const second = 1_000
 
@@ -22,7 +22,7 @@ class FakeExtra implements Extra {
     this.#clock = clock
   }
 
-  show({ outcome }: Timeline): Promise<void> {
+  show({ outcome }: RunRecord): Promise<void> {
     this.shown.push(`${(this.#clock.now() - start) / second} ${outcome === 'progressing' ? 'open' : outcome}`)
     return this.answer()
   }
@@ -43,7 +43,7 @@ function setUp() {
   const job = new AbortController()
   const throttle = new UpdateThrottle(extra, clock, (failure) => failures.push(failure))
   const extras = new Extras(new Map([[extra.name, throttle]]), clock, (name) => closed.push(name))
-  const open = { ...createTimeline(), ...openConclusion }
+  const open = { ...createRecord(), ...openConclusion }
   /** Advances the clock second by second. */
   const pass = async (seconds: number, each = () => {}) => {
     await nextTurn()
@@ -106,7 +106,7 @@ it('progress on GitHub that failed once is shown by the next update, without a w
   await begin()
   extra.answer = async () => {}
   await pass(20, () => extras.update())
-  await extras.finish(createTimeline(), job.signal)
+  await extras.finish(createRecord(), job.signal)
   expect(extra.shown).toEqual(['0 open', '15 open', '20 ready'])
   expect(failures).toEqual([])
 })
@@ -134,7 +134,7 @@ it('progress on GitHub that is forbidden is reported once and not retried', asyn
   extra.answer = fails(httpError(403))
   await begin()
   await pass(60, () => extras.update())
-  await extras.finish(createTimeline(), job.signal)
+  await extras.finish(createRecord(), job.signal)
   expect(extra.shown).toEqual(['0 open'])
   expect(failures).toMatchObject([{ type: 'forbidden' }])
 })
@@ -148,7 +148,7 @@ it.each([401, 403, 404])(
     await pass(15, () => extras.update())
     extra.answer = async () => {}
     await pass(15, () => extras.update())
-    await extras.finish(createTimeline(), job.signal)
+    await extras.finish(createRecord(), job.signal)
     expect(extra.shown).toEqual(['0 open', '15 open', '30 open', '30 ready'])
     expect(failures).toEqual([])
   },
@@ -156,7 +156,7 @@ it.each([401, 403, 404])(
 
 it('progress on GitHub is not shown once there is a verdict', async () => {
   const { clock, extra, extras, pass } = setUp()
-  extras.start(() => createTimeline())
+  extras.start(() => createRecord())
   clock.advance(0)
   await pass(1)
   expect(extra.shown).toEqual([])
@@ -167,7 +167,7 @@ it('the outcome on GitHub is shown at once, however little time has passed, and 
   await begin()
   await pass(2)
   extras.update()
-  await extras.finish(createTimeline(), job.signal)
+  await extras.finish(createRecord(), job.signal)
   expect(extra.shown).toEqual(['0 open', '2 ready'])
   expect(clock.pending).toEqual([])
 })
@@ -175,7 +175,7 @@ it('the outcome on GitHub is shown at once, however little time has passed, and 
 it('the outcome on GitHub waits for a secondary rate limit to end', async () => {
   const { closed, extra, extras, failures, job, pass } = setUp()
   extra.answer = fails(httpError(403, { 'retry-after': '60' }))
-  const finished = extras.finish(createTimeline(), job.signal)
+  const finished = extras.finish(createRecord(), job.signal)
   await nextTurn()
   extra.answer = async () => {}
   await pass(60)
@@ -188,7 +188,7 @@ it('the outcome on GitHub waits for a secondary rate limit to end', async () => 
 it('the outcome on GitHub is tried for at most 4 s after the job was cancelled', async () => {
   const { clock, closed, extra, extras, failures, job, pass } = setUp()
   extra.answer = fails(httpError(403, { 'retry-after': '60' }))
-  const finished = extras.finish(createTimeline(), job.signal)
+  const finished = extras.finish(createRecord(), job.signal)
   await pass(10)
   job.abort()
   await pass(4)
@@ -201,7 +201,7 @@ it('the outcome on GitHub is tried for at most 4 s after the job was cancelled',
 it('the outcome on GitHub is tried again when a request is not answered for 30 s', async () => {
   const { extra, extras, job, pass } = setUp()
   extra.answer = hangs
-  const finished = extras.finish(createTimeline(), job.signal)
+  const finished = extras.finish(createRecord(), job.signal)
   await pass(30)
   extra.answer = async () => {}
   await pass(2)
@@ -211,7 +211,7 @@ it('the outcome on GitHub is tried again when a request is not answered for 30 s
 
 it('the outcome on GitHub is shown when the gate never began', async () => {
   const { extra, extras, job } = setUp()
-  await extras.finish(createTimeline(), job.signal)
+  await extras.finish(createRecord(), job.signal)
   expect(extra.shown).toEqual(['0 ready'])
 })
 
@@ -220,7 +220,7 @@ it('the outcome on GitHub waits for an update under way, so that nothing is crea
   const made = Promise.withResolvers<void>()
   extra.answer = () => made.promise
   await begin()
-  const finished = extras.finish(createTimeline(), job.signal)
+  const finished = extras.finish(createRecord(), job.signal)
   await pass(3)
   expect(extra.shown).toEqual(['0 open'])
   extra.answer = async () => {}
@@ -232,7 +232,7 @@ it('the outcome on GitHub waits for an update under way, so that nothing is crea
 it('the outcome on GitHub is retried while there is time, then reported as a failure', async () => {
   const { clock, closed, extra, extras, failures, job, pass } = setUp()
   extra.answer = fails(httpError(503))
-  const finished = extras.finish(createTimeline(), job.signal)
+  const finished = extras.finish(createRecord(), job.signal)
   await pass(90)
   await finished
   expect(extra.shown).toEqual(['0 ready', '1 ready', '3 ready', '7 ready', '15 ready', '31 ready', '63 ready'])
@@ -244,7 +244,7 @@ it('the outcome on GitHub is retried while there is time, then reported as a fai
 it('the outcome on GitHub that succeeds in a retry is no failure', async () => {
   const { extra, extras, failures, job, pass } = setUp()
   extra.answer = fails(httpError(500))
-  const finished = extras.finish(createTimeline(), job.signal)
+  const finished = extras.finish(createRecord(), job.signal)
   await nextTurn()
   extra.answer = async () => {}
   await pass(2)
@@ -260,7 +260,7 @@ it.each([
 ])('the outcome on GitHub is not retried when %s', async (_, error, type) => {
   const { clock, extra, extras, failures, job } = setUp()
   extra.answer = fails(error)
-  await extras.finish(createTimeline(), job.signal)
+  await extras.finish(createRecord(), job.signal)
   expect(clock.now()).toBe(start)
   expect(failures).toMatchObject([{ type }])
 })
@@ -271,7 +271,7 @@ it.each([401, 403, 404])(
     const { begin, closed, extra, extras, failures, job, pass } = setUp()
     await begin()
     extra.answer = fails(httpError(status))
-    const finished = extras.finish(createTimeline(), job.signal)
+    const finished = extras.finish(createRecord(), job.signal)
     await nextTurn()
     extra.answer = async () => {}
     await pass(1)
@@ -286,7 +286,7 @@ it('the outcome on GitHub is reported as a failure when the third refusal in a r
   const { begin, closed, extra, extras, failures, job, pass } = setUp()
   await begin()
   extra.answer = fails(httpError(401))
-  const finished = extras.finish(createTimeline(), job.signal)
+  const finished = extras.finish(createRecord(), job.signal)
   await pass(3)
   await finished
   expect(extra.shown).toEqual(['0 open', '0 ready', '1 ready', '3 ready'])
@@ -298,7 +298,7 @@ it('the outcome on GitHub respects its time limit when GitHub never answers', as
   const { clock, extra, extras, failures, begin, pass } = setUp()
   extra.answer = hangs
   await begin()
-  const finished = extras.finish(createTimeline(), AbortSignal.abort())
+  const finished = extras.finish(createRecord(), AbortSignal.abort())
   await pass(4)
   await finished
   expect(clock.now()).toBe(start + 4 * second)

@@ -179,9 +179,9 @@ describe('a rollout that becomes ready', () => {
     await action.watching
     for (let moment = 0; (await player.step()) !== undefined; moment++) if (moment % 20 === 0) server.cutWatches()
     const ended = checked(await action.ended)
-    const { timeline, damage } = await replayRecording(record)
+    const { runRecord, damage } = await replayRecording(record)
     expect(damage).toEqual([])
-    expect(buildReport(timeline)).toEqual(reportOf(ended))
+    expect(buildReport(runRecord)).toEqual(reportOf(ended))
     expect(readFileSync(record).includes(token)).toBe(false)
   })
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { UserError } from '../../src/errors.ts'
-import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 
 /** Gates the rollout in virtual time; `onWatching` is called at the first entry of the target. */
-async function gate(written: Record<string, string>, onWatching: () => void = () => {}): Promise<EndedTimeline> {
+async function gate(written: Record<string, string>, onWatching: () => void = () => {}): Promise<EndedRunRecord> {
   const { inputs } = await readHeader(recordingPath(name))
   const raw = { resources: 'deployment/web', namespace: String(inputs['namespace']), ...written }
   let hasEntry = false
@@ -36,29 +36,29 @@ async function gate(written: Record<string, string>, onWatching: () => void = ()
   return gateInVirtualTime({ ...raw, kubeconfig: server.kubeconfig({ token }) }, clock, { onEntry })
 }
 
-function secondsOf({ startedAt, finishedAt }: EndedTimeline): number {
+function secondsOf({ startedAt, finishedAt }: EndedRunRecord): number {
   return (finishedAt - startedAt) / 1000
 }
 
 test('an API that is gone for two minutes leaves the outcome unknown', async () => {
-  const timeline = await gate({}, () => void server.stop())
-  expect(timeline).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
-  expect(secondsOf(timeline)).toBeGreaterThan(119)
-  expect(secondsOf(timeline)).toBeLessThan(125)
+  const runRecord = await gate({}, () => void server.stop())
+  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
+  expect(secondsOf(runRecord)).toBeGreaterThan(119)
+  expect(secondsOf(runRecord)).toBeLessThan(125)
 })
 
 test('an API that falls silent for two minutes leaves the outcome unknown', async () => {
-  const timeline = await gate({}, () => server.hang(true))
-  expect(timeline).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
-  expect(timeline.message).toMatch(/has not answered for 2 m( [1-5] s)?/)
-  expect(secondsOf(timeline)).toBeGreaterThan(119)
-  expect(secondsOf(timeline)).toBeLessThan(126)
+  const runRecord = await gate({}, () => server.hang(true))
+  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
+  expect(runRecord.message).toMatch(/has not answered for 2 m( [1-5] s)?/)
+  expect(secondsOf(runRecord)).toBeGreaterThan(119)
+  expect(secondsOf(runRecord)).toBeLessThan(126)
 })
 
 test('a deadline that comes while the API is silent is no verdict on the rollout', async () => {
   clock.after(25_000, () => server.hang(true))
-  const timeline = await gate({ resources: 'deployment/absent' })
-  expect(timeline).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
+  const runRecord = await gate({ resources: 'deployment/absent' })
+  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
 })
 
 test('a first list that hangs at a deadline is made anew, and what it shows counts', async () => {
@@ -71,55 +71,55 @@ test('a first list that hangs at a deadline is made anew, and what it shows coun
     server.hang(false)
     resolve()
   })
-  const timeline = await gate({ resources: 'deployment/absent' })
+  const runRecord = await gate({ resources: 'deployment/absent' })
   await shown
-  expect(timeline).toMatchObject({ outcome: 'failed', reason: 'not-found' })
-  expect(secondsOf(timeline)).toBeGreaterThan(59)
+  expect(runRecord).toMatchObject({ outcome: 'failed', reason: 'not-found' })
+  expect(secondsOf(runRecord)).toBeGreaterThan(59)
 })
 
 test('an API that comes back within two minutes decides nothing, and the stall clock is stopped until then', async () => {
   const back = Promise.withResolvers<void>()
-  const timeline = await gate({}, () => {
+  const runRecord = await gate({}, () => {
     void server.stop()
     clock.after(100_000, () => void server.start().then(back.resolve))
   })
   await back.promise
-  expect(timeline).toMatchObject({ outcome: 'stalled', reason: 'readiness-failing' })
-  expect(secondsOf(timeline)).toBeGreaterThan(399)
+  expect(runRecord).toMatchObject({ outcome: 'stalled', reason: 'readiness-failing' })
+  expect(secondsOf(runRecord)).toBeGreaterThan(399)
 })
 
 test('a server that sends only bookmarks is healthy, and its rollout stalls', async () => {
-  const timeline = await gate({}, () => {
+  const runRecord = await gate({}, () => {
     const send = () => {
       server.sendBookmarks()
       clock.after(10_000, send)
     }
     send()
   })
-  expect(timeline).toMatchObject({ outcome: 'stalled', reason: 'readiness-failing' })
-  expect(timeline.entries.some(({ text }) => text.includes('does not answer'))).toBe(false)
+  expect(runRecord).toMatchObject({ outcome: 'stalled', reason: 'readiness-failing' })
+  expect(runRecord.entries.some(({ text }) => text.includes('does not answer'))).toBe(false)
 })
 
 test('credentials that are refused later, also after they were read again, leave the outcome unknown', async () => {
-  const timeline = await gate({}, () => {
+  const runRecord = await gate({}, () => {
     server.refuseTokens()
     server.cutWatches()
   })
-  expect(timeline).toMatchObject({ outcome: 'unknown', reason: 'credentials-expired' })
+  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'credentials-expired' })
 })
 
 test('access that is withdrawn leaves the outcome unknown', async () => {
-  const timeline = await gate({}, () => {
+  const runRecord = await gate({}, () => {
     server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
     server.cutWatches()
   })
-  expect(timeline).toMatchObject({ outcome: 'unknown', reason: 'forbidden' })
+  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'forbidden' })
 })
 
 test('a timeout that runs out while nothing has been seen for 30 s is no verdict on the rollout', async () => {
-  const timeline = await gate({ timeout: '40s' }, () => void server.stop())
-  expect(timeline).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
-  expect(secondsOf(timeline)).toBe(40)
+  const runRecord = await gate({ timeout: '40s' }, () => void server.stop())
+  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
+  expect(secondsOf(runRecord)).toBe(40)
 })
 
 test('a server that is unreachable at the start is misconfigured, after 30 s', async () => {
@@ -132,12 +132,12 @@ test('a server that is unreachable at the start is misconfigured, after 30 s', a
 
 test('the recording of a blind spell replays to the same report', async () => {
   const record = join(folder, 'recording.ndjson')
-  const timeline = await gate({ record, 'stall-timeout': '2m' }, () => {
+  const runRecord = await gate({ record, 'stall-timeout': '2m' }, () => {
     void server.stop()
     clock.after(60_000, () => void server.start())
   })
-  expect(timeline.outcome).toBe('stalled')
+  expect(runRecord.outcome).toBe('stalled')
   const replayed = await replayRecording(record)
-  expect(buildReport(replayed.timeline)).toEqual(buildReport(timeline))
-  expect(replayed.timeline.entries).toEqual(timeline.entries)
+  expect(buildReport(replayed.runRecord)).toEqual(buildReport(runRecord))
+  expect(replayed.runRecord.entries).toEqual(runRecord.entries)
 })

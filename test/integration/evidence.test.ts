@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
-import type { EndedTimeline, Entry, ProblemRecord, TargetRecord } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord, Entry, ProblemRecord, TargetRecord } from '../../src/gate/run-record.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { condition, is, iso, make, ownedBy, podIs, start } from '../kit/objects.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
@@ -24,14 +24,14 @@ function createClock(msPerTurn: number): EventLoopClock {
 }
 
 /** Gates in virtual time, and checks that the replay of the recording gives the same report to the byte. */
-async function gate(written: Record<string, string>, options: GateOptions = {}): Promise<EndedTimeline> {
+async function gate(written: Record<string, string>, options: GateOptions = {}): Promise<EndedRunRecord> {
   const record = join(folder, 'recording.ndjson')
   const raw = { resources: '', namespace: 'shop', record, kubeconfig: server.kubeconfig({ token }), ...written }
-  const timeline = await gateInVirtualTime(raw, clock, options)
+  const runRecord = await gateInVirtualTime(raw, clock, options)
   const replayed = await replayRecording(record)
   expect(replayed.damage).toEqual([])
-  expect(buildReport(replayed.timeline)).toEqual(buildReport(timeline))
-  return timeline
+  expect(buildReport(replayed.runRecord)).toEqual(buildReport(runRecord))
+  return runRecord
 }
 
 const log = { namespace: 'shop', container: 'app' }
@@ -56,14 +56,14 @@ function applyWaitingPod(): void {
   )
 }
 
-function recordOf({ targets }: EndedTimeline, name: string): TargetRecord {
+function recordOf({ targets }: EndedRunRecord, name: string): TargetRecord {
   const found = targets.find((each) => each.name === name)
   if (found === undefined) throw new Error(`no target ${name}`)
   return found
 }
 
-function problemOf(timeline: EndedTimeline, name: string): ProblemRecord {
-  const [problem] = recordOf(timeline, name).problems
+function problemOf(runRecord: EndedRunRecord, name: string): ProblemRecord {
+  const [problem] = recordOf(runRecord, name).problems
   if (problem === undefined) throw new Error(`${name} has no problem`)
   return problem
 }
@@ -112,12 +112,12 @@ describe('a target that failed while others go on', () => {
           gone.resolve()
         })
     })
-    const timeline = await gate(inputs, { onEntry })
+    const runRecord = await gate(inputs, { onEntry })
     await gone.promise
-    expect(timeline.outcome).toBe('failed')
+    expect(runRecord.outcome).toBe('failed')
     const readAt = recorded().flatMap(({ type, at }) => (type === 'LOG' ? Date.parse(at) : []))
-    expect(Math.max(...readAt)).toBeLessThan(timeline.finishedAt - 30_000)
-    const problem = problemOf(timeline, 'migrate')
+    expect(Math.max(...readAt)).toBeLessThan(runRecord.finishedAt - 30_000)
+    const problem = problemOf(runRecord, 'migrate')
     const text = textOf(problem)
     expect(text).toContain('panic: no table users')
     expect(text).toContain('Termination message: no table users')
@@ -192,9 +192,9 @@ describe('a pod that is deleted while its problem stands', () => {
           })
       },
     )
-    const timeline = await gate({ resources: 'job/migrate', timeout: '60s' }, { onEntry })
-    expect(timeline.reason).toBe('job-failed')
-    expect(textOf(problemOf(timeline, 'migrate'))).toContain('panic: no table users')
+    const runRecord = await gate({ resources: 'job/migrate', timeout: '60s' }, { onEntry })
+    expect(runRecord.reason).toBe('job-failed')
+    expect(textOf(problemOf(runRecord, 'migrate'))).toContain('panic: no table users')
   })
 })
 
@@ -202,11 +202,11 @@ describe('a forbidden read', () => {
   test('of a log is part of the evidence', async () => {
     applyFailedPod()
     server.deny({ verb: 'get', resource: 'pods/log' })
-    const timeline = await gate({ resources: 'pod/migrate' })
-    expect(textOf(problemOf(timeline, 'migrate'))).toMatch(
+    const runRecord = await gate({ resources: 'pod/migrate' })
+    expect(textOf(problemOf(runRecord, 'migrate'))).toMatch(
       /Log of container app: could not be read: pods "migrate" is forbidden: .*pods\/log/,
     )
-    expect(recordOf(timeline, 'migrate').notes).toEqual([
+    expect(recordOf(runRecord, 'migrate').notes).toEqual([
       expect.stringMatching(
         /^Grant user .*: `kubectl create role rollout-gate-reader --verb=get --resource=pods\/log -n shop`/,
       ),
@@ -272,8 +272,8 @@ describe('a node behind a problem', () => {
     server.apply(node)
     const recover = () => void server.apply({ ...node, spec: {}, status: { conditions: [condition('Ready', 'True')] } })
     const inputs = { resources: 'pod/once\npod/slow', timeout: '60s', 'stall-timeout': '0', 'fail-fast': 'false' }
-    const timeline = await gate(inputs, { onEntry: once(({ kind }) => kind === 'heartbeat', recover) })
-    expect(textOf(problemOf(timeline, 'once'))).toContain('MemoryPressure')
+    const runRecord = await gate(inputs, { onEntry: once(({ kind }) => kind === 'heartbeat', recover) })
+    expect(textOf(problemOf(runRecord, 'once'))).toContain('MemoryPressure')
   })
 
   test('is evidence of a pod that it made unready', async () => {
@@ -284,8 +284,8 @@ describe('a node behind a problem', () => {
     const pod = make.barePod({ spec: { containers }, status })
     server.apply(pod)
     server.apply(make.event(pod, { reason: 'NodeNotReady', message: 'Node is not ready' }))
-    const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
-    expect(textOf(problemOf(timeline, 'once'))).toContain(
+    const runRecord = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    expect(textOf(problemOf(runRecord, 'once'))).toContain(
       'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
     )
   })
@@ -307,13 +307,13 @@ describe('a node behind a problem', () => {
   test('explains a pod that its kubelet stopped to start', async () => {
     server.apply(lost)
     server.apply(starting({}))
-    const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
-    expect(timeline).toMatchObject({ outcome: 'stalled', reason: 'no-progress' })
-    expect(textOf(problemOf(timeline, 'once'))).toContain(
+    const runRecord = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    expect(runRecord).toMatchObject({ outcome: 'stalled', reason: 'no-progress' })
+    expect(textOf(problemOf(runRecord, 'once'))).toContain(
       'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
     )
-    expect(problemOf(timeline, 'once').message).toBe('is not ready because its node node-1 is not ready')
-    expect(recordOf(timeline, 'once').hint).toMatch(
+    expect(problemOf(runRecord, 'once').message).toBe('is not ready because its node node-1 is not ready')
+    expect(recordOf(runRecord, 'once').hint).toMatch(
       /^The kubelet of node node-1 does not respond\. Check the node: `kubectl describe node node-1`/,
     )
   })
@@ -323,19 +323,19 @@ describe('a node behind a problem', () => {
     const replicaSet = make.replicaSet({ metadata: { labels: { app: 'web' } } }, deployment)
     const { metadata } = make.pod({}, replicaSet)
     for (const object of [lost, deployment, replicaSet, starting(metadata)]) server.apply(object)
-    const timeline = await gate({ resources: 'deployment/web', 'stall-timeout': '5s' })
-    expect(problemOf(timeline, 'web').chain).toEqual(['deployment/web', 'replicaset/web-1', 'pod/web-1-a'])
+    const runRecord = await gate({ resources: 'deployment/web', 'stall-timeout': '5s' })
+    expect(problemOf(runRecord, 'web').chain).toEqual(['deployment/web', 'replicaset/web-1', 'pod/web-1-a'])
   })
 
   test.each(['is well', 'cannot be read'])('that %s explains no pod', async (how) => {
     server.apply({ ...lost, status: { conditions: [condition('Ready', how === 'is well' ? 'True' : 'Unknown')] } })
     if (how === 'cannot be read') server.deny({ verb: 'get', resource: 'nodes' })
     server.apply(starting({}))
-    const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
-    const { problems, notes } = recordOf(timeline, 'once')
+    const runRecord = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    const { problems, notes } = recordOf(runRecord, 'once')
     expect(problems).toMatchObject([{ reason: 'pod-waiting' }])
     expect(notes).toBeUndefined()
-    expect(timeline.entries.filter(({ text }) => text.includes('nodes'))).toEqual([])
+    expect(runRecord.entries.filter(({ text }) => text.includes('nodes'))).toEqual([])
   })
 
   test('that is healthy is not mentioned', async () => {
@@ -349,11 +349,11 @@ describe('a node behind a problem', () => {
     const gone = textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))
     expect(gone).toContain('Node: node node-1 does not exist any more')
     server.deny({ verb: 'get', resource: 'nodes' })
-    const timeline = await gate({ resources: 'pod/once' })
-    expect(textOf(problemOf(timeline, 'once'))).toMatch(
+    const runRecord = await gate({ resources: 'pod/once' })
+    expect(textOf(problemOf(runRecord, 'once'))).toMatch(
       /Node: node node-1 could not be read: nodes "node-1" is forbidden/,
     )
-    expect(timeline.entries.filter(({ text }) => text.includes('cannot be read'))).toEqual([])
+    expect(runRecord.entries.filter(({ text }) => text.includes('cannot be read'))).toEqual([])
   })
 
   test('is not read for a problem that no node causes', async () => {
@@ -369,11 +369,11 @@ describe('a server that never answers for a log', () => {
   test('delays the end by five seconds at most, with a message', async () => {
     applyFailedPod()
     server.ignore(asksLog)
-    const timeline = await gate({ resources: 'pod/migrate' })
-    const waitedMs = recordingEnd() - timeline.finishedAt
+    const runRecord = await gate({ resources: 'pod/migrate' })
+    const waitedMs = recordingEnd() - runRecord.finishedAt
     expect(waitedMs).toBeGreaterThanOrEqual(5_000)
     expect(waitedMs).toBeLessThan(6_000)
-    expect(textOf(problemOf(timeline, 'migrate'))).toContain('could not be read: no answer within 5 s')
+    expect(textOf(problemOf(runRecord, 'migrate'))).toContain('could not be read: no answer within 5 s')
   })
 
   test('delays the end of a cancelled job by 1.5 s at most', async () => {
@@ -384,9 +384,9 @@ describe('a server that never answers for a log', () => {
       ({ kind }) => kind === 'problem',
       () => cancelled.abort(),
     )
-    const timeline = await gate({ resources: 'pod/once' }, { onEntry, cancelled: cancelled.signal })
-    expect(timeline.outcome).toBe('cancelled')
-    const waitedMs = recordingEnd() - timeline.finishedAt
+    const runRecord = await gate({ resources: 'pod/once' }, { onEntry, cancelled: cancelled.signal })
+    expect(runRecord.outcome).toBe('cancelled')
+    const waitedMs = recordingEnd() - runRecord.finishedAt
     expect(waitedMs).toBeGreaterThanOrEqual(1_500)
     expect(waitedMs).toBeLessThan(2_500)
   })
@@ -401,21 +401,21 @@ describe('hundreds of targets that fail', () => {
       applyFailedPod(name)
       server.setLog({ ...log, pod: name }, 'x'.repeat(999).concat('\n').repeat(1_000))
     }
-    const timeline = await gate({
+    const runRecord = await gate({
       resources: names.map((name) => `pod/${name}`).join('\n'),
       'fail-fast': 'false',
       'log-lines': '1000',
     })
     expect(server.requests.filter(asksLog)).toHaveLength(48)
-    const bytes = Buffer.byteLength(JSON.stringify(buildReport(timeline)))
+    const bytes = Buffer.byteLength(JSON.stringify(buildReport(runRecord)))
     expect(bytes).toBeLessThan(4_000_000)
-    expect(timeline.targets.every(({ hint }) => hint !== undefined)).toBe(true)
+    expect(runRecord.targets.every(({ hint }) => hint !== undefined)).toBe(true)
   })
 })
 
 describe('the namespace of a target that is not found', () => {
   const written = { resources: 'deployment/web', namespace: 'shpo', 'milestone-timeouts': 'created=5s' }
-  const hintOf = ({ targets }: EndedTimeline) => targets[0]?.hint
+  const hintOf = ({ targets }: EndedRunRecord) => targets[0]?.hint
 
   test('is named where it does not exist, in the replay too', async () => {
     expect(hintOf(await gate(written))).toMatch(/^Namespace shpo does not exist\./)
@@ -432,9 +432,9 @@ describe('the namespace of a target that is not found', () => {
 
   test('is not mentioned if namespaces cannot be read', async () => {
     server.deny({ verb: '*', group: '', resource: 'namespaces' })
-    const timeline = await gate(written)
-    expect(hintOf(timeline)).toMatch(/^Was it applied/)
-    expect(JSON.stringify(timeline)).not.toContain('namespaces may not')
-    expect(timeline.targets[0]?.notes).toBeUndefined()
+    const runRecord = await gate(written)
+    expect(hintOf(runRecord)).toMatch(/^Was it applied/)
+    expect(JSON.stringify(runRecord)).not.toContain('namespaces may not')
+    expect(runRecord.targets[0]?.notes).toBeUndefined()
   })
 })

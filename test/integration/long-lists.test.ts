@@ -1,4 +1,4 @@
-import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { server } from '../support/fresh-server.ts'
@@ -20,7 +20,7 @@ beforeEach(async () => {
   })
 })
 
-const gate = (written: Record<string, string>): Promise<EndedTimeline> =>
+const gate = (written: Record<string, string>): Promise<EndedRunRecord> =>
   gateInVirtualTime({ resources: 'deployment/web', namespace, kubeconfig: server.kubeconfig(), ...written }, clock)
 
 /** Before its only page with objects, each list of Deployments has empty pages. Returns the numbers of the answered pages. */
@@ -43,7 +43,7 @@ function addPages({ pages, pageMs = 0, from = 0 }: { pages: number; pageMs?: num
   return answered
 }
 
-function secondsOf({ startedAt, finishedAt }: EndedTimeline): number {
+function secondsOf({ startedAt, finishedAt }: EndedRunRecord): number {
   return (finishedAt - startedAt) / 1000
 }
 
@@ -53,9 +53,9 @@ describe('a list that does not end', () => {
   test('before the timeout makes the outcome unknown soon after it, although each page is an answer', async () => {
     addPages({ pages: 90, pageMs: 1_000 })
     const startedAt = clock.now()
-    const timeline = await gate({ timeout: '8s' })
-    expect(timeline).toMatchObject(unknown)
-    expect(timeline.message).toContain('the list of Deployment')
+    const runRecord = await gate({ timeout: '8s' })
+    expect(runRecord).toMatchObject(unknown)
+    expect(runRecord.message).toContain('the list of Deployment')
     expect(clock.now() - startedAt).toBeLessThan(8_000 + 11_000)
   })
 
@@ -68,17 +68,17 @@ describe('a list that does not end', () => {
 
   test('is given up after 1,000 pages, and tried again less and less often', async () => {
     const answered = addPages({ pages: Infinity })
-    const timeline = await gate({ timeout: '10m' })
-    expect(timeline).toMatchObject(unknown)
-    expect(timeline.message).toContain('more than 1,000 pages')
+    const runRecord = await gate({ timeout: '10m' })
+    expect(runRecord).toMatchObject(unknown)
+    expect(runRecord.message).toContain('more than 1,000 pages')
     expect(Math.max(...answered)).toBe(999)
   })
 
   test('before the targets are known leaves the outcome unknown at the timeout', async () => {
     addPages({ pages: Infinity, pageMs: 1_000 })
-    const timeline = await gate({ resources: 'deployment --all', timeout: '8s' })
-    expect(timeline).toMatchObject(unknown)
-    expect(secondsOf(timeline)).toBe(8)
+    const runRecord = await gate({ resources: 'deployment --all', timeout: '8s' })
+    expect(runRecord).toMatchObject(unknown)
+    expect(secondsOf(runRecord)).toBe(8)
   })
 
   test('is a mistake before the targets are known, if it has too many pages', async () => {
@@ -93,14 +93,14 @@ describe('a list that does not end', () => {
 describe('a list of many pages', () => {
   test('that takes 12 s is an answer at the timeout', async () => {
     addPages({ pages: 12, pageMs: 1_000 })
-    const timeline = await gate({ timeout: '20s' })
-    expect(timeline).toMatchObject({ outcome: 'timed-out', reason: 'readiness-failing' })
+    const runRecord = await gate({ timeout: '20s' })
+    expect(runRecord).toMatchObject({ outcome: 'timed-out', reason: 'readiness-failing' })
   })
 
   test('that takes 40 s delays the start, and is an answer at the timeout', async () => {
     addPages({ pages: 40, pageMs: 1_000 })
-    const timeline = await gate({ timeout: '60s' })
-    expect(timeline).toMatchObject({ outcome: 'timed-out', reason: 'readiness-failing' })
+    const runRecord = await gate({ timeout: '60s' })
+    expect(runRecord).toMatchObject({ outcome: 'timed-out', reason: 'readiness-failing' })
   })
 })
 

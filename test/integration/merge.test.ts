@@ -6,7 +6,7 @@ import { contractViolations } from '../cluster/contract.ts'
 import { createEventContext, headSha, pullRequestEnvironment, writeEnvironment } from '../github/action-contexts.ts'
 import { startGitHub } from '../github/github-server.ts'
 import { storeWrites } from '../github/stored-writes.ts'
-import { timelines } from '../report/recorded.ts'
+import { records } from '../report/recorded.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { startInProcess } from '../support/in-process-action.ts'
 import { programPath } from '../support/program.ts'
@@ -15,9 +15,9 @@ import { type ActionRun, startAction } from '../support/runner.ts'
 /** Writes the reports of the cases to `reports/<name>/report.json` of the workspace. */
 function writeReports(reports: Readonly<Record<string, string>>): void {
   for (const [name, key] of Object.entries(reports)) {
-    const timeline = timelines[key]
-    if (timeline === undefined) throw new Error(`no case ${key}`)
-    write(`reports/${name}/report.json`, renderReport({ ...timeline, run: { id: '77', attempt: 1, commit: headSha } }))
+    const record = records[key]
+    if (record === undefined) throw new Error(`no case ${key}`)
+    write(`reports/${name}/report.json`, renderReport({ ...record, run: { id: '77', attempt: 1, commit: headSha } }))
   }
 }
 

@@ -211,8 +211,8 @@ test('a recording contains no streamed line, and replays to the same report', as
   server.endLog(log)
   end('Complete')
   const { outputs } = await linesOf(action)
-  const { timeline } = await replayRecording(record)
-  expect(buildReport(timeline)).toEqual(JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8')))
+  const { runRecord } = await replayRecording(record)
+  expect(buildReport(runRecord)).toEqual(JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8')))
   expect(readFileSync(record, 'utf8')).not.toMatch(/stream-logs|"type":"LOG"/)
 })
 

@@ -4,8 +4,8 @@ import type { Deployment, KubeObject, ObjectMeta, PodStatus } from '../../src/cl
 import { covers } from '../../src/cluster/store.ts'
 import type { AfterReadyFactory } from '../../src/gate/after-ready.ts'
 import { Gate } from '../../src/gate/gate.ts'
+import type { JudgedRunRecord, Outcome, TargetOutcome } from '../../src/gate/run-record.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
-import type { JudgedTimeline, Outcome, TargetOutcome } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { formatEvent, type RecordingHeader } from '../../src/recording/writer.ts'
 import { complete, iso, make, moment, type Overrides, podIs, start } from './objects.ts'
@@ -121,7 +121,7 @@ export interface Run {
   readonly targets: readonly { outcome: TargetOutcome; reason: string; message: string; seconds: number | undefined }[]
   /** `12 problem pod/web-1-a: …` */
   readonly entries: readonly string[]
-  readonly timeline: JudgedTimeline
+  readonly record: JudgedRunRecord
 }
 
 /** Feeds a gate, then advances the time until the gate has an outcome. */
@@ -154,21 +154,21 @@ function feed(gate: Gate, steps: readonly (readonly FeedEvent[])[]): void {
 }
 
 export function report(gate: Gate, now?: number): Run {
-  const timeline = gate.timeline(now)
+  const record = gate.record(now)
   const since = (at: number) => (at - start) / 1_000
   return {
     outcome: gate.verdict?.outcome,
     reason: gate.verdict?.reason,
     message: gate.verdict?.message,
-    seconds: since(timeline.finishedAt),
-    targets: timeline.targets.map(({ outcome, reason, message, endedAt }) => ({
+    seconds: since(record.finishedAt),
+    targets: record.targets.map(({ outcome, reason, message, endedAt }) => ({
       outcome,
       reason,
       message,
       seconds: endedAt === undefined ? undefined : since(endedAt),
     })),
-    entries: timeline.entries.map(({ at, kind, text }) => `${since(at)} ${kind} ${text}`),
-    timeline,
+    entries: record.entries.map(({ at, kind, text }) => `${since(at)} ${kind} ${text}`),
+    record,
   }
 }
 

@@ -145,7 +145,7 @@ function expectResult(result: Run, expected: CaseOptions): void {
     for (const [kind, lines] of Object.entries(log ?? {}))
       expect(result.entries.filter((each) => each.split(' ')[1] === kind)).toEqual(like(lines))
   for (const words of lacks) expect(result.entries.join('\n')).not.toContain(words)
-  const [first] = result.timeline.targets
+  const [first] = result.record.targets
   if (expected.target !== undefined) expect(first).toMatchObject(expected.target)
   if (problems !== undefined)
     expect(

@@ -88,5 +88,5 @@ test('a signal ends a replay with hours of silence, between two moments of the g
     },
   })
   expect(gate.verdict?.outcome).toBe('cancelled')
-  expect(gate.timeline().finishedAt).toBeLessThan(Date.parse('2026-04-04T00:00:00Z'))
+  expect(gate.record().finishedAt).toBeLessThan(Date.parse('2026-04-04T00:00:00Z'))
 })

@@ -23,14 +23,14 @@ describe.each([
   test.each(Object.entries(expectations))(
     'is judged right, with its cause: %s',
     async (name, { truth, cause = '', notBeforeSeconds = 0, notAfterSeconds = Infinity }) => {
-      const { timeline, damage } = await replayRecording(recordingPath(name, folder))
-      const report = buildReport(timeline)
+      const { runRecord: record, damage } = await replayRecording(recordingPath(name, folder))
+      const report = buildReport(record)
       expect(truth).toContain(report.outcome)
       expect(report.durationSeconds).toBeGreaterThanOrEqual(notBeforeSeconds)
       expect(report.durationSeconds).toBeLessThanOrEqual(notAfterSeconds)
       expect(JSON.stringify(report)).toContain(cause)
       expect(damage).toEqual([])
-      const repeated = timeline.entries.filter(({ text }, index) => text === timeline.entries[index - 1]?.text)
+      const repeated = record.entries.filter(({ text }, index) => text === record.entries[index - 1]?.text)
       expect(repeated).toEqual([])
     },
   )

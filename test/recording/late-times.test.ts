@@ -1,6 +1,6 @@
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import type { Timeline } from '../../src/gate/timeline.ts'
+import type { RunRecord } from '../../src/gate/run-record.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
@@ -35,7 +35,7 @@ const replacedLater: ReadonlySet<string> = new Set([
 
 const recordings = sampled(Object.keys(readExpectations()), 4)
 
-const gateLate = once(async (name): Promise<Timeline> => {
+const gateLate = once(async (name): Promise<RunRecord> => {
   const path = recordingPath(name)
   const header = await readHeader(path)
   const targets = header.targets ?? []
@@ -52,14 +52,14 @@ const gateLate = once(async (name): Promise<Timeline> => {
   const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)))
   for (const event of lateEvents(events, startedAt)) gate.handle(event)
   gate.handle({ type: 'CANCEL', at: startedAt + 5_000 })
-  return gate.timeline()
+  return gate.record()
 })
 
 test.each(recordings)(
   'no real change is reported as unchanged, by a gate before or after the change: %s',
   async (name) => {
-    const timelines = [(await replayOnce(name)).timeline, await gateLate(name)]
-    const wrong = timelines.flatMap(({ targets }) =>
+    const records = [(await replayOnce(name)).runRecord, await gateLate(name)]
+    const wrong = records.flatMap(({ targets }) =>
       targets.filter(({ change, reason }) => change === 'none' || reason === 'not-changed'),
     )
     expect(wrong).toEqual([])
@@ -67,11 +67,11 @@ test.each(recordings)(
 )
 
 test.each(recordings)('a late gate dates what it finds as the live gate did: %s', async (name) => {
-  const [{ timeline: live }, late] = [await replayOnce(name), await gateLate(name)]
-  const differences = late.targets.flatMap((record, index) => {
+  const [{ runRecord: live }, late] = [await replayOnce(name), await gateLate(name)]
+  const differences = late.targets.flatMap((target, index) => {
     const before = live.targets[index]
-    if (before?.outcome !== 'ready' || record.outcome !== 'ready' || replacedLater.has(name)) return []
-    return record.milestones.flatMap(({ name, at, source }) => {
+    if (before?.outcome !== 'ready' || target.outcome !== 'ready' || replacedLater.has(name)) return []
+    return target.milestones.flatMap(({ name, at, source }) => {
       const known = before.milestones.find((each) => each.name === name)?.at
       if (source === undefined || at === undefined || known === undefined) return []
       const seconds = (at - known) / 1_000
@@ -83,7 +83,7 @@ test.each(recordings)('a late gate dates what it finds as the live gate did: %s'
 
 test('most milestones of late gates have a time of their own, but for the pulls of images', async () => {
   const milestones = (await Promise.all(recordings.map(gateLate))).flatMap(({ targets }) =>
-    targets.flatMap((record) => (record.outcome === 'ready' ? record.milestones : [])),
+    targets.flatMap((target) => (target.outcome === 'ready' ? target.milestones : [])),
   )
   const done = milestones.filter(({ name, state }) => state === 'done' && name !== 'pulled')
   expect(done.filter(({ source }) => source === 'object').length).toBeGreaterThan(0.9 * done.length)

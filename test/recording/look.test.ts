@@ -3,8 +3,8 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { nameOf } from '../../src/cluster/objects.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { lookAt } from '../../src/gate/look.ts'
+import type { RunRecord, TargetRecord } from '../../src/gate/run-record.ts'
 import { lookSettings } from '../../src/gate/settings.ts'
-import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -23,7 +23,7 @@ import {
 import { isThorough, sampled } from '../support/thorough.ts'
 
 /** One look at the objects of a recording as they were at `end`, by a gate that has seen nothing before. */
-async function lookAtEnd(path: string, end: number): Promise<Timeline> {
+async function lookAtEnd(path: string, end: number): Promise<RunRecord> {
   const header = await readHeader(path)
   const targets = header.targets ?? []
   const settings = { ...settingsOf(header), ...(await loadChecks(targets, [])), startedAt: end }
@@ -77,21 +77,21 @@ const recordings = [recordingsFolder, operatorRecordingsFolder].flatMap((folder)
 const comparable = recordings.filter(([name, path]) => needsHistory[name] === undefined && !hasAnswers(path))
 
 test.each(sampled(comparable, 24))('one look at the end of %s finds the reasons of its gate', async (_, path) => {
-  const { timeline } = await replayRecording(path)
-  const look = await lookAtEnd(path, timeline.finishedAt)
+  const { runRecord: record } = await replayRecording(path)
+  const look = await lookAtEnd(path, record.finishedAt)
   const { targets: recorded = [] } = await readHeader(path)
   const isOfRevision = recorded.some(({ revisions }) => revisions !== undefined)
   const isLeft = look.targets.some(({ outcome }) => outcome === 'superseded')
   // What was deployed of a revision belongs to it until another one replaces it.
   const isCompared = ({ deployedBy, outcome }: TargetRecord) =>
     (isOfRevision ? judgedOfRevision : judged).has(outcome) && !(isLeft && deployedBy !== undefined)
-  const ended = new Set(timeline.targets.filter(isCompared).map(({ target }) => target))
-  const reasonsOf = ({ targets }: Timeline) =>
+  const ended = new Set(record.targets.filter(isCompared).map(({ target }) => target))
+  const reasonsOf = ({ targets }: RunRecord) =>
     targets
       .filter(({ target }) => ended.has(target))
       .map(({ target, outcome, reason }) => `${target} ${outcome === 'ready' ? 'ready' : reason}`)
       .toSorted()
-  expect(reasonsOf(look)).toEqual(reasonsOf(timeline))
+  expect(reasonsOf(look)).toEqual(reasonsOf(record))
 })
 
 test.each(sampled(recordings, 24, 8))(
@@ -129,7 +129,7 @@ test.each(sampled(viewed, 24, 16))(
     const index = indexEvents(events)
     const listedAt = events.findLast(({ type }) => type === 'SYNCED')?.at ?? settings.startedAt
     const lastAt = events.at(-1)?.at ?? settings.startedAt
-    const reasonsOf = (look: Timeline) =>
+    const reasonsOf = (look: RunRecord) =>
       new Map(look.targets.map(({ target, outcome, reason }) => [target, reason || outcome]))
     const recorded: [string, string | undefined][][] = []
     const live: [string, string | undefined][][] = []

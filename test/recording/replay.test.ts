@@ -37,8 +37,8 @@ function written(text: string | Uint8Array, name = 'recording.ndjson'): string {
 }
 
 /** The report, the log and the summary of a replay. */
-function outputOf({ timeline }: Replayed): string {
-  return [renderReport(timeline), ...renderLog(timeline), renderSummary(timeline, {})].join('\n')
+function outputOf({ runRecord: record }: Replayed): string {
+  return [renderReport(record), ...renderLog(record), renderSummary(record, {})].join('\n')
 }
 
 test('a recording of a real rollout has an expectation, and no expectation lacks its recording', () => {
@@ -49,9 +49,9 @@ test('a recording of a real rollout has an expectation, and no expectation lacks
 test.each(Object.entries(expectations))(
   'a recording of a real rollout replays to the outcome and the moments of the live run: %s',
   async (name, expected) => {
-    const { timeline, damage } = await replayOnce(name)
+    const { runRecord: record, damage } = await replayOnce(name)
     // As text, so that the order of the milestones counts too.
-    const found = expectationOf(buildReport(timeline))
+    const found = expectationOf(buildReport(record))
     if (process.env['UPDATE_SNAPSHOTS'] === '1') expectations[name] = found
     else expect(JSON.stringify(found, null, 2)).toBe(JSON.stringify(expected, null, 2))
     expect(damage).toEqual([])
@@ -93,7 +93,7 @@ test.each(Object.keys(expectations))(
 const rollbacks: Readonly<Record<string, string>> = JSON.parse(
   readFileSync(join(recordingsFolder, 'rollback.json'), 'utf8'),
 )
-const outputsOf = ({ timeline }: Replayed) => buildOutputs(timeline, { report: '', summary: '' })
+const outputsOf = ({ runRecord: record }: Replayed) => buildOutputs(record, { report: '', summary: '' })
 
 test.each(Object.keys(expectations))(
   'rollback-command is set exactly where an undo restores what ran: %s',
@@ -114,9 +114,9 @@ test.each(['job-fails', 'job-index-fails', 'job-deadline', 'job-fails-by-policy'
 test('a recording that stops early ends by a deadline, as the clocks go on', async () => {
   const lines = linesOf('update')
   const middle = lines.findIndex((line) => line.includes('"type":"SYNCED"') && line.includes('"Pod"'))
-  const { timeline } = await replayRecording(written(lines.slice(0, middle + 1).join('\n')))
-  expect(timeline).toMatchObject({ outcome: 'stalled' })
-  expect(timeline.finishedAt - timeline.startedAt).toBeGreaterThanOrEqual(5 * 60_000)
+  const { runRecord: record } = await replayRecording(written(lines.slice(0, middle + 1).join('\n')))
+  expect(record).toMatchObject({ outcome: 'stalled' })
+  expect(record.finishedAt - record.startedAt).toBeGreaterThanOrEqual(5 * 60_000)
 })
 
 test('a recording that an editor saved on Windows can be read', async () => {
@@ -188,7 +188,7 @@ test.each([1_500, 100_000])(
     const line = `{"at":"${JSON.parse(lines[5] ?? '').at}","type":"ADDED","object":${object}}`
     const replayed = await replayRecording(written([...lines.slice(0, 6), line, ...lines.slice(6)].join('\n')))
     expect(replayed.damage).toEqual([])
-    expect(replayed.timeline).toMatchObject({ outcome: 'failed', reason: name })
+    expect(replayed.runRecord).toMatchObject({ outcome: 'failed', reason: name })
   },
 )
 

@@ -45,7 +45,7 @@ test(
         const changed = JSON.stringify(withValue(JSON.parse(lines[index] ?? ''), ['object', ...path], value))
         const file = join(folder, 'recording.ndjson')
         writeFileSync(file, lines.with(index, changed).join('\n'))
-        expect((await replayRecording(file)).timeline.outcome).not.toBe('progressing')
+        expect((await replayRecording(file)).runRecord.outcome).not.toBe('progressing')
       }),
       parameters,
     )

@@ -1,23 +1,23 @@
 import { subjectText } from '../../src/cluster/objects.ts'
 import type {
-  EndedTimeline,
+  EndedRunRecord,
   Entry,
   Evidence,
   JudgedProblem,
-  JudgedRecord,
-  JudgedTimeline,
+  JudgedRunRecord,
+  JudgedTargetRecord,
   MilestoneRecord,
   ProblemRecord,
   RequestRecord,
   TargetRecord,
   Verdict,
-} from '../../src/gate/timeline.ts'
+} from '../../src/gate/run-record.ts'
 import { problemHeadline } from '../../src/gate/timeline-entries.ts'
 import { type Target, targetId } from '../../src/plan/target.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../kit/subject.ts'
 
-/** Start of every timeline in these tests. */
+/** Start of every record in these tests. */
 export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
 
 /** A moment, in seconds since the start. */
@@ -78,10 +78,13 @@ export function createEvidence(overrides: Partial<Evidence> = {}): Evidence {
   return { type: 'event', title: 'Events', text: '', ...overrides }
 }
 
-export type RecordOverrides = Partial<Omit<JudgedRecord, 'target'>> & { readonly target?: Target }
+export type RecordOverrides = Partial<Omit<JudgedTargetRecord, 'target'>> & { readonly target?: Target }
 
 /** A Deployment that became ready after 31 seconds. */
-export function createTargetRecord({ target = createTarget(), ...overrides }: RecordOverrides = {}): JudgedRecord {
+export function createTargetRecord({
+  target = createTarget(),
+  ...overrides
+}: RecordOverrides = {}): JudgedTargetRecord {
   const { apiVersion, kind, namespace, name, selector, source, clocks, deployedBy, hook, release } = target
   return {
     target: targetId(target),
@@ -120,17 +123,17 @@ export function createEntry(overrides: Partial<Entry> = {}): Entry {
   return { at: at(0), target: 0, kind: 'progress', text: 'generation 7 observed', ...overrides }
 }
 
-type TimelineOverrides<T extends TargetRecord> = Partial<EndedTimeline<T>> & {
+type RunOverrides<T extends TargetRecord> = Partial<EndedRunRecord<T>> & {
   readonly verdict?: Verdict
   readonly context?: string
 }
 
 /** A gate that became ready with one target after 31 seconds. */
-export function createTimeline<T extends TargetRecord = JudgedRecord>({
+export function createRecord<T extends TargetRecord = JudgedTargetRecord>({
   verdict: { denied, unreadable, ...conclusion } = { outcome: 'ready', reason: '', message: 'all targets are ready' },
   context = 'prod',
   ...overrides
-}: TimelineOverrides<T> = {}): EndedTimeline<T> & Pick<JudgedTimeline, 'basis'> {
+}: RunOverrides<T> = {}): EndedRunRecord<T> & Pick<JudgedRunRecord, 'basis'> {
   return {
     ...conclusion,
     startedAt: start,

@@ -1,4 +1,4 @@
-import type { AnswerRecord, EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
+import type { AnswerRecord, EndedRunRecord, TargetRecord } from '../../src/gate/run-record.ts'
 import type { Target } from '../../src/plan/target.ts'
 import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../kit/subject.ts'
@@ -8,10 +8,10 @@ import {
   createEvidence,
   createMilestone,
   createProblem,
+  createRecord,
   createRequest,
   createTarget,
   createTargetRecord,
-  createTimeline,
   type RecordOverrides,
   reached,
 } from './builders.ts'
@@ -51,7 +51,7 @@ function openJob(end: number): TargetRecord {
   return record
 }
 
-function allReady(): EndedTimeline {
+function allReady(): EndedRunRecord {
   const init = createProblem({
     reason: 'readiness-failing',
     class: 'slow',
@@ -65,7 +65,7 @@ function allReady(): EndedTimeline {
       }),
     ],
   })
-  return createTimeline({
+  return createRecord({
     targets: [createTargetRecord({ problems: [init] }), readyService(), readyWorker()],
     entries: [
       createEntry({ text: 'generation 7 observed · revision 3 → ReplicaSet web-688899976b' }),
@@ -86,8 +86,8 @@ function allReady(): EndedTimeline {
   })
 }
 
-function alreadyReady(): EndedTimeline {
-  return createTimeline({
+function alreadyReady(): EndedRunRecord {
+  return createRecord({
     finishedAt: at(0.2),
     targets: [
       createTargetRecord({
@@ -99,7 +99,7 @@ function alreadyReady(): EndedTimeline {
   })
 }
 
-function missingImage(): EndedTimeline {
+function missingImage(): EndedRunRecord {
   const events = [
     '0:02  Normal   Scheduled   pod/web-fc8bbfff5-8xkbh  Successfully assigned shop/web-fc8bbfff5-8xkbh to node-1',
     '0:02  Normal   Pulling ×2  pod/web-fc8bbfff5-8xkbh  Pulling image "ghcr.io/acme/web:v2"',
@@ -130,7 +130,7 @@ function missingImage(): EndedTimeline {
       }),
     ],
   })
-  return createTimeline({
+  return createRecord({
     finishedAt: at(22),
     verdict: {
       outcome: 'failed',
@@ -193,7 +193,7 @@ export const hostileWords = [
   'null\0bell\x07back\bspace \ud800 lone',
 ]
 
-function hostile(): EndedTimeline {
+function hostile(): EndedRunRecord {
   const words = hostileWords.join(' ')
   const evil = (name: string, text: string): TargetRecord =>
     createTargetRecord({
@@ -226,7 +226,7 @@ function hostile(): EndedTimeline {
       ],
       notes: [text],
     })
-  return createTimeline({
+  return createRecord({
     context: 'prod::error::|`',
     finishedAt: at(20),
     verdict: { outcome: 'failed', reason: 'reported-failed', message: words },
@@ -248,7 +248,7 @@ function answerWith(text: string): AnswerRecord {
   return { at: at(5), pod: text, status: 500, body: text, location: text, right: false }
 }
 
-function forbidden(): EndedTimeline {
+function forbidden(): EndedRunRecord {
   const hint = 'Give user deployer get, list and watch on configmaps in namespace shop.'
   const openOf = (target: Partial<Target>) =>
     createTargetRecord({
@@ -259,7 +259,7 @@ function forbidden(): EndedTimeline {
       endedAt: undefined,
       milestones: [createMilestone({ name: 'created', state: 'current', message: '' })],
     })
-  return createTimeline({
+  return createRecord({
     finishedAt: at(3),
     verdict: { outcome: 'misconfigured', reason: 'forbidden', message: 'configmap/settings cannot be read: no' },
     hint,
@@ -268,8 +268,8 @@ function forbidden(): EndedTimeline {
   })
 }
 
-function misconfigured(): EndedTimeline {
-  return createTimeline({
+function misconfigured(): EndedRunRecord {
+  return createRecord({
     cluster: { context: '', version: '' },
     finishedAt: at(0),
     verdict: {
@@ -286,7 +286,7 @@ function misconfigured(): EndedTimeline {
 }
 
 /** A broken Deployment that three targets wait for, a Job that fails by itself, and ready targets. */
-function withConsequences(): EndedTimeline {
+function withConsequences(): EndedRunRecord {
   const log = [
     ...Array.from({ length: 12 }, (_, index) => `INFO  migration ${index + 1} applied`),
     'ERROR cannot apply migration 13',
@@ -326,7 +326,7 @@ function withConsequences(): EndedTimeline {
     })
     return record
   }
-  return createTimeline({
+  return createRecord({
     finishedAt: at(48),
     verdict: { outcome: 'failed', reason: 'crash-loop', message: 'deployment/api: container app exited with code 2' },
     targets: [
@@ -375,9 +375,9 @@ function withConsequences(): EndedTimeline {
   })
 }
 
-/** Complete timelines that no recording shows. */
-export const cases: Readonly<Record<string, EndedTimeline>> = {
-  'one-ready': createTimeline(),
+/** Complete records that no recording shows. */
+export const cases: Readonly<Record<string, EndedRunRecord>> = {
+  'one-ready': createRecord(),
   'all-ready': allReady(),
   'already-ready': alreadyReady(),
   'missing-image': missingImage(),

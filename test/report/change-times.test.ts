@@ -1,4 +1,4 @@
-import type { EndedTimeline, MilestoneRecord, TargetRecord } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord, MilestoneRecord, TargetRecord } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { renderGantt } from '../../src/report/gantt.ts'
 import { headline } from '../../src/report/headline.ts'
@@ -8,9 +8,9 @@ import {
   at,
   createEntry,
   createMilestone,
+  createRecord,
   createTarget,
   createTargetRecord,
-  createTimeline,
   type RecordOverrides,
   start,
 } from './builders.ts'
@@ -26,8 +26,8 @@ const day = 86_400
 const files = { report: 'r', summary: 's' }
 
 /** A gate that begins a minute after the change, which took 42 s. */
-const late = (milestones: readonly MilestoneRecord[] = [], overrides: RecordOverrides = {}): EndedTimeline => {
-  const record = createTargetRecord({
+const late = (milestones: readonly MilestoneRecord[] = [], overrides: RecordOverrides = {}): EndedRunRecord => {
+  const target = createTargetRecord({
     changedAt: at(-72),
     change: 'recent',
     endedAt: at(0.2),
@@ -37,9 +37,9 @@ const late = (milestones: readonly MilestoneRecord[] = [], overrides: RecordOver
     ],
     ...overrides,
   })
-  return createTimeline({
+  return createRecord({
     finishedAt: at(0.2),
-    targets: [record],
+    targets: [target],
     entries: [createEntry({ kind: 'verdict', at: at(0.2) })],
   })
 }
@@ -67,8 +67,8 @@ describe('a gate that begins after the change', () => {
     const target = createTarget({ name: 'undone' })
     const milestones = [...shown({ created: -80, observed: -75, scheduled: -72 }), updated]
     const undone = createTargetRecord({ target, changedAt: at(-72), change: 'recent', endedAt: at(0.2), milestones })
-    const timeline = { ...late(), targets: [...late().targets, undone] }
-    const { diagram } = renderGantt(timeline) ?? { diagram: '' }
+    const record = { ...late(), targets: [...late().targets, undone] }
+    const { diagram } = renderGantt(record) ?? { diagram: '' }
     expect(diagram).toMatch(/section deployment\/undone\n {4}scheduled :0, \d+$/)
   })
 
@@ -82,17 +82,17 @@ describe('a gate that begins after the change', () => {
 
   it('counts from the change what a target took that becomes ready later', () => {
     const milestones = [...shown({ scheduled: -70, pulled: -60 }), createMilestone({ name: 'ready', at: at(12) })]
-    const timeline = { ...late([], { milestones, endedAt: at(12) }), finishedAt: at(12) }
-    expect(headline(timeline)).toBe('Rollout ready 1 m 24 s after the change · deployment/web')
-    expect(tookMs(timeline.targets[0] ?? createTargetRecord(), timeline)).toBe(84_000)
+    const record = { ...late([], { milestones, endedAt: at(12) }), finishedAt: at(12) }
+    expect(headline(record)).toBe('Rollout ready 1 m 24 s after the change · deployment/web')
+    expect(tookMs(record.targets[0] ?? createTargetRecord(), record)).toBe(84_000)
   })
 })
 
 it('a change of more than an hour ago does not move the beginning of a timeline', () => {
-  const timeline = late([], { changedAt: at(-3_601), change: undefined })
-  expect(headline(timeline)).toBe('Rollout ready in 0.2 s · deployment/web')
-  expect(renderGantt(timeline)).toBeUndefined()
-  expect(buildOutputs(timeline, files)['slowest-milestone']).toBe('deployment.apps/web created 0.0s')
+  const record = late([], { changedAt: at(-3_601), change: undefined })
+  expect(headline(record)).toBe('Rollout ready in 0.2 s · deployment/web')
+  expect(renderGantt(record)).toBeUndefined()
+  expect(buildOutputs(record, files)['slowest-milestone']).toBe('deployment.apps/web created 0.0s')
 })
 
 it('a target of which only the change is known, such as a ConfigMap, does not change where the timeline of the other targets begins', () => {
@@ -103,9 +103,9 @@ it('a target of which only the change is known, such as a ConfigMap, does not ch
     milestones: [...shown({ created: -3_000 }), createMilestone({ name: 'ready', at: at(0) })],
     endedAt: at(0.1),
   })
-  const timeline = createTimeline({ targets: [createTargetRecord(), configMap] })
-  expect(headline(timeline)).toBe('Rollout ready in 31 s · 2 targets')
-  expect(renderSummary(timeline)).toMatch(/^### ✅ Rollout ready in 31 s/)
+  const record = createRecord({ targets: [createTargetRecord(), configMap] })
+  expect(headline(record)).toBe('Rollout ready in 31 s · 2 targets')
+  expect(renderSummary(record)).toMatch(/^### ✅ Rollout ready in 31 s/)
 })
 
 describe('the headline when nothing has changed', () => {
@@ -114,18 +114,18 @@ describe('the headline when nothing has changed', () => {
 
   it('states since when, by the youngest of all targets', () => {
     const targets = [unchanged(9 * day), unchanged(3 * day + 4 * 3_600), unchanged(5 * day), unchanged(4 * day)]
-    expect(headline(createTimeline({ targets }))).toBe('Ready, but nothing changed in the last 3 d · 4 targets')
+    expect(headline(createRecord({ targets }))).toBe('Ready, but nothing changed in the last 3 d · 4 targets')
   })
 
   it('is the headline of a rollout if one target has changed', () => {
     const targets = [unchanged(9 * day), createTargetRecord({ changedAt: at(-5), change: 'recent' })]
-    expect(headline(createTimeline({ targets }))).toMatch(/^Rollout ready 36 s after the change/)
+    expect(headline(createRecord({ targets }))).toMatch(/^Rollout ready 36 s after the change/)
   })
 })
 
 describe('the output changed', () => {
   const read = (...targets: TargetRecord[]) =>
-    JSON.parse(buildOutputs(createTimeline({ targets }), files).changed) as unknown
+    JSON.parse(buildOutputs(createRecord({ targets }), files).changed) as unknown
 
   it('contains the targets whose version is this change, in the order of the input', () => {
     const recent = (name: string, seconds: number) =>
@@ -156,7 +156,7 @@ describe('the output changed', () => {
       },
     ] as const
     const target = createTargetRecord({ gate: 'eu', changedAt: at(-5), change: 'recent' })
-    const { changed } = buildOutputs(createTimeline({ targets: [target], gates }), files)
+    const { changed } = buildOutputs(createRecord({ targets: [target], gates }), files)
     expect(JSON.parse(changed)).toMatchObject([{ gate: 'eu', changedAt: '2025-01-15T12:00:55.000Z' }])
   })
 })

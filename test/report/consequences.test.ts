@@ -1,4 +1,4 @@
-import { causedBy, causeOf } from '../../src/gate/timeline.ts'
+import { causedBy, causeOf } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { headline } from '../../src/report/headline.ts'
@@ -7,21 +7,21 @@ import { tally } from '../../src/report/log.ts'
 import { mergeReports } from '../../src/report/merge-reports.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
-import { createTarget, createTargetRecord, createTimeline } from './builders.ts'
+import { createRecord, createTarget, createTargetRecord } from './builders.ts'
 import { cases } from './cases.ts'
 import { renderLog } from './whole-log.ts'
 
 /** Two targets failed; a Service, an Ingress and an autoscaler only wait for the first of them. */
-const timeline = cases['consequences'] ?? createTimeline()
-const failedResources = JSON.parse(buildOutputs(timeline, { report: '', summary: '' })['failed-resources'])
+const record = cases['consequences'] ?? createRecord()
+const failedResources = JSON.parse(buildOutputs(record, { report: '', summary: '' })['failed-resources'])
 
 describe('a target that only waits for another one', () => {
   it('is no failure in the headline', () => {
-    expect(headline(timeline)).toContain('deployment/api: container app keeps crashing (exit code 2) (and 1 more)')
+    expect(headline(record)).toContain('deployment/api: container app keeps crashing (exit code 2) (and 1 more)')
   })
 
   it('is a row below its cause', () => {
-    const rows = renderSummary(timeline)
+    const rows = renderSummary(record)
       .split('\n')
       .filter((line) => line.startsWith('|'))
       .map((line) => line.split('|')[2]?.trim())
@@ -35,15 +35,15 @@ describe('a target that only waits for another one', () => {
   })
 
   it('is counted apart, and is one line of the log', () => {
-    expect(tally(timeline.targets)).toBe('2 failed, 3 waiting for another target, 2 ready')
+    expect(tally(record.targets)).toBe('2 failed, 3 waiting for another target, 2 ready')
     const line = 'service/api, ingress/api and horizontalpodautoscaler/api wait for deployment/api'
-    const log = renderLog(timeline, { color: false })
+    const log = renderLog(record, { color: false })
     expect(log.filter((each) => each.includes('wait for deployment/api'))).toEqual([`  ${line}`])
     expect(log.filter((each) => each.startsWith('::group::'))).toHaveLength(2)
   })
 
   it('has no annotation of its own: the annotation of its cause names it', () => {
-    const [first, ...others] = buildAnnotations(timeline)
+    const [first, ...others] = buildAnnotations(record)
     expect(first?.message).toContain('service/api, ingress/api and horizontalpodautoscaler/api wait for deployment/api')
     expect(others.map(({ title }) => title)).toEqual(['job/report: the Job failed'])
   })
@@ -57,7 +57,7 @@ describe('a target that only waits for another one', () => {
       ['horizontalpodautoscaler.autoscaling/api', 'deployment.apps/api'],
       ['job.batch/report', undefined],
     ])
-    const { targets } = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline))))
+    const { targets } = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(record))))
     expect(targets.map(({ causedBy }) => causedBy).filter(Boolean)).toHaveLength(3)
   })
 
@@ -73,18 +73,18 @@ describe('a target that only waits for another one', () => {
   })
 
   it('waits for the same target after the reports of two gates are merged', () => {
-    const report = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline))))
-    const record = readRecord(report)
+    const report = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(record))))
+    const read = readRecord(report)
     const merged = mergeReports(
       [
-        { name: 'eu', path: 'eu.json', record },
-        { name: 'us', path: 'us.json', record },
+        { name: 'eu', path: 'eu.json', record: read },
+        { name: 'us', path: 'us.json', record: read },
       ],
       0,
     )
     const { targets } = merged
-    const causes = targets.map((record) => {
-      const cause = causeOf(record, targets)
+    const causes = targets.map((target) => {
+      const cause = causeOf(target, targets)
       return cause === undefined ? -1 : targets.indexOf(cause)
     })
     expect(causes).toEqual([-1, 0, 0, 0, -1, -1, -1, -1, 7, 7, 7, -1, -1, -1])

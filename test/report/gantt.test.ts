@@ -1,25 +1,25 @@
-import type { Timeline } from '../../src/gate/timeline.ts'
+import type { RunRecord } from '../../src/gate/run-record.ts'
 import { renderGantt } from '../../src/report/gantt.ts'
-import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
-import { timelines } from './recorded.ts'
+import { at, createMilestone, createRecord, createTarget, createTargetRecord, reached } from './builders.ts'
+import { records } from './recorded.ts'
 
-const lines = (timeline: Timeline = createTimeline()) =>
-  renderGantt(timeline)
+const lines = (record: RunRecord = createRecord()) =>
+  renderGantt(record)
     ?.diagram.split('\n')
     .map((line) => line.trim()) ?? []
 
 it('each milestone is a bar from the previous one', () => {
-  const timeline = createTimeline({
+  const record = createRecord({
     targets: [createTargetRecord({ milestones: reached({ scheduled: 2, ready: 31 }) })],
   })
-  expect(lines(timeline).slice(-3)).toEqual(['section deployment/web', 'scheduled :0, 2000', 'ready :2000, 31000'])
+  expect(lines(record).slice(-3)).toEqual(['section deployment/web', 'scheduled :0, 2000', 'ready :2000, 31000'])
 })
 
 it('a failed target is red, one in progress is not', () => {
   const milestones = [...reached({ scheduled: 2 }), createMilestone({ name: 'ready', state: 'current' })]
   const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', endedAt: at(20), milestones })
   const { endedAt: _, ...open } = createTargetRecord({ outcome: 'progressing', milestones })
-  expect(lines(createTimeline({ targets: [failed, open] }))).toEqual(
+  expect(lines(createRecord({ targets: [failed, open] }))).toEqual(
     expect.arrayContaining(['✗ ready :crit, 2000, 20000', '… ready :active, 2000, 31000']),
   )
 })
@@ -29,7 +29,7 @@ it('a hold that was reached is a bar behind the end of its target, and one that 
   const held = createTargetRecord({ ...ready, milestones: reached({ ready: 2, held: 31 }) })
   const milestones = [...reached({ ready: 2 }), createMilestone({ name: 'held', state: 'current' })]
   const targets = [held, createTargetRecord({ ...ready, milestones })]
-  expect(lines(createTimeline({ targets }))).toEqual(
+  expect(lines(createRecord({ targets }))).toEqual(
     expect.arrayContaining(['held :2000, 31000', '… held :active, 2000, 31000']),
   )
 })
@@ -37,23 +37,23 @@ it('a hold that was reached is a bar behind the end of its target, and one that 
 it('a change that never arrived is no milestone', () => {
   const milestones = [createMilestone({ name: 'created', state: 'failed' })]
   const stalled = createTargetRecord({ outcome: 'stalled', reason: 'change-not-seen', endedAt: at(31), milestones })
-  expect(lines(createTimeline({ targets: [stalled] })).at(-1)).toBe('✗ stalled :crit, 0, 31000')
+  expect(lines(createRecord({ targets: [stalled] })).at(-1)).toBe('✗ stalled :crit, 0, 31000')
 })
 
 it('milestones too short to see are part of the next one', () => {
-  const timeline = createTimeline({
+  const record = createRecord({
     targets: [createTargetRecord({ milestones: reached({ observed: 0.01, ready: 31 }) })],
   })
-  expect(lines(timeline).at(-1)).toBe('ready :0, 31000')
+  expect(lines(record).at(-1)).toBe('ready :0, 31000')
 })
 
 it('the axis of a long gate is in minutes', () => {
-  const timeline = createTimeline({
+  const record = createRecord({
     finishedAt: at(1_200),
     targets: [createTargetRecord({ endedAt: at(1_200), milestones: reached({ ready: 1_200 }) })],
   })
-  expect(lines(timeline)).toContain('axisFormat %s min')
-  expect(lines(timeline).at(-1)).toBe('ready :0, 20000')
+  expect(lines(record)).toContain('axisFormat %s min')
+  expect(lines(record).at(-1)).toBe('ready :0, 20000')
 })
 
 it('the axis does not depend on the time zone of the viewer', () => {
@@ -61,11 +61,11 @@ it('the axis does not depend on the time zone of the viewer', () => {
 })
 
 it('nothing is drawn when all was ready at first sight', () => {
-  expect(renderGantt(timelines['already-ready'] ?? createTimeline())).toBeUndefined()
+  expect(renderGantt(records['already-ready'] ?? createRecord())).toBeUndefined()
 })
 
 it('the diagram of many targets has those that are not ready, and the slowest', () => {
-  const gantt = renderGantt(timelines['many-targets'] ?? createTimeline())
+  const gantt = renderGantt(records['many-targets'] ?? createRecord())
   expect(gantt?.drawn).toBe(16)
   expect(gantt?.diagram.match(/section .*/g)?.slice(0, 3)).toEqual([
     'section deployment/service-009 in shop',
@@ -81,12 +81,12 @@ it('the diagram never exceeds the limit of GitHub', () => {
   const targets = Array.from({ length: 30 }, (_, index) =>
     createTargetRecord({ target: createTarget({ name: `w${index}` }), endedAt: at(200), milestones }),
   )
-  const gantt = renderGantt(createTimeline({ finishedAt: at(200), targets }))
+  const gantt = renderGantt(createRecord({ finishedAt: at(200), targets }))
   expect(gantt?.diagram.length).toBeLessThanOrEqual(50_000)
   expect(gantt?.drawn).toBeLessThan(30)
 })
 
 it('targets with similar names are distinguished', () => {
-  const names = lines(timelines['hostile'] ?? createTimeline()).filter((line) => line.startsWith('section'))
+  const names = lines(records['hostile'] ?? createRecord()).filter((line) => line.startsWith('section'))
   expect(new Set(names).size).toBe(names.length)
 })

@@ -1,10 +1,10 @@
-import { type Entry, openConclusion } from '../../src/gate/timeline.ts'
+import { type Entry, openConclusion } from '../../src/gate/run-record.ts'
 import type { TargetClocks } from '../../src/plan/target.ts'
 import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/report/log.ts'
 import { toSubject } from '../kit/subject.ts'
-import { at, createEntry, createProblem, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
+import { at, createEntry, createProblem, createRecord, createTarget, createTargetRecord, start } from './builders.ts'
 import { cases } from './cases.ts'
-import { timelines } from './recorded.ts'
+import { records } from './recorded.ts'
 import { expectSnapshot } from './snapshot.ts'
 import { renderLog } from './whole-log.ts'
 
@@ -16,12 +16,12 @@ const head = {
   targets: [createTarget(), createTarget({ name: 'web-worker' })],
 }
 
-it.each(Object.entries(cases))('the log of %s reads as in its snapshot', (name, timeline) => {
-  expectSnapshot(`${renderLog(timeline, { color: false }).join('\n')}\n`, `${name}.txt`)
+it.each(Object.entries(cases))('the log of %s reads as in its snapshot', (name, record) => {
+  expectSnapshot(`${renderLog(record, { color: false }).join('\n')}\n`, `${name}.txt`)
 })
 
-it.each(Object.entries(timelines))('the runner reads no command but our groups in the log of %s', (_, timeline) => {
-  for (const line of renderLog(timeline)) {
+it.each(Object.entries(records))('the runner reads no command but our groups in the log of %s', (_, record) => {
+  for (const line of renderLog(record)) {
     const visible = line.replace(/\x1b\[\d+m/g, '').replace(/^::(?:group::[^\n]*|endgroup::)$/, '')
     expect(visible).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
   }
@@ -116,7 +116,7 @@ it('the last lines do not repeat a verdict right above them', () => {
   const verdict = { outcome: 'failed', reason: 'crash-loop', message } as const
   const rendered = (...entries: Entry[]) =>
     renderVerdict(
-      createTimeline({ verdict, targets: [failed, createTargetRecord()], entries }),
+      createRecord({ verdict, targets: [failed, createTargetRecord()], entries }),
       layoutLog(head, { color: false }),
     )
   expect(rendered(end).slice(1)).toEqual(['  → Mend it.', '  1 failed, 1 ready'])
@@ -126,13 +126,13 @@ it('the last lines do not repeat a verdict right above them', () => {
 })
 
 it('an open gate has no verdict yet', () => {
-  const open = { ...createTimeline(), ...openConclusion }
+  const open = { ...createRecord(), ...openConclusion }
   expect(renderVerdict(open, layoutLog(head))).toEqual([])
 })
 
 it('the evidence of many targets is cut, with a line about the rest', () => {
   const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', message: 'it crashes' })
-  const lines = renderLog(createTimeline({ targets: Array.from({ length: 50 }, () => failed) }), { color: false })
+  const lines = renderLog(createRecord({ targets: Array.from({ length: 50 }, () => failed) }), { color: false })
   expect(lines.filter((line) => line.startsWith('::group::'))).toHaveLength(20)
   expect(lines.at(-1)).toBe('30 more targets not ready: see the report.')
 })
@@ -151,7 +151,7 @@ it('the evidence of the deciding target does not repeat the message and the hint
       ],
     })
   const text = renderLog(
-    createTimeline({
+    createRecord({
       verdict: { outcome: 'failed', reason: 'crash-loop', message: 'x' },
       targets: [target('web'), target('api')],
       entries: [],
@@ -172,20 +172,19 @@ it('a deciding target without evidence, whose own problem is the message above, 
     count: 1,
     message: 'is suspended',
   })
-  const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
-  const record = createTargetRecord({
-    target,
+  const target = createTargetRecord({
+    target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' }),
     outcome: 'stalled',
     reason: 'suspended',
     message: 'is suspended',
     problems: [problem],
   })
   const verdict = { outcome: 'stalled', reason: 'suspended', message: 'x' } as const
-  const text = renderLog(createTimeline({ verdict, targets: [record], entries: [] }), { color: false })
+  const text = renderLog(createRecord({ verdict, targets: [target], entries: [] }), { color: false })
   expect(text.filter((line) => line.includes('evidence'))).toEqual([])
 })
 
 it('a percent sign in the title of a group is correct after the decoding of the runner', () => {
   const failed = createTargetRecord({ target: createTarget({ name: '100%0Aweb' }), outcome: 'failed', message: 'x' })
-  expect(renderLog(createTimeline({ targets: [failed] }))).toContain('::group::✗ deployment/100%250Aweb')
+  expect(renderLog(createRecord({ targets: [failed] }))).toContain('::group::✗ deployment/100%250Aweb')
 })

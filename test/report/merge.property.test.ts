@@ -8,12 +8,12 @@ import { mergeReports } from '../../src/report/merge-reports.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { parameters } from '../support/thorough.ts'
-import { timelines } from './recorded.ts'
+import { records } from './recorded.ts'
 
 /** Large reports would only take longer. */
-const whole = Object.values(timelines)
+const whole = Object.values(records)
   .filter(({ targets }) => targets.length < 10)
-  .map((timeline) => JSON.stringify(buildReport(timeline)))
+  .map((record) => JSON.stringify(buildReport(record)))
 
 const values = fc.oneof(
   fc.constantFrom(
@@ -58,17 +58,17 @@ const files: fc.Arbitrary<ReportFile> = fc.record(
 it('any reports of the schema are merged into one of the schema, whose log has no command of the runner', () => {
   fc.assert(
     fc.property(fc.array(files, { minLength: 1, maxLength: 5 }), (all) => {
-      const timeline = mergeReports(all, 0)
-      const report = reportSchema.parse(buildReport(timeline))
+      const record = mergeReports(all, 0)
+      const report = reportSchema.parse(buildReport(record))
       expect(report.gates?.length).toBeGreaterThanOrEqual(all.length)
       expect(new Set(report.gates?.map(({ name }) => name)).size).toBe(report.gates?.length)
       const isReady = all.every((file) => file.record?.outcome === 'ready')
       expect(report.outcome === 'ready').toBe(isReady)
-      const lines = renderMergedLog(timeline, { color: false, groups: true })
+      const lines = renderMergedLog(record, { color: false, groups: true })
       expect(lines.filter((line) => /[\n\r]|##\[|^\s*::(?!group::|endgroup::)/.test(line))).toEqual([])
-      renderSummary(timeline)
-      buildAnnotations(timeline)
-      buildOutputs(timeline, { report: '', summary: '' })
+      renderSummary(record)
+      buildAnnotations(record)
+      buildOutputs(record, { report: '', summary: '' })
     }),
     parameters,
   )

@@ -1,5 +1,5 @@
 import { passes } from '../../src/gate/outcome.ts'
-import type { EndedTimeline, Entry, Outcome, RunRecord } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord, Entry, Outcome, WorkflowRunRecord } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { buildReport, readRecord } from '../../src/report/json-report.ts'
@@ -8,29 +8,29 @@ import { mergeReports, type ReportFile } from '../../src/report/merge-reports.ts
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { renderDetails } from '../../src/report/target-details.ts'
-import { at, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
-import { timelines } from './recorded.ts'
+import { at, createRecord, createTarget, createTargetRecord, start } from './builders.ts'
+import { records } from './recorded.ts'
 import { expectSnapshot } from './snapshot.ts'
 
 const plainLog = { color: false, groups: false }
 
 /** The report of a gate as a job writes it and another one reads it. */
-function file(timeline: EndedTimeline, name?: string, path = `reports/${name}/report.json`): ReportFile {
-  const record = readRecord(reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline)))))
+function file(written: EndedRunRecord, name?: string, path = `reports/${name}/report.json`): ReportFile {
+  const record = readRecord(reportSchema.parse(JSON.parse(JSON.stringify(buildReport(written)))))
   return { path, record, ...(name === undefined ? {} : { name }) }
 }
 
-function ended(outcome: Outcome, seconds = 10): EndedTimeline {
+function ended(outcome: Outcome, seconds = 10): EndedRunRecord {
   const reason = outcome === 'ready' ? '' : 'no-progress'
   const message = `message of ${outcome}`
-  return createTimeline({
+  return createRecord({
     finishedAt: at(seconds),
     verdict: { outcome, reason, message },
     targets: [createTargetRecord({ outcome, reason, message, endedAt: at(seconds) })],
   })
 }
 
-const caseOf = (name: string): EndedTimeline => timelines[name] ?? createTimeline()
+const caseOf = (name: string): EndedRunRecord => records[name] ?? createRecord()
 const threeClusters = () => [
   file(caseOf('all-ready'), 'prod-us'),
   file({ ...caseOf('missing-image'), cluster: { context: 'eu-1', version: 'v1.34.4' } }, 'prod-eu'),
@@ -54,7 +54,7 @@ it.each<[readonly Outcome[], Outcome]>([
 })
 
 /** The report of a merge, with other fields. */
-function forged(fields: Partial<EndedTimeline>, ...parts: readonly ReportFile[]): ReportFile {
+function forged(fields: Partial<EndedRunRecord>, ...parts: readonly ReportFile[]): ReportFile {
   return file({ ...mergeReports(parts, 0), ...fields }, undefined, 'forged.json')
 }
 
@@ -79,7 +79,7 @@ it.each<[string, ReportFile]>([
 })
 
 it('annotations that changed what was gated stand in the result, each once', () => {
-  const files = ['eu', 'us'].map((name) => file(createTimeline({ annotations: [`rollout-gate/skip of job/db`] }), name))
+  const files = ['eu', 'us'].map((name) => file(createRecord({ annotations: [`rollout-gate/skip of job/db`] }), name))
   const merged = mergeReports(files, 0)
   expect(merged.annotations).toEqual(['rollout-gate/skip of job/db'])
   expect(mergeReports([file(merged, 'all')], 0).annotations).toEqual(merged.annotations)
@@ -136,27 +136,27 @@ it('among equal outcomes, the gate that took the shortest time decides, then the
 })
 
 it('the headline, the annotation and failed-resources name the deciding gate', () => {
-  const timeline = mergeReports(threeClusters().slice(0, 2), 0)
-  expect(renderSummary(timeline).split('\n')[0]).toBe(
+  const record = mergeReports(threeClusters().slice(0, 2), 0)
+  expect(renderSummary(record).split('\n')[0]).toBe(
     '### ❌ Rollout failed after 22 s · deployment/web in prod-eu: image ghcr.io/acme/web:v2 not found',
   )
-  expect(buildAnnotations(timeline)).toMatchObject([{ title: expect.stringContaining('deployment/web in prod-eu') }])
-  const [first] = JSON.parse(buildOutputs(timeline, { report: '', summary: '' })['failed-resources'])
+  expect(buildAnnotations(record)).toMatchObject([{ title: expect.stringContaining('deployment/web in prod-eu') }])
+  const [first] = JSON.parse(buildOutputs(record, { report: '', summary: '' })['failed-resources'])
   expect(first).toMatchObject({ target: 'deployment.apps/web', gate: 'prod-eu' })
 })
 
 it('the merged report follows the schema, names gates and contexts, and has the moments of each gate', () => {
   const later = 3_600_000
   const ready = caseOf('one-ready')
-  const shifted: EndedTimeline = {
+  const shifted: EndedRunRecord = {
     ...ready,
     startedAt: ready.startedAt + later,
     finishedAt: ready.finishedAt + later,
     entries: ready.entries.map((entry) => ({ ...entry, at: entry.at + later })),
-    targets: ready.targets.map((record) => ({
-      ...record,
-      endedAt: (record.endedAt ?? 0) + later,
-      milestones: record.milestones.map(({ at = 0, ...rest }) => ({ ...rest, at: at + later })),
+    targets: ready.targets.map((target) => ({
+      ...target,
+      endedAt: (target.endedAt ?? 0) + later,
+      milestones: target.milestones.map(({ at = 0, ...rest }) => ({ ...rest, at: at + later })),
     })),
   }
   const single = buildReport(shifted)
@@ -186,7 +186,7 @@ it('merged reports can be merged again', () => {
   expect(whole.outcome).toBe('failed')
 })
 
-it('without any report, the merged timeline has the present moment', () => {
+it('without any report, the merged record has the present moment', () => {
   const report = buildReport(mergeReports([{ path: 'a.json' }], start))
   expect(report).toMatchObject({ startedAt: new Date(start).toISOString(), durationSeconds: 0, targets: [] })
 })
@@ -200,7 +200,7 @@ it('targets with one name in two gates are distinguished in the summary and the 
 })
 
 // What a report contains suffices to show a target as its own gate did.
-it.each(Object.keys(timelines))('the details of %s are the same as in its own summary', (name) => {
+it.each(Object.keys(records))('the details of %s are the same as in its own summary', (name) => {
   const { targets, startedAt, finishedAt } = caseOf(name)
   const merged = mergeReports([file(caseOf(name), 'eu')], 0)
   const shape = {
@@ -212,37 +212,37 @@ it.each(Object.keys(timelines))('the details of %s are the same as in its own su
     evidenceLines: 200,
     tracked: undefined,
   }
-  const own = targets.map((record) => renderDetails(record, 'web', shape))
-  expect(merged.targets.map((record) => renderDetails(record, 'web', shape))).toEqual(own)
+  const own = targets.map((target) => renderDetails(target, 'web', shape))
+  expect(merged.targets.map((target) => renderDetails(target, 'web', shape))).toEqual(own)
 })
 
 it('the summary and the log of three clusters match their snapshots', () => {
-  const timeline = mergeReports(threeClusters(), 0)
-  expectSnapshot(renderSummary(timeline), 'merged-three-clusters.md')
-  expectSnapshot(`${renderMergedLog(timeline, plainLog).join('\n')}\n`, 'merged-three-clusters.txt')
+  const record = mergeReports(threeClusters(), 0)
+  expectSnapshot(renderSummary(record), 'merged-three-clusters.md')
+  expectSnapshot(`${renderMergedLog(record, plainLog).join('\n')}\n`, 'merged-three-clusters.txt')
 })
 
 it('the summary and the log of hostile names, contexts and messages match their snapshots', () => {
-  const hostile: EndedTimeline = {
+  const hostile: EndedRunRecord = {
     ...ended('unknown'),
     cluster: { context: '::error::x <b>|`', version: 'v1.34.4' },
     reason: 'api-unreachable',
     message: '::add-mask::a ##[error]b\n| <img src=x> @octocat',
   }
-  const timeline = mergeReports([file(hostile, undefined, 'a.json'), file(hostile, '<img src=x>| `a` @octocat')], 0)
-  expectSnapshot(renderSummary(timeline), 'merged-hostile.md')
-  expectSnapshot(`${renderMergedLog(timeline, { ...plainLog, groups: true }).join('\n')}\n`, 'merged-hostile.txt')
+  const record = mergeReports([file(hostile, undefined, 'a.json'), file(hostile, '<img src=x>| `a` @octocat')], 0)
+  expectSnapshot(renderSummary(record), 'merged-hostile.md')
+  expectSnapshot(`${renderMergedLog(record, { ...plainLog, groups: true }).join('\n')}\n`, 'merged-hostile.txt')
 })
 
 it('a name that only one target has is as short as in its own gate', () => {
   const only = createTarget({ name: 'api' })
-  const timeline = mergeReports([file(createTimeline({ targets: [createTargetRecord({ target: only })] }), 'eu')], 0)
-  expect(renderSummary(timeline)).not.toContain('in eu')
+  const record = mergeReports([file(createRecord({ targets: [createTargetRecord({ target: only })] }), 'eu')], 0)
+  expect(renderSummary(record)).not.toContain('in eu')
 })
 
 const own = { id: '77', attempt: 2, commit: '1'.repeat(40) }
-const of = (run: RunRecord | undefined) => file({ ...ended('ready'), run }, undefined, 'eu/report.json')
-const mergedOf = (run: RunRecord | undefined) => mergeReports([of(run)], 0, own)
+const of = (run: WorkflowRunRecord | undefined) => file({ ...ended('ready'), run }, undefined, 'eu/report.json')
+const mergedOf = (run: WorkflowRunRecord | undefined) => mergeReports([of(run)], 0, own)
 
 it.each([
   ['of the same attempt', own],

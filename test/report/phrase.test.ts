@@ -1,4 +1,4 @@
-import type { ProblemRecord } from '../../src/gate/timeline.ts'
+import type { ProblemRecord } from '../../src/gate/run-record.ts'
 import { messageBelowName, messageWithName, reasonHeadline } from '../../src/report/target-record.ts'
 import { createProblem, createTargetRecord, type ProblemOverrides } from './builders.ts'
 

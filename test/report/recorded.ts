@@ -1,19 +1,19 @@
-import type { EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord, TargetRecord } from '../../src/gate/run-record.ts'
 import { type Target, targetId } from '../../src/plan/target.ts'
 import { replayOnce } from '../support/recordings.ts'
 import {
   at,
   createEntry,
   createMilestone,
+  createRecord,
   createTarget,
   createTargetRecord,
-  createTimeline,
   reached,
 } from './builders.ts'
 import { cases } from './cases.ts'
 
-async function recorded(name: string): Promise<EndedTimeline> {
-  return (await replayOnce(name)).timeline
+async function recorded(name: string): Promise<EndedRunRecord> {
+  return (await replayOnce(name)).runRecord
 }
 
 const missingImage = await recorded('image-not-found')
@@ -26,17 +26,17 @@ function targetOf(index: number): Target {
 }
 
 /** The only target of a recording, as if another one had ended so after some seconds. */
-function ended({ startedAt, targets: [record] }: EndedTimeline, target: Target, seconds: number): TargetRecord {
-  if (record === undefined) throw new Error('the recording has no target')
+function ended({ startedAt, targets: [recorded] }: EndedRunRecord, target: Target, seconds: number): TargetRecord {
+  if (recorded === undefined) throw new Error('the recording has no target')
   const moved = (moment: number) => moment - startedAt + at(0)
   return {
-    ...record,
+    ...recorded,
     target: targetId(target),
     name: target.name,
     namespace: target.namespace,
     endedAt: at(seconds),
-    milestones: record.milestones.map((each) => (each.at === undefined ? each : { ...each, at: moved(each.at) })),
-    problems: record.problems.map((each) => ({ ...each, firstSeen: moved(each.firstSeen) })),
+    milestones: recorded.milestones.map((each) => (each.at === undefined ? each : { ...each, at: moved(each.at) })),
+    problems: recorded.problems.map((each) => ({ ...each, firstSeen: moved(each.firstSeen) })),
   }
 }
 
@@ -54,7 +54,7 @@ function recordOf(index: number): TargetRecord {
 }
 
 /** Targets in three namespaces: most are ready, one in eleven failed, stalled or is still running. */
-function manyTargets(count: number): EndedTimeline {
+function manyTargets(count: number): EndedRunRecord {
   const targets = Array.from({ length: count }, (_, index) => recordOf(index))
   const verdict = {
     outcome: 'failed',
@@ -64,11 +64,11 @@ function manyTargets(count: number): EndedTimeline {
   const entries = targets.map(({ outcome, message, endedAt = at(305) }, target) =>
     createEntry({ at: endedAt, target, kind: 'verdict', outcome, text: message }),
   )
-  return createTimeline({ finishedAt: at(305), verdict, targets, entries: entries.toSorted((a, b) => a.at - b.at) })
+  return createRecord({ finishedAt: at(305), verdict, targets, entries: entries.toSorted((a, b) => a.at - b.at) })
 }
 
-/** Timelines of each outcome: made ones, those of recordings, and one of 500 targets. */
-export const timelines: Readonly<Record<string, EndedTimeline>> = {
+/** Records of each outcome: made ones, those of recordings, and one of 500 targets. */
+export const records: Readonly<Record<string, EndedRunRecord>> = {
   ...cases,
   'many-targets': manyTargets(500),
   'crash-loop': crashLoop,

@@ -5,11 +5,11 @@ import { UserError } from '../../src/errors.ts'
 import { renderReport } from '../../src/report/json-report.ts'
 import { readReportFiles } from '../../src/report/report-files.ts'
 import { rows } from '../kit/rows.ts'
-import { createTimeline } from './builders.ts'
+import { createRecord } from './builders.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
-const report = renderReport(createTimeline())
+const report = renderReport(createRecord())
 let folder: string
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TargetRecord } from '../../src/gate/timeline.ts'
-import { emptyTimeline, verdictOf } from '../../src/gate/timeline.ts'
+import type { TargetRecord } from '../../src/gate/run-record.ts'
+import { emptyRecord, verdictOf } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations, buildWarnings } from '../../src/report/annotations.ts'
 import { buildReport, renderReport } from '../../src/report/json-report.ts'
@@ -9,22 +9,22 @@ import { reportJsonSchema, reportSchema } from '../../src/report/report-schema.t
 import {
   at,
   createMilestone,
+  createRecord,
   createTarget,
   createTargetRecord,
-  createTimeline,
   type RecordOverrides,
   reached,
 } from './builders.ts'
-import { timelines } from './recorded.ts'
+import { records } from './recorded.ts'
 
-it.each(Object.keys(timelines))('the report of %s matches its schema', (name) => {
-  const text = renderReport(timelines[name] ?? createTimeline())
+it.each(Object.keys(records))('the report of %s matches its schema', (name) => {
+  const text = renderReport(records[name] ?? createRecord())
   expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
 })
 
 it('the report of a gate that ended before it had targets contains nothing but its conclusion', () => {
   const verdict = verdictOf('unknown', 'api-unreachable', { outage: 'no answer' })
-  expect(JSON.parse(renderReport(emptyTimeline(verdict, 0, 1_000)))).toEqual({
+  expect(JSON.parse(renderReport(emptyRecord(verdict, 0, 1_000)))).toEqual({
     schema: 1,
     outcome: 'unknown',
     reason: 'api-unreachable',
@@ -38,7 +38,7 @@ it('the report of a gate that ended before it had targets contains nothing but i
 })
 
 it('the report contains the fields of the contract', () => {
-  const report = buildReport(timelines['missing-image'] ?? createTimeline())
+  const report = buildReport(records['missing-image'] ?? createRecord())
   expect(report).toMatchObject({
     schema: 1,
     outcome: 'failed',
@@ -74,7 +74,7 @@ it('the report has a published schema that is up to date', () => {
 const files = { report: '/tmp/report.json', summary: '/tmp/summary.md' }
 
 it('the outputs of a failure name every target that is not ready', () => {
-  const outputs = buildOutputs(timelines['missing-image'] ?? createTimeline(), files)
+  const outputs = buildOutputs(records['missing-image'] ?? createRecord(), files)
   expect(outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found', 'duration-seconds': '22' })
   expect(JSON.parse(outputs['failed-resources'])).toEqual([
     {
@@ -105,7 +105,7 @@ const failed = (name: string, seconds: number, overrides: RecordOverrides = {}) 
     ...overrides,
   })
 const read = (...targets: TargetRecord[]) => {
-  const text = buildOutputs(createTimeline({ verdict, targets }), files)['failed-resources']
+  const text = buildOutputs(createRecord({ verdict, targets }), files)['failed-resources']
   return { text, entries: JSON.parse(text) as { target?: string; namespace?: string; more?: number }[] }
 }
 
@@ -136,14 +136,14 @@ it('the outputs name the milestone that took longest after the one before it', (
     target: createTarget({ name: 'api' }),
     milestones: reached({ scheduled: 1, ready: 30.4 }),
   })
-  expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), slow] }), files)['slowest-milestone']).toBe(
+  expect(buildOutputs(createRecord({ targets: [createTargetRecord(), slow] }), files)['slowest-milestone']).toBe(
     'deployment.apps/api ready 29.4s',
   )
 })
 
 it('the outputs do not name the hold as the slowest milestone, because its time is an input', () => {
   const held = createTargetRecord({ milestones: reached({ scheduled: 1, ready: 5, held: 65 }) })
-  expect(buildOutputs(createTimeline({ targets: [held] }), files)['slowest-milestone']).toBe(
+  expect(buildOutputs(createRecord({ targets: [held] }), files)['slowest-milestone']).toBe(
     'deployment.apps/web ready 4.0s',
   )
 })
@@ -151,18 +151,18 @@ it('the outputs do not name the hold as the slowest milestone, because its time 
 it('the outputs name the milestone that was not reached, when it took longest', () => {
   const milestones = [...reached({ scheduled: 1 }), createMilestone({ name: 'ready', state: 'failed' })]
   const stuck = createTargetRecord({ outcome: 'failed', endedAt: at(60.5), milestones })
-  expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), stuck] }), files)['slowest-milestone']).toBe(
+  expect(buildOutputs(createRecord({ targets: [createTargetRecord(), stuck] }), files)['slowest-milestone']).toBe(
     'deployment.apps/web ready 59.5s',
   )
 })
 
 it('the outputs have no slowest milestone when none was reached', () => {
   const none = createTargetRecord({ milestones: [createMilestone({ name: 'created', state: 'current' })] })
-  expect(buildOutputs(createTimeline({ targets: [none] }), files)['slowest-milestone']).toBe('')
+  expect(buildOutputs(createRecord({ targets: [none] }), files)['slowest-milestone']).toBe('')
 })
 
 it('the outputs are one harmless line each', () => {
-  for (const value of Object.values(buildOutputs(timelines['hostile'] ?? createTimeline(), files))) {
+  for (const value of Object.values(buildOutputs(records['hostile'] ?? createRecord(), files))) {
     expect(value).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
   }
 })
@@ -179,7 +179,7 @@ describe('the annotations', () => {
     })
 
   it('point to the line of the manifest', () => {
-    expect(buildAnnotations(timelines['missing-image'] ?? createTimeline())).toEqual([
+    expect(buildAnnotations(records['missing-image'] ?? createRecord())).toEqual([
       {
         title: 'deployment/web: image ghcr.io/acme/web:v2 not found',
         message:
@@ -192,14 +192,14 @@ describe('the annotations', () => {
 
   it('point to the path in the repository after a checkout into a folder', () => {
     const tracked = new Map([['k8s/web.yaml', { path: 'deploy/web.yaml', url: 'https://github.com' }]])
-    expect(buildAnnotations(timelines['missing-image'] ?? createTimeline(), tracked)).toMatchObject([
+    expect(buildAnnotations(records['missing-image'] ?? createRecord(), tracked)).toMatchObject([
       { file: 'deploy/web.yaml', startLine: 12 },
     ])
   })
 
   it('have no place in the commit when the file is not tracked, and name the file in their text', () => {
     const tracked = new Map([['k8s/web.yaml', 'untracked' as const]])
-    const [annotation] = buildAnnotations(timelines['missing-image'] ?? createTimeline(), tracked)
+    const [annotation] = buildAnnotations(records['missing-image'] ?? createRecord(), tracked)
     expect(annotation).not.toHaveProperty('file')
     expect(annotation?.message).toMatch(/\nk8s\/web\.yaml, line 12$/)
   })
@@ -208,17 +208,17 @@ describe('the annotations', () => {
     'have no line when the target comes from %s',
     (file) => {
       const target = createTarget({ source: { file, line: 3 } })
-      expect(buildAnnotations(createTimeline({ targets: [failed({ target })] }))[0]).not.toHaveProperty('file')
+      expect(buildAnnotations(createRecord({ targets: [failed({ target })] }))[0]).not.toHaveProperty('file')
     },
   )
 
   it('are at most eight, and the last counts the rest', () => {
     const targets = Array.from({ length: 12 }, (_, index) => failed({ target: createTarget({ name: `web-${index}` }) }))
-    const annotations = buildAnnotations(createTimeline({ targets }))
+    const annotations = buildAnnotations(createRecord({ targets }))
     expect(annotations).toHaveLength(8)
     expect(annotations[7]?.title).toBe('5 more targets not ready')
     expect(annotations[7]?.message).toContain('deployment/web-11')
-    expect(buildAnnotations(createTimeline({ targets: targets.slice(0, 8) }))[7]?.title).toContain('web-7')
+    expect(buildAnnotations(createRecord({ targets: targets.slice(0, 8) }))[7]?.title).toContain('web-7')
   })
 
   it('begin with the deciding target', () => {
@@ -226,19 +226,19 @@ describe('the annotations', () => {
     const targets = Array.from({ length: 12 }, (_, index) =>
       failed({ target: createTarget({ name: `web-${index}` }), endedAt: at(20 - index) }),
     )
-    expect(buildAnnotations(createTimeline({ verdict, targets }))[0]?.title).toContain('web-11')
+    expect(buildAnnotations(createRecord({ verdict, targets }))[0]?.title).toContain('web-11')
   })
 
   it('warn of what a ready target misses', () => {
     const warnings = ['its TLS Secret web-tls does not exist', 'no IngressClass is named ng\ninx']
     const target = createTarget({ name: 'web', source: { file: 'k8s/web.yaml', line: 3 } })
-    const timeline = createTimeline({
+    const record = createRecord({
       targets: [
         createTargetRecord({ target, warnings }),
         createTargetRecord({ target: createTarget({ name: 'api' }) }),
       ],
     })
-    expect(buildWarnings(timeline)).toEqual([
+    expect(buildWarnings(record)).toEqual([
       {
         title: 'deployment/web',
         message: 'its TLS Secret web-tls does not exist\nno IngressClass is named ng\ninx',
@@ -250,7 +250,7 @@ describe('the annotations', () => {
 
   it('are never longer than the limit', () => {
     const message = Array.from({ length: 50 }, () => 'x'.repeat(500)).join('\n')
-    expect(buildAnnotations(createTimeline({ targets: [failed({ message })] }))[0]?.message).toHaveLength(1_500)
+    expect(buildAnnotations(createRecord({ targets: [failed({ message })] }))[0]?.message).toHaveLength(1_500)
   })
 
   it('of a gate that could not judge its targets are one, for the gate', () => {
@@ -260,8 +260,8 @@ describe('the annotations', () => {
       message: 'the API server has not answered for 120 s',
     } as const
     const open = createTargetRecord({ outcome: 'progressing', message: 'pulling images' })
-    const timeline = createTimeline({ verdict, hint: 'Check the network.', targets: [open, open] })
-    expect(buildAnnotations(timeline)).toEqual([
+    const record = createRecord({ verdict, hint: 'Check the network.', targets: [open, open] })
+    expect(buildAnnotations(record)).toEqual([
       {
         title: 'Rollout unknown after 31 s · the cluster could not be reached',
         message: 'The API server has not answered for 120 s\nCheck the network.',
@@ -270,6 +270,6 @@ describe('the annotations', () => {
   })
 
   it('are not created for ready or open targets', () => {
-    expect(buildAnnotations(timelines['cancelled'] ?? createTimeline())).toEqual([])
+    expect(buildAnnotations(records['cancelled'] ?? createRecord())).toEqual([])
   })
 })

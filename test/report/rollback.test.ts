@@ -1,7 +1,7 @@
-import type { TargetRecord } from '../../src/gate/timeline.ts'
+import type { TargetRecord } from '../../src/gate/run-record.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rollbackOf, wayBackOf } from '../../src/report/rollback.ts'
-import { createTarget, createTargetRecord, createTimeline, type RecordOverrides } from './builders.ts'
+import { createRecord, createTarget, createTargetRecord, type RecordOverrides } from './builders.ts'
 
 const startedAt = Date.parse('2026-01-01T13:05:00Z')
 const failed = (target: Partial<Target>, overrides: RecordOverrides = {}) =>
@@ -16,7 +16,7 @@ const failed = (target: Partial<Target>, overrides: RecordOverrides = {}) =>
   })
 const rollback = (targets: readonly TargetRecord[], context = 'prod') =>
   rollbackOf(
-    createTimeline({ startedAt, context, verdict: { outcome: 'failed', reason: 'crash-loop', message: '' }, targets }),
+    createRecord({ startedAt, context, verdict: { outcome: 'failed', reason: 'crash-loop', message: '' }, targets }),
   )
 const job = (overrides: RecordOverrides) =>
   createTargetRecord({ target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' }), ...overrides })
@@ -43,9 +43,9 @@ test('a resource with an obstacle is not undone, and the note has the reason', (
   })
 })
 
-test('a merged timeline refers to the outputs of its gates', () => {
+test('a merged record refers to the outputs of its gates', () => {
   const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
-  expect(rollbackOf(createTimeline({ verdict, targets: [failed({})], gates: [] }))).toEqual({
+  expect(rollbackOf(createRecord({ verdict, targets: [failed({})], gates: [] }))).toEqual({
     command: '',
     note: 'Each gate has a rollback-command of its own.',
   })
@@ -73,7 +73,7 @@ test('after a Job of the same change there is no command, since a migration may 
 test.each(['stalled', 'timed-out', 'superseded', 'unknown', 'cancelled', 'misconfigured'] as const)(
   'the outcome %s undoes nothing',
   (outcome) => {
-    const rolledBack = rollbackOf(createTimeline({ targets: [failed({})], outcome, reason: 'no-progress' }))
+    const rolledBack = rollbackOf(createRecord({ targets: [failed({})], outcome, reason: 'no-progress' }))
     expect(rolledBack).toEqual({ command: '', note: `The outcome ${outcome} proves no failure of this change.` })
   },
 )
@@ -181,7 +181,7 @@ describe('what serves now, and the way back', () => {
   const serving = { revision: 6, images: ['acme/web:v1'], ready: 2, wanted: 2 }
   const wayBack = (targets: readonly TargetRecord[]) =>
     wayBackOf(
-      createTimeline({
+      createRecord({
         startedAt,
         context: 'prod',
         verdict: { outcome: 'failed', reason: 'crash-loop', message: '' },

@@ -1,5 +1,5 @@
 import { UserError } from '../../src/errors.ts'
-import { type EndedTimeline, misconfiguredTimeline, openConclusion } from '../../src/gate/timeline.ts'
+import { type EndedRunRecord, misconfiguredRecord, openConclusion } from '../../src/gate/run-record.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
 import {
@@ -7,16 +7,16 @@ import {
   createEntry,
   createEvidence,
   createProblem,
+  createRecord,
   createTarget,
   createTargetRecord,
-  createTimeline,
 } from './builders.ts'
 import { cases, hostileWords } from './cases.ts'
-import { timelines } from './recorded.ts'
+import { records } from './recorded.ts'
 import { expectSnapshot } from './snapshot.ts'
 
-/** Every manifest of a timeline is a tracked file, in the same folder. */
-const trackedOf = ({ targets }: EndedTimeline): TrackedFiles =>
+/** Every manifest of a record is a tracked file, in the same folder. */
+const trackedOf = ({ targets }: EndedRunRecord): TrackedFiles =>
   new Map(
     targets.map(({ source }) => {
       const path = source?.file ?? ''
@@ -26,15 +26,15 @@ const trackedOf = ({ targets }: EndedTimeline): TrackedFiles =>
       ]
     }),
   )
-const caseOf = (name: string): EndedTimeline => timelines[name] ?? createTimeline()
+const caseOf = (name: string): EndedRunRecord => records[name] ?? createRecord()
 
-it.each(Object.entries(cases))('the summary of %s matches its snapshot', (name, timeline) => {
-  expectSnapshot(renderSummary(timeline, { tracked: trackedOf(timeline) }), `${name}.md`)
+it.each(Object.entries(cases))('the summary of %s matches its snapshot', (name, record) => {
+  expectSnapshot(renderSummary(record, { tracked: trackedOf(record) }), `${name}.md`)
 })
 
 it('a gate that is still open shows how far it is', () => {
   const targets = [createTargetRecord(), createTargetRecord({ outcome: 'progressing', endedAt: undefined })]
-  const open = { ...createTimeline({ finishedAt: at(14), targets }), ...openConclusion }
+  const open = { ...createRecord({ finishedAt: at(14), targets }), ...openConclusion }
   expect(renderSummary(open)).toMatch(/^### ⏳ Rollout in progress for 14 s · 1 of 2 targets ready\n/)
 })
 
@@ -44,11 +44,11 @@ it.each([
 ] as const)('the summary of a gate with a hold %s', (_, outcome, text) => {
   const verdict = { outcome, reason: 'api-unreachable', message: 'gone' } as const
   const hold = { seconds: 60, since: at(5) }
-  expect(renderSummary(createTimeline({ verdict, hold }))).toContain(text)
+  expect(renderSummary(createRecord({ verdict, hold }))).toContain(text)
 })
 
 it('a gate without targets has nothing to wait for', () => {
-  expect(renderSummary(createTimeline({ targets: [], entries: [], finishedAt: at(0) }))).toMatch(
+  expect(renderSummary(createRecord({ targets: [], entries: [], finishedAt: at(0) }))).toMatch(
     /· nothing to wait for\n/,
   )
 })
@@ -58,8 +58,8 @@ it('an object that is older than the gate exists, and was not created at 0:00', 
     { name: 'created', state: 'done', at: at(0), message: 'exists' },
     { name: 'observed', state: 'failed', message: 'waiting for the controller' },
   ] as const
-  const record = createTargetRecord({ outcome: 'stalled', reason: 'no-progress', message: 'stuck', milestones })
-  const summary = renderSummary(createTimeline({ targets: [record] }))
+  const target = createTargetRecord({ outcome: 'stalled', reason: 'no-progress', message: 'stuck', milestones })
+  const summary = renderSummary(createRecord({ targets: [target] }))
   expect(summary).toContain('| 0:00 | ✓ exists |')
   expect(summary).not.toContain('created')
 })
@@ -70,18 +70,18 @@ it.each([
   ['since the start where the apply right before the gate caused it', -8, 3, '3 times since 0:00'],
 ])('a problem is seen %s', (_, seconds, count, words) => {
   const problem = createProblem({ firstSeenAt: at(seconds), count })
-  const record = createTargetRecord({ outcome: 'failed', reason: problem.reason, problems: [problem] })
-  expect(renderSummary(createTimeline({ targets: [record] }))).toContain(words)
+  const target = createTargetRecord({ outcome: 'failed', reason: problem.reason, problems: [problem] })
+  expect(renderSummary(createRecord({ targets: [target] }))).toContain(words)
 })
 
 it('the line of the manifest is a link if the file is tracked', () => {
-  const timeline = caseOf('missing-image')
-  expect(renderSummary(timeline, { tracked: trackedOf(timeline) })).toContain(
+  const record = caseOf('missing-image')
+  expect(renderSummary(record, { tracked: trackedOf(record) })).toContain(
     '[`k8s/web.yaml` line 12](https://github.com/acme/shop/blob/0123abc/k8s/web.yaml#L12)',
   )
   const untracked = new Map([['k8s/web.yaml', 'untracked' as const]])
   for (const tracked of [untracked, new Map(), undefined])
-    expect(renderSummary(timeline, { tracked })).toContain('(manifest unknown) · `k8s/web.yaml` line 12\n')
+    expect(renderSummary(record, { tracked })).toContain('(manifest unknown) · `k8s/web.yaml` line 12\n')
 })
 
 it('milestones that were reached in the same second share a row of the table', () => {
@@ -97,7 +97,7 @@ it('the summary repeats neither the message nor a log that is the same in two ru
     evidence: [createEvidence({ text: '0:01  BackOff' }), log('Last log lines'), log('Its run before')],
   })
   const text = renderSummary(
-    createTimeline({
+    createRecord({
       verdict: { outcome: 'failed', reason: 'crash-loop', message: 'x' },
       targets: [
         createTargetRecord({
@@ -118,12 +118,12 @@ it('the summary repeats neither the message nor a log that is the same in two ru
 
 it('the field of the manifest is one line', () => {
   const piece = createEvidence({ type: 'manifest', title: 'k8s/web.yaml, line 16', text: 'spec.template.spec' })
-  const record = createTargetRecord({
+  const target = createTargetRecord({
     outcome: 'failed',
     reason: 'crash-loop',
     problems: [createProblem({ reason: 'crash-loop', evidence: [piece] })],
   })
-  expect(renderSummary(createTimeline({ targets: [record] }))).toContain(
+  expect(renderSummary(createRecord({ targets: [target] }))).toContain(
     '\n\n**k8s/web.yaml, line 16:** `spec.template.spec`\n\n',
   )
 })
@@ -178,8 +178,8 @@ const log = Array.from(
   (_, index) => `line ${index} ${'```'.repeat(index % 3)} ${'é'.repeat(150)}`,
 ).join('\n')
 const evidence = [createEvidence({ type: 'log', title: 'Log', text: log })]
-const huge = (targets: number): EndedTimeline =>
-  createTimeline({
+const huge = (targets: number): EndedRunRecord =>
+  createRecord({
     verdict: { outcome: 'failed', reason: 'crash-loop', message: 'it crashes' },
     targets: Array.from({ length: targets }, (_, index) =>
       createTargetRecord({
@@ -226,7 +226,7 @@ it('a summary that is too large does not mention a reduction without effect', ()
 })
 
 it('a summary that is too large keeps the end of a log, which contains the reason', () => {
-  const timeline = createTimeline({
+  const record = createRecord({
     targets: [
       {
         ...huge(1).targets[0],
@@ -234,21 +234,21 @@ it('a summary that is too large keeps the end of a log, which contains the reaso
       },
     ],
   })
-  const text = renderSummary(timeline, { maxBytes: 12_000 })
+  const text = renderSummary(record, { maxBytes: 12_000 })
   expect(text).toContain('… 135 earlier lines left out\n')
   expect(text).toContain('line 149')
 })
 
 it('the summary of a gate that never began names no clocks', () => {
   const error = new UserError([{ input: 'timeout', message: '"5" has no unit.' }])
-  expect(renderSummary(misconfiguredTimeline(error, 0, 0))).not.toMatch(/timeout off|stall timeout/)
+  expect(renderSummary(misconfiguredRecord(error, 0, 0))).not.toMatch(/timeout off|stall timeout/)
 })
 
 it('several ready targets that are unchanged are one line, below those that changed', () => {
   const unchanged = ['a', 'b', 'c'].map((name) =>
     createTargetRecord({ target: createTarget({ name }), change: 'none', changedAt: at(-90_000) }),
   )
-  const text = renderSummary(createTimeline({ targets: [createTargetRecord(), ...unchanged] }))
+  const text = renderSummary(createRecord({ targets: [createTargetRecord(), ...unchanged] }))
   expect(text).toContain('<details><summary>✅ 3 unchanged targets ready</summary>')
   expect(text.indexOf('deployment/web')).toBeLessThan(text.indexOf('✅ 3 unchanged targets ready'))
   expect(text.slice(0, text.indexOf('✅ 3 unchanged'))).not.toMatch(/\| deployment\/a /)
@@ -257,6 +257,6 @@ it('several ready targets that are unchanged are one line, below those that chan
 it('a gate that ended after its first failure states why', () => {
   const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', endedAt: at(36) })
   const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'deployment/web: crashed' } as const
-  const text = renderSummary(createTimeline({ finishedAt: at(41), verdict, targets: [failed, createTargetRecord()] }))
+  const text = renderSummary(createRecord({ finishedAt: at(41), verdict, targets: [failed, createTargetRecord()] }))
   expect(text).toContain('ended 5 s after the first failure (fail-fast)')
 })

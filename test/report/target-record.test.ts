@@ -30,11 +30,11 @@ it('each milestone took the time since the previous one', () => {
 })
 
 it('the slowest milestone is the one that took longest, and the first of several that took equally long', () => {
-  const record = (moments: Record<string, number>) => createTargetRecord({ milestones: reached(moments) })
+  const target = (moments: Record<string, number>) => createTargetRecord({ milestones: reached(moments) })
   const times = { startedAt: start, finishedAt: at(60) }
-  expect(slowestStep(record({ scheduled: 2, pulled: 9, ready: 10 }), times)?.name).toBe('pulled')
-  expect(slowestStep(record({ created: 0, ready: 0 }), times)?.name).toBe('created')
-  expect(slowestStep(record({}), times)).toBeUndefined()
+  expect(slowestStep(target({ scheduled: 2, pulled: 9, ready: 10 }), times)?.name).toBe('pulled')
+  expect(slowestStep(target({ created: 0, ready: 0 }), times)?.name).toBe('created')
+  expect(slowestStep(target({}), times)).toBeUndefined()
 })
 
 it.each<[string, RecordOverrides, { name: string; tookMs: number }]>([
@@ -43,6 +43,6 @@ it.each<[string, RecordOverrides, { name: string; tookMs: number }]>([
   ['of a target without its change is not counted', { reason: 'change-not-seen' }, { name: 'pulled', tookMs: 9_000 }],
 ])('a milestone that was not reached %s', (_, overrides, expected) => {
   const milestones = [...reached({ pulled: 9 }), createMilestone({ name: 'ready', state: 'failed' })]
-  const record = createTargetRecord({ outcome: 'stalled', endedAt: undefined, milestones, ...overrides })
-  expect(slowestStep(record, { startedAt: start, finishedAt: at(60) })).toMatchObject(expected)
+  const target = createTargetRecord({ outcome: 'stalled', endedAt: undefined, milestones, ...overrides })
+  expect(slowestStep(target, { startedAt: start, finishedAt: at(60) })).toMatchObject(expected)
 })

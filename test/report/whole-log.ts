@@ -1,13 +1,13 @@
-import type { Timeline } from '../../src/gate/timeline.ts'
+import type { RunRecord } from '../../src/gate/run-record.ts'
 import { layoutLog, renderEntries, renderEvidence, renderHeader, renderVerdict } from '../../src/report/log.ts'
 
-/** The complete log of a timeline, as lines without line breaks. */
-export function renderLog(timeline: Timeline, options: { readonly color?: boolean } = {}): string[] {
-  const layout = layoutLog(timeline, options)
+/** The complete log of a record, as lines without line breaks. */
+export function renderLog(record: RunRecord, options: { readonly color?: boolean } = {}): string[] {
+  const layout = layoutLog(record, options)
   return [
-    renderHeader(timeline, layout),
-    ...renderEntries(timeline.entries, layout),
-    ...renderVerdict(timeline, layout),
-    ...renderEvidence(timeline, layout),
+    renderHeader(record, layout),
+    ...renderEntries(record.entries, layout),
+    ...renderVerdict(record, layout),
+    ...renderEvidence(record, layout),
   ]
 }

@@ -11,40 +11,38 @@ const failing = Object.entries(readExpectations()).filter(([, { outcome }]) => o
 
 describe.each(failing)('%s', (name) => {
   it('has the log of its snapshot', async () => {
-    const { timeline } = await replayOnce(name)
-    expectSnapshot(`${renderLog(timeline, { color: false }).join('\n')}\n`, `${name}.log.txt`, folder)
+    const { runRecord: record } = await replayOnce(name)
+    expectSnapshot(`${renderLog(record, { color: false }).join('\n')}\n`, `${name}.log.txt`, folder)
   })
 
   it('has a log that reports each problem once', async () => {
-    const { timeline } = await replayOnce(name)
-    const lines = renderLog(timeline, { color: false }).filter((line) => !/│|still waiting for/.test(line))
-    for (const { outcome, message } of timeline.targets.filter((target) => target.outcome !== 'ready')) {
+    const { runRecord: record } = await replayOnce(name)
+    const lines = renderLog(record, { color: false }).filter((line) => !/│|still waiting for/.test(line))
+    for (const { outcome, message } of record.targets.filter((target) => target.outcome !== 'ready')) {
       // Once when it occurs, and once as the reason of the verdict.
       expect(lines.filter((line) => message !== '' && line.includes(message)).length).toBeLessThanOrEqual(2)
-      const verdicts = timeline.entries.filter((entry) => entry.kind === 'verdict' && entry.outcome === outcome)
+      const verdicts = record.entries.filter((entry) => entry.kind === 'verdict' && entry.outcome === outcome)
       for (const { text } of verdicts)
         expect(text).not.toMatch(/^(superseded|no-progress|still-running):|made no progress for/)
     }
   })
 
   it('has the summary of its snapshot', async () => {
-    const { timeline } = await replayOnce(name)
-    expectSnapshot(renderSummary(timeline), `${name}.summary.md`, folder)
+    const { runRecord: record } = await replayOnce(name)
+    expectSnapshot(renderSummary(record), `${name}.summary.md`, folder)
   })
 
   it('has the annotations of its snapshot', async () => {
-    const { timeline } = await replayOnce(name)
-    const annotations = buildAnnotations(timeline).map(
+    const { runRecord: record } = await replayOnce(name)
+    const annotations = buildAnnotations(record).map(
       ({ title, message }) => `${title}\n  ${message.replaceAll('\n', '\n  ')}\n`,
     )
     expectSnapshot(annotations.join('\n'), `${name}.annotations.txt`, folder)
   })
 
   it('reports cause, object and fix', async () => {
-    const { timeline } = await replayOnce(name)
-    for (const { outcome, message, hint, problems } of timeline.targets.filter(
-      (target) => target.outcome !== 'ready',
-    )) {
+    const { runRecord: record } = await replayOnce(name)
+    for (const { outcome, message, hint, problems } of record.targets.filter((target) => target.outcome !== 'ready')) {
       expect(message).not.toBe('')
       expect(hint).toMatch(/\.$|\S: kubectl /)
       const [deciding] = problems

@@ -2,7 +2,7 @@ import { connect } from '../../src/cluster/cluster.ts'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { Follower } from '../../src/cluster/follower.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import type { Entry } from '../../src/gate/timeline.ts'
+import type { Entry } from '../../src/gate/run-record.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
@@ -106,7 +106,7 @@ export async function gateRecording(
     }
     await clock.runUntil(Number.POSITIVE_INFINITY, isOver)
     await ended
-    const { outcome, reason, startedAt, finishedAt, entries } = gate.timeline()
+    const { outcome, reason, startedAt, finishedAt, entries } = gate.record()
     if (outcome === 'progressing') throw new Error('the gate ended without a verdict')
     return { outcome, reason, seconds: (finishedAt - startedAt) / 1000, entries }
   } finally {

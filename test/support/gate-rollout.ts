@@ -1,5 +1,5 @@
 import { Secrets } from '../../src/cluster/secrets.ts'
-import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
+import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import type { RolloutHead } from '../../src/report/log.ts'
@@ -20,7 +20,7 @@ export async function gateInVirtualTime(
   raw: Readonly<Record<string, string>>,
   clock: EventLoopClock,
   { onHead = () => {}, onEntry = () => {}, cancelled = new AbortController().signal }: GateOptions = {},
-): Promise<EndedTimeline> {
+): Promise<EndedRunRecord> {
   let isOver = false
   const ended = gateRollout({
     inputs: parseInputs(raw),

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
-import { type EndedTimeline, type Entry, hasEnded } from '../../src/gate/timeline.ts'
+import { type EndedRunRecord, type Entry, hasEnded } from '../../src/gate/run-record.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { type OnInvalidLine, readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording, RecordingIndex } from '../../src/recording/recording-index.ts'
@@ -131,7 +131,7 @@ export function hasAnswers(path: string): boolean {
 
 /** Result of a replay; `damage` contains each line that could not be read. */
 export interface Replayed {
-  readonly timeline: EndedTimeline
+  readonly runRecord: EndedRunRecord
   readonly entries: readonly Entry[]
   readonly damage: readonly { readonly line: number; readonly why: string }[]
 }
@@ -154,7 +154,7 @@ export async function replayRecording(path: string): Promise<Replayed> {
     index,
     afterReady: await recordedChecks(inputs, index, targets),
   })
-  const timeline = explain(gate.timeline(), gate.store, settings.serverOffsetMs)
-  if (!hasEnded(timeline)) throw new Error(`${path}: the replay ended without a verdict`)
-  return { timeline, entries, damage }
+  const record = explain(gate.record(), gate.store, settings.serverOffsetMs)
+  if (!hasEnded(record)) throw new Error(`${path}: the replay ended without a verdict`)
+  return { runRecord: record, entries, damage }
 }

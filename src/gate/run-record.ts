@@ -133,7 +133,7 @@ export interface VersionAge {
 export interface TargetRecord extends NamedTarget, VersionAge, Conclusion<TargetOutcome> {
   /** `deployment.apps/web` */
   readonly target: string
-  /** In a merged timeline: the context of its cluster. */
+  /** In a merged record: the context of its cluster. */
   readonly context?: string
   /** How the message follows the name of the target; by default as a clause. */
   readonly form?: Sentence['form']
@@ -171,7 +171,7 @@ export interface JudgedProblem extends ProblemRecord {
 }
 
 /** A target as the gate judged it: its record, and what diagnosis reads. */
-export interface JudgedRecord extends TargetRecord {
+export interface JudgedTargetRecord extends TargetRecord {
   readonly problems: readonly JudgedProblem[]
   readonly basis: {
     readonly target: Target
@@ -187,8 +187,8 @@ export function causedBy(cause: NamedTarget, { namespace }: NamedTarget) {
 }
 
 /** The target that this one only waits for. */
-export function causeOf<T extends TargetRecord>(record: TargetRecord, targets: readonly T[]): T | undefined {
-  const { causedBy, causedByNamespace = record.namespace, gate } = record
+export function causeOf<T extends TargetRecord>(target: TargetRecord, targets: readonly T[]): T | undefined {
+  const { causedBy, causedByNamespace = target.namespace, gate } = target
   if (causedBy === undefined) return undefined
   return targets.find(
     (each) => each.target === causedBy && each.gate === gate && [undefined, causedByNamespace].includes(each.namespace),
@@ -198,7 +198,7 @@ export function causeOf<T extends TargetRecord>(record: TargetRecord, targets: r
 /** One thing that happened, in the order of the log. */
 export interface Entry {
   readonly at: number
-  /** Index into `Timeline.targets`; absent for the gate's own lines. */
+  /** Index into `RunRecord.targets`; absent for the gate's own lines. */
   readonly target?: number
   readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
   /** Only verdicts and problems have one. */
@@ -237,7 +237,7 @@ export interface ClusterRecord {
 }
 
 /** The workflow run of a gate. */
-export interface RunRecord {
+export interface WorkflowRunRecord {
   readonly id: string
   readonly attempt: number
   readonly commit: string
@@ -274,13 +274,13 @@ export interface CheckRecords {
 }
 
 /** Everything that happened, and how the gate ended: the only input of the renderers. Moments are milliseconds since the epoch. */
-export interface Timeline<T extends TargetRecord = TargetRecord, O extends TargetOutcome = TargetOutcome>
+export interface RunRecord<T extends TargetRecord = TargetRecord, O extends TargetOutcome = TargetOutcome>
   extends Conclusion<O>,
     CheckRecords {
   readonly startedAt: number
   readonly finishedAt: number
   readonly cluster: ClusterRecord
-  readonly run?: RunRecord
+  readonly run?: WorkflowRunRecord
   readonly timeoutMs?: number
   readonly stallTimeoutMs?: number
   /** The hint of a gate that ended without judging its targets. */
@@ -292,7 +292,7 @@ export interface Timeline<T extends TargetRecord = TargetRecord, O extends Targe
   /** The kinds of targets that expressions of `health-check-exprs` judged. Raw text. */
   readonly healthCheckKinds?: readonly string[]
   /**
-   * The gates of a merged timeline; each target names its own. All moments are shifted as if the gates had started
+   * The gates of a merged record; each target names its own. All moments are shifted as if the gates had started
    * together.
    */
   readonly gates?: readonly GateRecord[]
@@ -320,17 +320,17 @@ export const unwritten = [
 /** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
 export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
 
-/** A timeline whose gate has ended. */
-export type EndedTimeline<T extends TargetRecord = TargetRecord> = Timeline<T, Outcome>
+/** A record whose gate has ended. */
+export type EndedRunRecord<T extends TargetRecord = TargetRecord> = RunRecord<T, Outcome>
 
-/** A timeline as the gate judged it: what happened, and what diagnosis reads. */
-export interface JudgedTimeline extends Timeline<JudgedRecord> {
+/** A record as the gate judged it: what happened, and what diagnosis reads. */
+export interface JudgedRunRecord extends RunRecord<JudgedTargetRecord> {
   readonly basis?: Pick<Verdict, 'denied' | 'unreadable'>
 }
 
-/** Whether the gate of a timeline has ended. */
-export function hasEnded<T extends TargetRecord>(timeline: Timeline<T>): timeline is EndedTimeline<T> {
-  return timeline.outcome !== 'progressing'
+/** Whether the gate of a record has ended. */
+export function hasEnded<T extends TargetRecord>(record: RunRecord<T>): record is EndedRunRecord<T> {
+  return record.outcome !== 'progressing'
 }
 
 /** A list for a record, which has none that is empty. */
@@ -338,17 +338,17 @@ export function unlessEmpty<T>(list: readonly T[] | undefined): readonly T[] | u
   return list?.length ? list : undefined
 }
 
-/** The timeline of a gate that ended before it had targets. Moments are milliseconds since the epoch. */
-export function emptyTimeline(
+/** The record of a gate that ended before it had targets. Moments are milliseconds since the epoch. */
+export function emptyRecord(
   { outcome, reason, message }: Conclusion,
   startedAt: number,
   finishedAt: number,
-): EndedTimeline {
-  return { ...pendingTimeline(startedAt), finishedAt, outcome, reason, message }
+): EndedRunRecord {
+  return { ...pendingRecord(startedAt), finishedAt, outcome, reason, message }
 }
 
-/** The timeline of a gate that has not started. */
-export function pendingTimeline(now: number): Timeline {
+/** The record of a gate that has not started. */
+export function pendingRecord(now: number): RunRecord {
   const cluster = { context: '', version: '' }
   return { ...openConclusion, startedAt: now, finishedAt: now, cluster, targets: [], entries: [] }
 }
@@ -356,12 +356,12 @@ export function pendingTimeline(now: number): Timeline {
 /** The conclusion of a gate that is open. */
 export const openConclusion = { outcome: 'progressing', reason: '', message: '' } as const
 
-/** The timeline of invalid input. */
-export function misconfiguredTimeline(
+/** The record of invalid input. */
+export function misconfiguredRecord(
   { reason, mistakes }: UserError,
   startedAt: number,
   finishedAt: number,
-): EndedTimeline {
+): EndedRunRecord {
   const message = describeMistakes(mistakes).join('\n')
-  return emptyTimeline({ outcome: 'misconfigured', reason, message }, startedAt, finishedAt)
+  return emptyRecord({ outcome: 'misconfigured', reason, message }, startedAt, finishedAt)
 }
