@@ -309,9 +309,13 @@ export interface Target {
   milestones: Milestone[]
   problems: Problem[]
   /**
-   * What differs from the previous revision
+   * What differs from an older revision
    */
   changes?: string[]
+  /**
+   * That revision: the one that was available when the gate began, else the latest one before
+   */
+  changesSince?: number
   /**
    * Remarks without effect on the outcome
    */

@@ -8,6 +8,7 @@ import {
   subjectText,
 } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
+import { duration } from '../duration.ts'
 import type { Evidence, JudgedTargetRecord } from '../gate/run-record.ts'
 import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { isCustomKind } from '../lifecycle/rules.ts'
@@ -22,8 +23,9 @@ import { nodeBehind, type TargetFacts } from './target-facts.ts'
 interface ReadFacts {
   readonly store: Store
   readonly serverOffsetMs: number
-  /** The gate's start, in milliseconds. */
+  /** The gate's start and its end, in milliseconds. */
   readonly startedAt: number
+  readonly finishedAt: number
 }
 
 /** What the evidence of all problems depends on. */
@@ -52,7 +54,7 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
     ...piece('condition', 'Conditions', traitsOf(problem).readsConditions ? openConditions(subject) : []),
     ...piece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
     ...(node === undefined ? [] : piece('condition', 'Node', nodeLines(node, facts, context))),
-    ...piece('event', 'Events', events),
+    ...eventPiece('Events', events),
     ...(container === undefined ? [] : logEvidence(problem, facts)),
     // A target that reports the cause itself shows the evidence of the cause.
     ...(cause === undefined || context.own.has(placeKey(cause)) ? [] : evidenceFor(cause, facts, context)),
@@ -80,12 +82,22 @@ export function namesakeEvidence(
 ): readonly Evidence[] {
   const isExplained = problems.some(({ basis }) => basis.cause !== undefined || !isOwnProblem(basis, target))
   if (problem !== problems[0]?.basis || isExplained || !isCustomKind(target)) return []
-  return piece('event', `Events of ${target.name}-…`, namesakeEventLines(target, context))
+  return eventPiece(`Events of ${target.name}-…`, namesakeEventLines(target, context))
 }
 
 /** One piece of evidence; none without lines. */
 function piece(type: Evidence['type'], title: string, lines: readonly string[]): readonly Evidence[] {
   return lines.length === 0 ? [] : [{ type, title, text: lines.join('\n') }]
+}
+
+type EventLine = NonNullable<Evidence['events']>[number]
+
+function eventPiece(title: string, events: readonly EventLine[]): readonly Evidence[] {
+  return piece(
+    'event',
+    title,
+    events.map(({ text }) => text),
+  ).map((each) => ({ ...each, events }))
 }
 
 /**
@@ -107,7 +119,7 @@ function terminationMessage(problem: Problem, subject: KubeObject | undefined, h
  * event is one line with a count.
  * @param container if set, only events about this container or the whole pod are shown
  */
-export function eventLines(object: KubeObject, context: ReadFacts, container?: string): readonly string[] {
+export function eventLines(object: KubeObject, context: ReadFacts, container?: string): readonly EventLine[] {
   const events = context.store
     .eventsOf(object)
     .filter((event) => container === undefined || concernsContainer(event, container))
@@ -122,7 +134,7 @@ const failureReason = /Fail|Error|NotFound|Missing|Invalid|Denied|Refused|Timeou
  * One line for each event that reports a failure of an object which the gate has not read, and whose name begins with that
  * of the target: the target may own it.
  */
-function namesakeEventLines({ name, namespace }: Target, context: ReadFacts): readonly string[] {
+function namesakeEventLines({ name, namespace }: Target, context: ReadFacts): readonly EventLine[] {
   const events = context.store
     .eventsOfUnread(namespace)
     .filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${name}-`))
@@ -137,7 +149,7 @@ function linesOf(
   events: readonly EventObject[],
   { startedAt, serverOffsetMs }: ReadFacts,
   subjectOf: (event: EventObject) => string = () => '',
-): readonly string[] {
+): readonly EventLine[] {
   const found = events
     .map((event) => ({
       at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,
@@ -161,7 +173,7 @@ function linesOf(
     .slice(-maxEvidenceEvents)
     .map(({ at, reason, subject, message, count }) => {
       const times = count > 1 ? ` ×${count}` : ''
-      return `${momentOf(at - startedAt).padStart(5)}  ${reason}${times}  ${subject}${shortened(message)}`.trimEnd()
+      return { at, text: `${reason}${times}  ${subject}${shortened(message)}`.trimEnd() }
     })
 }
 
@@ -187,17 +199,6 @@ function shortened(message: string): string {
         : line
     })
     .join(`\n${' '.repeat(7)}`)
-}
-
-/** The time from the gate's start to an event: `1:05`; `-1:05` if the event came before the start. */
-function momentOf(ms: number): string {
-  return ms <= -1_000 ? `-${elapsedClock(-ms)}` : elapsedClock(ms)
-}
-
-/** Elapsed milliseconds as minutes and seconds: `1:05`; negative counts as zero. */
-function elapsedClock(ms: number): string {
-  const elapsed = Math.max(0, Math.round(ms / 1000))
-  return `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
 }
 
 /**
@@ -274,11 +275,10 @@ function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readon
   return [`node ${name} ${why}`]
 }
 
-/** ` since 0:41`: a timestamp of the cluster as time since the gate's start. */
-function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: ReadFacts): string {
-  const at = Date.parse(timestamp ?? '') - serverOffsetMs
-  if (Number.isNaN(at)) return ''
-  return at < startedAt ? ' since before the gate began' : ` since ${elapsedClock(at - startedAt)}`
+/** ` for 41 s`: how long ago a timestamp of the cluster was when the gate ended; empty without one. */
+function ageText(timestamp: string | undefined, { finishedAt, serverOffsetMs }: ReadFacts): string {
+  const ageMs = finishedAt - (Date.parse(timestamp ?? '') - serverOffsetMs)
+  return Number.isNaN(ageMs) ? '' : ` for ${duration(Math.max(0, ageMs))}`
 }
 
 function abnormalities({ metadata, spec, status }: Node, context: ReadFacts): string[] {
@@ -288,7 +288,7 @@ function abnormalities({ metadata, spec, status }: Node, context: ReadFacts): st
   return [
     ...conditions.map(({ type, status: value, message, lastTransitionTime }) => {
       const state = type !== 'Ready' ? type : value === 'Unknown' ? 'does not report its status' : 'not ready'
-      return `${state}${since(lastTransitionTime, context)}${message ? ` (${message})` : ''}`
+      return `${state}${ageText(lastTransitionTime, context)}${message ? ` (${message})` : ''}`
     }),
     ...(metadata.deletionTimestamp === undefined ? [] : ['being deleted']),
     ...(spec?.unschedulable ? ['cordoned'] : []),

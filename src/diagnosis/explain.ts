@@ -24,7 +24,7 @@ import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import { type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
-import { changesSincePreviousRevision, isQuotable, TargetFacts, unexplainedPods } from './target-facts.ts'
+import { isQuotable, revisionChanges, TargetFacts, unexplainedPods } from './target-facts.ts'
 
 const longestLogLine = 200
 
@@ -46,7 +46,8 @@ export function explain(
   const own = new Set(record.targets.flatMap(({ problems }) => problems.map(({ basis }) => placeKey(basis))))
   const endedBy = targetThatEnded(record)
   const denied = deniedIn(record, store)
-  const context = { store, serverOffsetMs, startedAt: record.startedAt, manifests, own, endedBy, denied, usesFlags }
+  const { startedAt, finishedAt } = record
+  const context = { store, serverOffsetMs, startedAt, finishedAt, manifests, own, endedBy, denied, usesFlags }
   return {
     ...record,
     hint: gateHint(record, denied),
@@ -102,7 +103,7 @@ function targetThatEnded({ targets, ...record }: RunRecord): string | undefined 
 function withChanges(judged: JudgedTargetRecord, store: Store): TargetRecord {
   const { target } = judged.basis
   if (judged.change !== 'recent' || !isQuotable(target, store)) return judged
-  return { ...judged, changes: unlessEmpty(changesSincePreviousRevision(target, new TargetFacts(judged, store))) }
+  return { ...judged, ...revisionChanges(judged, new TargetFacts(judged, store)) }
 }
 
 function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, context: Context): TargetRecord {
@@ -128,7 +129,6 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
   // Without the node, its pods cannot become ready: this problem has the hint.
   const deciding = ((lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0])?.basis
   const place = deciding && placeOf(deciding, manifest)
-  const changes = isQuoted ? changesSincePreviousRevision(target, facts) : []
   const details: HintDetails = {
     usesFlags: context.usesFlags,
     object: facts.get(target),
@@ -148,7 +148,7 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
     // The line to correct is more useful than the object's first line.
     ...(place && { source: { file: place.file, line: place.line } }),
     problems,
-    changes: unlessEmpty(changes),
+    ...(isQuoted && revisionChanges(judged, facts)),
     notes: unlessEmpty(notes),
     hint: withHint(details),
     ...(quotesLog && { hintWithoutLog: withHint(withoutLog(details)) }),

@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
-import {
-  type EventObject,
-  isOfKind,
-  type KubeObject,
-  type Node,
-  type Pod,
-  type PodTemplate,
-} from '../cluster/objects.ts'
+import { type EventObject, isOfKind, type KubeObject, type Node, type Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { JudgedTargetRecord, TargetRecord } from '../gate/run-record.ts'
 import { isMarkedBy } from '../lifecycle/custom/owned-objects.ts'
@@ -146,29 +139,29 @@ export function namespaceBehind({ namespace, reason }: TargetRecord): string | u
 }
 
 /**
- * The differences between the previous revision's pod template and the gated one, one line each. Empty for a first
- * revision, for kinds without revisions, and if older revisions cannot be read. Values of environment variables and
- * Secrets are never shown.
+ * The differences between the pod template of an older revision and the gated one, one line each: of the revision that was
+ * available when the gate began, else of the latest one. Empty for a first revision, for kinds without revisions, and if older
+ * revisions cannot be read. Values of environment variables and Secrets are never shown.
  */
-export function changesSincePreviousRevision(target: Target, facts: RevisionReader): readonly string[] {
-  const object = facts.get(target)
+export function revisionChanges(
+  { outcome, basis }: Pick<JudgedTargetRecord, 'outcome' | 'basis'>,
+  facts: RevisionReader,
+): Pick<TargetRecord, 'changes' | 'changesSince'> {
+  const object = facts.get(basis.target)
   const template = object && templateOf(object)
-  if (object === undefined || template === undefined) return []
-  const before = previousTemplate(object, template, facts)
-  return before === undefined ? [] : templateChanges(before, template)
-}
-
-/** The template of the latest revision before the present one. */
-function previousTemplate(
-  { metadata: { uid } }: KubeObject,
-  template: PodTemplate,
-  facts: Pick<RevisionReader, 'ownedBy'>,
-): PodTemplate | undefined {
-  const order = (revision: KubeObject) => numberOf(revision) || 0
-  return revisionsOf(uid, (owner, kind) => facts.ownedBy(owner, kind))
+  if (object === undefined || template === undefined) return {}
+  // Of a newer change of somebody else, the version before is the gated one.
+  const available = outcome === 'superseded' ? undefined : basis.availableRevision
+  const order = (revision: KubeObject) => (numberOf(revision) === available ? Infinity : numberOf(revision) || 0)
+  const older = revisionsOf(object.metadata.uid, (owner, kind) => facts.ownedBy(owner, kind))
     .toSorted((a, b) => order(b) - order(a))
-    .map(templateOf)
-    .find((each) => each !== undefined && templateChanges(each, template).length > 0)
+    .map((revision) => {
+      const before = templateOf(revision)
+      return { number: numberOf(revision), changes: before === undefined ? [] : templateChanges(before, template) }
+    })
+  const { number, changes = [] } = older.find(({ changes }) => changes.length > 0) ?? {}
+  if (number === undefined) return {}
+  return { changes, ...(!Number.isNaN(number) && { changesSince: number }) }
 }
 
 /**

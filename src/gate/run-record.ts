@@ -92,6 +92,8 @@ export interface Evidence {
   /** The heading: `Events`, `Log of pod/web-x, container app (previous)`. */
   readonly title: string
   readonly text: string
+  /** The lines of the text with their moments, if they are events. */
+  readonly events?: readonly { readonly at: number; readonly text: string }[]
   /** The text is not a log, but why it could not be read. */
   readonly isUnread?: true
 }
@@ -151,8 +153,10 @@ export interface TargetRecord extends NamedTarget, VersionAge, Conclusion<Target
   readonly hint?: string
   /** The hint for places without container logs, if `hint` quotes a line of one. */
   readonly hintWithoutLog?: string
-  /** The differences between the pod template and that of the previous revision, one line each. */
+  /** The differences between the pod template and that of an older revision, one line each. */
   readonly changes?: readonly string[]
+  /** The number of that revision: the one that was available when the gate began, else the latest one before the present one. */
+  readonly changesSince?: number
   readonly notes?: readonly string[]
   /** Those of the notes that the user is warned of. */
   readonly warnings?: readonly string[]
@@ -177,6 +181,8 @@ export interface JudgedTargetRecord extends TargetRecord {
     readonly target: Target
     /** The objects that led to its verdict; absent if the store still contains them. */
     readonly snapshot?: EvidenceSnapshot
+    /** See `Rule.availableRevision`. */
+    readonly availableRevision?: number | undefined
   }
 }
 
@@ -304,6 +310,7 @@ export const unwritten = [
   'clocks',
   'deployedBy',
   'entries',
+  'events',
   'hasRun',
   'hintWithoutLog',
   'hook',

@@ -117,7 +117,11 @@ export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedTar
     deployedBy,
     hook,
     release,
-    basis: { target, ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}) },
+    basis: {
+      target,
+      availableRevision: state.seen?.availableRevision,
+      ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
+    },
   }
 }
 

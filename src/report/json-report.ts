@@ -12,6 +12,7 @@ import {
   unwritten,
 } from '../gate/run-record.ts'
 import { printableJson } from './escape.ts'
+import { evidenceText } from './target-record.ts'
 
 const unwrittenFields: ReadonlySet<string> = new Set(unwritten)
 const momentFields: ReadonlySet<string> = new Set(moments)
@@ -83,6 +84,10 @@ function reportedTarget(target: TargetRecord, entries: readonly Entry[], { start
     milestones: target.milestones.map((milestone) => ({
       ...milestone,
       ...(milestone.at !== undefined && { seconds: (milestone.at - startedAt) / 1_000 }),
+    })),
+    problems: target.problems.map((problem) => ({
+      ...problem,
+      evidence: problem.evidence.map((each) => ({ ...each, text: evidenceText(each, startedAt) })),
     })),
     ...(log.length > 0 && { log }),
   }

@@ -18,6 +18,7 @@ import { wayBackOf } from './rollback.ts'
 import {
   capitalised,
   clockTexts,
+  evidenceText,
   formatElapsed,
   formatMoment,
   isInMessage,
@@ -271,8 +272,9 @@ function renderGroup(
     ...target.problems.filter(hasNews).flatMap((problem) => [
       plain(`${problem.reason} · ${problemPath(problem)} · ${problemCount(problem, startedAt)}`),
       ...(isInMessage(problem, target) ? [] : [`  ${plain(capitalised(problem.message))}`]),
-      ...orderEvidence(problem.evidence).flatMap(({ type, title, text }) => {
-        const all = plainLines(text)
+      ...orderEvidence(problem.evidence).flatMap((piece) => {
+        const { type, title } = piece
+        const all = plainLines(evidenceText(piece, startedAt))
         if (type === 'manifest') return [`  ${plain(title)}: ${all.join(' ')}`]
         return [`  ${plain(title)}`, ...all.slice(-maxEvidenceLines).map((line) => `  │ ${line}`)]
       }),

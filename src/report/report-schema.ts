@@ -118,7 +118,12 @@ const target = z
       ),
     milestones: z.array(milestone),
     problems: z.array(problem),
-    changes: z.array(z.string()).optional().describe('What differs from the previous revision'),
+    changes: z.array(z.string()).optional().describe('What differs from an older revision'),
+    changesSince: z
+      .number()
+      .int()
+      .optional()
+      .describe('That revision: the one that was available when the gate began, else the latest one before'),
     notes: z.array(z.string()).optional().describe('Remarks without effect on the outcome'),
     log: z.array(logLine).optional().describe('What was logged about it, in its order'),
   })

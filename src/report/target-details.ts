@@ -9,6 +9,7 @@ import { code, fence, html, markdown, plainLines, prose, shortenWords } from './
 import {
   capitalised,
   endOf,
+  evidenceText,
   formatMoment,
   isInMessage,
   messageBelowName,
@@ -88,7 +89,7 @@ export function renderDetails(target: TargetRecord, name: string, shape: DetailO
       renderProblem(problem, target, shape),
       ...orderEvidence(problem.evidence)
         .filter(({ text }) => text !== quoted)
-        .flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
+        .flatMap((piece) => renderEvidencePiece(piece, shape)),
     ]),
     ...(rest > 0 ? [`…and ${counted(rest, 'more problem')} in the report.`] : []),
     ...(target.notes === undefined ? [] : [target.notes.map((note) => `- ${prose(note)}`).join('\n')]),
@@ -234,9 +235,10 @@ function renderProblem(problem: ProblemRecord, target: TargetRecord, { startedAt
 }
 
 /** The list of what changed. */
-export function changeList({ changes = [], outcome }: TargetRecord): string[] {
+export function changeList({ changes = [], changesSince, outcome }: TargetRecord): string[] {
   if (changes.length === 0) return []
-  const title = outcome === 'superseded' ? 'What the newer change changed' : 'What changed'
+  const since = changesSince === undefined ? '' : ` since revision ${changesSince}`
+  const title = outcome === 'superseded' ? 'What the newer change changed' : `What changed${since}`
   const rest = changes.length - maxShownChanges
   return [
     [
@@ -252,9 +254,10 @@ function sourceLine({ source }: TargetRecord, { isInBox, tracked }: DetailOption
   return place === '' ? [] : [`**Written in** ${place}`]
 }
 
-function renderEvidencePiece({ type, title, text }: Evidence, limit: number): string[] {
+function renderEvidencePiece(piece: Evidence, { evidenceLines: limit, startedAt }: DetailOptions): string[] {
+  const { type, title, text } = piece
   if (type === 'manifest') return [`**${markdown(title)}:** ${code(text)}`]
-  const lines = limit === 0 ? [] : plainLines(text, evidenceLineLimit)
+  const lines = limit === 0 ? [] : plainLines(evidenceText(piece, startedAt), evidenceLineLimit)
   if (lines.length === 0) return []
   const left = lines.length - limit
   const shown = left > 0 ? [`… ${left} earlier lines left out`, ...lines.slice(-limit)] : lines

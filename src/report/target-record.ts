@@ -148,6 +148,12 @@ export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[
     .toSorted((one, other) => evidenceOrder.indexOf(one.type) - evidenceOrder.indexOf(other.type))
 }
 
+/** The text of evidence, with the moments of events on the clock that begins at `startedAt`. */
+export function evidenceText({ text, events }: Evidence, startedAt: number): string {
+  if (events === undefined) return text
+  return events.map((event) => `${formatMoment(event.at - startedAt).padStart(5)}  ${event.text}`).join('\n')
+}
+
 const evidenceOrder: readonly Evidence['type'][] = ['condition', 'log', 'event', 'manifest']
 
 /** When the timeline of a target begins: with its change if that is recent, else with the gate. */

@@ -2,6 +2,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { eventLines } from '../../src/diagnosis/evidence.ts'
+import { evidenceText } from '../../src/report/target-record.ts'
 import { eventsBeforeMs } from '../../src/thresholds.ts'
 import { at, start } from '../report/builders.ts'
 
@@ -23,7 +24,8 @@ function linesOf(...events: readonly { reason: string; message: string; seconds?
     }
     store.apply({ type: 'ADDED', at: start, object } as FeedEvent)
   })
-  return eventLines(pod, { startedAt: start, serverOffsetMs: 0, store })
+  const lines = eventLines(pod, { startedAt: start, finishedAt: start, serverOffsetMs: 0, store })
+  return lines.map((line) => evidenceText({ type: 'event', title: '', text: '', events: [line] }, start))
 }
 
 describe('the events of an object', () => {

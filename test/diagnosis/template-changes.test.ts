@@ -1,6 +1,6 @@
 import type { Container, PodTemplate } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { changesSincePreviousRevision } from '../../src/diagnosis/target-facts.ts'
+import { revisionChanges } from '../../src/diagnosis/target-facts.ts'
 import { templateChanges } from '../../src/lifecycle/workloads/template.ts'
 import { rows } from '../kit/rows.ts'
 
@@ -70,16 +70,22 @@ describe('the changes of a rollout', () => {
     return filled
   }
 
-  it('are relative to the previous revision', () => {
-    expect(
-      changesSincePreviousRevision(
-        target,
-        store(deployment, replicaSet('1', 'web:v1'), replicaSet('2', 'web:v2'), replicaSet('3', 'web:v3')),
-      ),
-    ).toEqual(['container app: image web:v2 → web:v3'])
+  const third = store(deployment, replicaSet('1', 'web:v1'), replicaSet('2', 'web:v2'), replicaSet('3', 'web:v3'))
+
+  it.each([
+    ['the previous revision', 2, 'ready', undefined],
+    ['the revision that was available when the gate began', 1, 'ready', 1],
+    ['the gated revision, if somebody changed it', 2, 'superseded', 1],
+  ] as const)('are relative to %s', (_, revision, outcome, availableRevision) => {
+    expect(revisionChanges({ outcome, basis: { target, availableRevision } }, third)).toEqual({
+      changes: [`container app: image web:v${revision} → web:v3`],
+      changesSince: revision,
+    })
   })
 
-  it('are empty for a first revision', () => {
-    expect(changesSincePreviousRevision(target, store(deployment, replicaSet('1', 'web:v3')))).toEqual([])
+  it('are absent for a first revision', () => {
+    expect(
+      revisionChanges({ outcome: 'ready', basis: { target } }, store(deployment, replicaSet('1', 'web:v3'))),
+    ).toEqual({})
   })
 })

@@ -62,7 +62,7 @@ const whole: Whole<RunRecord> = {
           message: '',
           headline: '',
           chain: [''],
-          evidence: [{ type: 'log', title: '', text: '' }],
+          evidence: [{ type: 'log', title: '', text: '', events: [{ text: '' }] }],
         },
       ],
       hint: '',

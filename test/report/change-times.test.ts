@@ -2,12 +2,16 @@ import type { EndedRunRecord, MilestoneRecord, TargetRecord } from '../../src/ga
 import { buildOutputs } from '../../src/outputs.ts'
 import { renderGantt } from '../../src/report/gantt.ts'
 import { headline } from '../../src/report/headline.ts'
+import { buildReport } from '../../src/report/json-report.ts'
+import { layoutLog, renderEvidence } from '../../src/report/log.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { tookMs } from '../../src/report/target-record.ts'
 import {
   at,
   createEntry,
+  createEvidence,
   createMilestone,
+  createProblem,
   createRecord,
   createTarget,
   createTargetRecord,
@@ -53,6 +57,15 @@ describe('a gate that begins after the change', () => {
 
   it('names the slowest milestone of the change, not a milestone from before the change or of unknown time', () => {
     expect(buildOutputs(late([updated]), files)['slowest-milestone']).toBe('deployment.apps/web ready 30.0s')
+  })
+
+  it('has the moments of events since the change in the summary, since its start in log and report', () => {
+    const evidence = [createEvidence({ text: 'BackOff', events: [{ at: at(8), text: 'BackOff' }] })]
+    const overrides = { outcome: 'failed', reason: 'crash-loop', problems: [createProblem({ evidence })] } as const
+    const timeline = { ...late([], overrides), outcome: 'failed' } as const
+    expect(renderSummary(timeline)).toContain('\n 1:20  BackOff\n')
+    expect(renderEvidence(timeline, layoutLog(timeline, { color: false }))).toContain('    │  0:08  BackOff')
+    expect(buildReport(timeline).targets[0]?.problems[0]?.evidence[0]?.text).toBe(' 0:08  BackOff')
   })
 
   it('draws the diagram from the change on', () => {

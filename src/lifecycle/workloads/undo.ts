@@ -52,7 +52,7 @@ function undo(
   const known = serving && { serving }
   const revision = olderRevisions(object, context).find((each) => numberOf(each) === number)
   if (number === undefined || revision === undefined)
-    return { ...known, obstacle: 'no older revision of it was available when the gate began' }
+    return { ...known, obstacle: 'no older revision had all its pods ready and settled when the gate began' }
   const [before, after] = [templateOf(revision), templateOf(object)]
   const since = releaseOf(object) === undefined ? undefined : madeAt(revision, object, context)
   const areReady = podsOf(revision, object, context).every((pod) => examinePod(pod, context).ready)
