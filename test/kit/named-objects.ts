@@ -1,4 +1,4 @@
-import type { KubeObject, ManagedFields, ObjectMeta, Pod, PodStatus, PodTemplate } from '../../src/cluster/objects.ts'
+import type { KubeObject, ManagedFields, ObjectMeta, PodStatus, PodTemplate } from '../../src/cluster/objects.ts'
 import { complete, iso, make, ownedBy } from './objects.ts'
 import { toPodStatus } from './pods.ts'
 
@@ -27,7 +27,8 @@ export interface NamedObject {
   /** Of a pod `ready 3`, of a Deployment `complete 2` or `progressing`, of its generation: of another one `complete 2 of 1`. */
   readonly status?: object | string
   readonly template?: TemplateWords
-  readonly data?: object
+  /** Its fields besides these, as `data`. */
+  readonly [field: string]: unknown
 }
 
 export type NamedObjects = Readonly<Record<string, NamedObject>>
@@ -43,6 +44,10 @@ const apiVersions: Readonly<Record<string, string>> = {
   StatefulSet: 'apps/v1',
 }
 
+export function isClusterScoped(kind: string): boolean {
+  return ['IngressClass', 'Namespace', 'Node'].includes(kind)
+}
+
 /** The version of a kind in these files: that of an object which has it, else the usual one. */
 export function apiVersionOf(kind: string, objects: NamedObjects): string {
   return (
@@ -53,8 +58,11 @@ export function apiVersionOf(kind: string, objects: NamedObjects): string {
 }
 
 function merge(base: object | undefined, own: object | undefined): object | undefined {
-  if (base === undefined && own === undefined) return undefined
-  return Object.fromEntries(Object.entries({ ...base, ...own }).filter(([, value]) => value !== null))
+  return base === undefined && own === undefined ? undefined : { ...base, ...own }
+}
+
+function withoutNulls<Fields extends object>(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Fields
 }
 
 function toTemplate({ image, container, labels, annotations, ...spec }: TemplateWords): PodTemplate {
@@ -125,37 +133,31 @@ function whole(name: string, objects: NamedObjects): NamedObject & { readonly na
 /** An object of the file; `words` is the status of a pod. */
 export function toObject(name: string, objects: NamedObjects, words?: PodStatus): KubeObject {
   const named = whole(name, objects)
-  const { kind = 'Deployment', owner, template, data } = named
+  const { kind = 'Deployment', owner, template } = named
   const above = typeof owner === 'string' ? toObject(owner, objects) : undefined
   const status = words ?? statusOf(kind, named.status, named.metadata?.generation)
   const metadata = metadataOf(named)
-  const spec = { ...named.spec, ...(template && kind !== 'Pod' && { template: toTemplate(template) }) }
-  const overrides = { metadata, spec, ...(status && { status }) }
-  if (kind === 'ReplicaSet')
-    return make.replicaSet(
-      owner === null ? { ...overrides, metadata: { ownerReferences: [], ...metadata } } : overrides,
-      above,
-    )
-  if (kind === 'Pod') {
-    const containers = template && toTemplate(template).spec?.containers
-    const parts = { ...overrides, spec: { ...(containers && { containers }), ...spec } }
-    return owner === null ? make.barePod(parts) : (make.pod(parts, above) as Pod)
-  }
+  const made = template && toTemplate(template)
+  const spec = withoutNulls({
+    ...(made && (kind === 'Pod' ? { containers: made.spec?.containers ?? [] } : { template: made })),
+    ...named.spec,
+  })
+  const parts = { metadata: withoutNulls(metadata), spec, ...(status && { status: withoutNulls(status) }) }
+  if (kind === 'Pod') return owner === null ? make.barePod(parts) : make.pod(parts, above)
+  if (kind === 'ReplicaSet' && owner !== null) return make.replicaSet(parts, above)
+  const ownerReferences = owner === null ? [] : above && ownedBy(above)
+  const own = { ...parts, metadata: { ...(ownerReferences && { ownerReferences }), ...parts.metadata } }
   const create = {
     DaemonSet: make.daemonSet,
     Deployment: make.deployment,
     Job: make.job,
+    ReplicaSet: make.replicaSet,
     Service: make.service,
     StatefulSet: make.statefulSet,
   }[kind] as ((parts: object) => KubeObject) | undefined
-  const own =
-    above === undefined ? overrides : { ...overrides, metadata: { ownerReferences: ownedBy(above), ...metadata } }
   if (create !== undefined) return create(own)
-  return {
-    apiVersion: apiVersionOf(kind, objects),
-    kind,
-    ...own,
-    metadata: { namespace: 'shop', ...own.metadata },
-    ...(data && { data }),
-  } as KubeObject
+  const place = isClusterScoped(kind) || metadata.namespace === null ? {} : { namespace: 'shop' }
+  const custom = { apiVersion: apiVersionOf(kind, objects), kind, ...own, metadata: { ...place, ...own.metadata } }
+  const { is, name: _, writes, revision, ...others } = named
+  return { ...others, ...custom } as unknown as KubeObject
 }

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { load } from 'js-yaml'
 import type { Container, Pod } from '../../src/cluster/objects.ts'
 import { type HintDetails, hintFor } from '../../src/diagnosis/hints.ts'
 import type { Target } from '../../src/plan/target.ts'
@@ -16,7 +14,7 @@ import {
 } from '../../src/reasons/reasons.ts'
 import type { HintFacts, ReasonSpec } from '../../src/reasons/spec.ts'
 import { createTarget } from './gate.ts'
-import { revive } from './rows.ts'
+import { readData } from './rows.ts'
 import { toSubject } from './subject.ts'
 import { expectWords } from './words.ts'
 
@@ -107,7 +105,7 @@ function factsOf(
 
 /** The cases of a file: a group, its titles, and for each `[reason, detail, words, circumstances]`. */
 export function testProblems(path: string): void {
-  const groups = Object.entries(revive(load(readFileSync(path, 'utf8'))) as Record<string, Record<string, Case>>)
+  const groups = Object.entries(readData(path) as Record<string, Record<string, Case>>)
   describe.each(groups)('%s', (_, cases) =>
     it.each(Object.entries(cases))('%s', (_title, [reason, detail, words, of = {}]) => {
       const facts = factsOf(reason, detail, of)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { dump, load } from 'js-yaml'
+import { CORE_SCHEMA, dump, load, mergeTag } from 'js-yaml'
 import type { Condition } from '../../src/cluster/objects.ts'
 import { iso } from './objects.ts'
 
@@ -17,20 +17,29 @@ function toCondition(text: string): Condition {
   }
 }
 
-/** The data of a file with its moments, where `@9` is second 9 of the gate, and its conditions. */
+/**
+ * The data of a file with its moments, where `@9` is second 9 of the gate, its conditions, and its digests, `sha256:b…` for
+ * one of 64 times the same digit.
+ */
 export function revive(value: unknown, key = ''): unknown {
   if (typeof value === 'string' && /^@-?[\d.]+$/.test(value)) return iso(Number(value.slice(1)))
+  if (typeof value === 'string') return value.replace(/sha256:([0-9a-f])…/g, (_, digit) => `sha256:${digit.repeat(64)}`)
   if (Array.isArray(value))
     return value.map((each) => (key === 'conditions' && typeof each === 'string' ? toCondition(each) : revive(each)))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, revive(each, name)]))
 }
 
+/** The data of a YAML file, in which `<<` merges. */
+export function readData(path: string): unknown {
+  return revive(load(readFileSync(path, 'utf8'), { schema: CORE_SCHEMA.withTags(mergeTag) }))
+}
+
 /** The rows of a table in a file of data, for `it.each`. */
 export function rows<Row>(path: string, table: string): readonly Row[] {
-  const rows = (load(readFileSync(path, 'utf8')) as Record<string, readonly Row[]>)[table]
+  const rows = (readData(path) as Record<string, readonly Row[]>)[table]
   if (rows === undefined) throw new Error(`${path} has no table "${table}"`)
-  return revive(rows) as readonly Row[]
+  return rows
 }
 
 /** Rows with a title in front, for the `%s` of `it.each`: a value as YAML in one line, cut if it is long. */

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { load } from 'js-yaml'
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { subjectText } from '../../src/cluster/objects.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
@@ -7,8 +5,8 @@ import type { Target } from '../../src/plan/target.ts'
 import { createGate, createTarget, type Run, type RunOptions, report } from './gate.ts'
 import { type NamedObjects, toObject } from './named-objects.ts'
 import { moment, start } from './objects.ts'
-import { revive } from './rows.ts'
-import { jobTarget, split, tape } from './tape.ts'
+import { readData } from './rows.ts'
+import { jobTarget, split, tape, withParts } from './tape.ts'
 import { expectWords, toPattern } from './words.ts'
 
 /** A target: its name, that of an object of the file, or what it has besides that. */
@@ -41,8 +39,10 @@ interface CaseOptions extends Omit<RunOptions, 'targets'>, Partial<Pick<Target, 
   /** What is watched: `Pod app=web`, `Deployment apps/front`; of the kinds of `watchedOf`. */
   readonly watched?: readonly string[]
   readonly watchedOf?: readonly string[]
-  /** What the first target is, besides. */
+  readonly warnings?: readonly string[]
+  /** What the first target is, besides, null for nothing, and what the record of the run is. */
   readonly target?: object
+  readonly record?: object
 }
 
 type TapeCase = readonly [tape: string, end: string, options?: CaseOptions]
@@ -94,7 +94,7 @@ function namesIn(text: string): readonly string[] {
 /** A word that is misspelt would expect nothing. */
 const optionWords = (
   'afterReady begin clocks entries gated lacks live log message milestones objects problems reached settings tapes target ' +
-  'targetMessages targets until waitFor watched watchedOf with'
+  'record targetMessages targets until waitFor warnings watched watchedOf with'
 ).split(' ')
 
 function requireWords(options: object): void {
@@ -108,8 +108,8 @@ function testCase([text, end, own = {}, ...more]: TapeCase, group: Omit<TapeGrou
   const { objects = {}, tapes = {}, begin, ...shared } = group
   const options = { ...shared, ...own, settings: { ...shared.settings, ...own.settings } }
   const { gated, until, waitFor, clocks, with: withSettings, settings } = options
-  const whole = [begin, text].filter(Boolean).join('; ')
-  const steps = tape(whole, objects, tapes)
+  const whole = withParts([begin, text].filter(Boolean).join('; '), tapes)
+  const steps = tape(whole, objects)
   const ofTargets = { ...(waitFor && { waitFor }), ...(clocks && { clocks }) }
   const gate = createGate(steps, {
     ...options,
@@ -146,7 +146,11 @@ function expectResult(result: Run, expected: CaseOptions): void {
       expect(result.entries.filter((each) => each.split(' ')[1] === kind)).toEqual(like(lines))
   for (const words of lacks) expect(result.entries.join('\n')).not.toContain(words)
   const [first] = result.record.targets
-  if (expected.target !== undefined) expect(first).toMatchObject(expected.target)
+  for (const [field, value] of Object.entries(expected.target ?? {}))
+    if (value === null) expect(first).not.toMatchObject({ [field]: expect.anything() })
+    else expect(first).toMatchObject({ [field]: value })
+  if (expected.warnings !== undefined) expect(first?.warnings ?? []).toEqual(expected.warnings)
+  if (expected.record !== undefined) expect(result.record).toMatchObject(expected.record)
   if (problems !== undefined)
     expect(
       first?.problems.map(({ subject, reason, basis: { cause } }) =>
@@ -165,7 +169,8 @@ function expectResult(result: Run, expected: CaseOptions): void {
   }
   const done = (first?.milestones ?? []).filter(({ state }) => state === 'done')
   for (const [name, second] of Object.entries(reached ?? {})) {
-    const { at = start, source } = done.find((each) => each.name === name) ?? {}
+    const milestone = done.find((each) => each.name === name)
+    const { at = start, source } = milestone ?? { at: Number.NaN, source: undefined }
     expect([name, source === 'object' ? since(at) : `(${since(at)})`]).toEqual([name, second])
   }
 }
@@ -181,7 +186,7 @@ function isGroup(group: TapeGroup | TapeGroup['cases']): group is TapeGroup {
 
 /** The cases of a file: a group, its titles, and for each `[tape, end, options]`; or a group with its own objects. */
 export function testTapes(path: string, named: NamedSettings = {}): void {
-  const { objects = {}, tapes = {}, ...groups } = revive(load(readFileSync(path, 'utf8'))) as TapeFile
+  const { objects = {}, tapes = {}, ...groups } = readData(path) as TapeFile
   describe.each(Object.entries(groups as Record<string, TapeGroup | TapeGroup['cases']>))('%s', (_, group) => {
     const { cases, ...own }: TapeGroup = isGroup(group) ? group : { cases: group }
     const shared = { ...own, objects: { ...objects, ...own.objects }, tapes: { ...tapes, ...own.tapes } }

@@ -1,5 +1,5 @@
-import type { Observation } from '../../src/cluster/feed.ts'
-import type { Deployment, EventObject, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
+import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import type { Deployment, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import {
   added,
   alive,
@@ -13,7 +13,7 @@ import {
   progressing,
   unavailable,
 } from './gate.ts'
-import { apiVersionOf, type NamedObjects, toObject } from './named-objects.ts'
+import { apiVersionOf, isClusterScoped, type NamedObjects, toObject } from './named-objects.ts'
 import { complete, condition, is, iso, make, podIs } from './objects.ts'
 import { toPodStatus } from './pods.ts'
 
@@ -30,6 +30,7 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  *     web dead 2, web loop 2 4 its container died for the second time now; at second 4, and waits for its restart
  *     web waits R "words"      its container waits with this reason
  *     web stuck                its pod is pending, web pulled: its image is there, web falls: its container is not ready
+ *     web progressing, web complete, web set   the status of the Deployment alone; its ReplicaSet alone
  *     web overdue, web gone    its progress deadline is exceeded; the Deployment is deleted
  *     web tells R "words" 2 4  an event of its pod, with its count and first second; web app tells: of its container
  *
@@ -40,7 +41,7 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  * `job tells R 49`, an event of it with its last second.
  *
  * A name of the file's `objects` is that object as it is there; `front gone` is its deletion, `front tells …` an event about
- * it, and of a pod `front loop 2` the same with this status.
+ * it, `front app tells …` about its container, and of a pod `front loop 2` the same with this status.
  *
  * Of the API: `lists` are complete (those of a Deployment, of Jobs, and of the kinds of the file), or `list Pod`, narrowed as
  * `Pod?app=web`, `Deployment@apps`, `Deployment@apps/front`, `Node@` without a namespace; `alive` or `alive Pod`;
@@ -49,12 +50,16 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  *
  * `$name` is a part of a tape that is named in the file's `tapes`.
  */
-export function tape(text: string, objects: NamedObjects = {}, tapes: Readonly<Record<string, string>> = {}) {
-  const whole = text.replace(/\$([a-z]\w*)/gi, (_, name: string) => tapes[name] ?? fail(`there is no tape "${name}"`))
-  return split(whole, ';').map((step) => {
+export function tape(text: string, objects: NamedObjects = {}): FeedEvent[][] {
+  return split(text, ';').map((step) => {
     const [, second = fail(`no second begins "${step}"`), things = ''] = /^([\d.]+) (.*)$/s.exec(step) ?? []
     return at(Number(second), ...split(things, ',').map((thing) => inWords(thing, Number(second), objects)))
   })
+}
+
+/** A tape with the parts that it names. */
+export function withParts(text: string, parts: Readonly<Record<string, string>>): string {
+  return text.replace(/\$([a-z]\w*)/gi, (_, name: string) => parts[name] ?? fail(`there is no tape "${name}"`))
 }
 
 function fail(message: string): never {
@@ -77,17 +82,20 @@ export function inWords(thing: string, second: number, objects: NamedObjects = {
   if (first === 'list') return words.slice(1).map((word) => listOf(word, objects))
   if (first === 'alive') return { ...(one && { ...listOf(one, objects) }), ...alive }
   if (first === 'cancel') return { type: 'CANCEL' }
-  if (first === 'fails') return failed(Number(one), two, three)
-  if (first === 'refuses')
-    return { ...failed(Number(one), two === '-' ? undefined : two, three), final: true } as Observation
+  if (first === 'fails' || first === 'refuses') {
+    const { type: _, ...of } = two === undefined || two === '-' ? { type: '' } : listOf(two, objects)
+    return {
+      ...failed(Number(one), undefined, three),
+      ...of,
+      ...(first === 'refuses' && { final: true }),
+    } as Observation
+  }
   if (first === 'lost') return unavailable(one, Number(two), Number(three ?? 0))
   if (first === 'serves') return served(one, apiVersionOf(one, objects), two !== 'plainly')
   if (first === 'unserved') return { ...listOf(one, objects), type: 'MISSING', name: two ?? '', message: `no ${one}` }
   if (first === 'job') return ofJob(words.slice(1), second)
   return ofWorkload(first, words.slice(1), second)
 }
-
-const clusterScoped = ['Node', 'Namespace', 'IngressClass']
 
 function kindsOf(objects: NamedObjects): readonly string[] {
   const kinds = Object.values(objects).flatMap(({ kind }) => kind ?? [])
@@ -96,7 +104,7 @@ function kindsOf(objects: NamedObjects): readonly string[] {
 
 function listOf(word: string, objects: NamedObjects): Observation & { readonly type: 'SYNCED' } {
   const [, kind = '', selector, place, name] = /^(\w+)(?:\?(.*?))?(?:@([a-z-]*)(?:\/(.*))?)?$/.exec(word) ?? []
-  const namespace = place ?? (clusterScoped.includes(kind) ? '' : 'shop')
+  const namespace = place ?? (isClusterScoped(kind) ? '' : 'shop')
   return {
     type: 'SYNCED',
     apiVersion: apiVersionOf(kind, objects),
@@ -113,10 +121,15 @@ function served(kind: string, apiVersion: string, status: boolean): Observation 
   return { type: 'DISCOVERY', resources: [{ group, version, kind, plural, namespaced: true, status }] }
 }
 
-/** An event about an object in words: its reason, message, count and first second. */
-function told(about: KubeObject, [reason = '', message = '', count = '1', first]: readonly string[], second: number) {
+/** An event about an object, or a container of it, in words: its reason, message, count and first second. */
+function told(
+  about: KubeObject,
+  [reason = '', message = '', count = '1', first]: readonly string[],
+  second: number,
+  container?: string,
+) {
   const times = { firstTimestamp: iso(Number(first ?? second)), lastTimestamp: iso(second) }
-  return make.event(about, { reason, message, count: Number(count), ...times })
+  return make.event(about, { reason, message, count: Number(count), ...times, ...(container && { container }) })
 }
 
 function ofObject(name: string, [verb, ...words]: readonly string[], second: number, objects: NamedObjects) {
@@ -125,6 +138,7 @@ function ofObject(name: string, [verb, ...words]: readonly string[], second: num
   if (verb === 'gone') return deleted(object)
   if (verb === 'tells') return added(told(object, words, second))
   const [one, two] = words
+  if (one === 'tells') return added(told(object, words.slice(1), second, verb))
   const text = verb === 'waits' && two !== undefined ? `waits ${one}: ${two}` : [verb, ...words].join(' ')
   return added(toObject(name, objects, toPodStatus(text, second)))
 }
@@ -151,33 +165,29 @@ function ofWorkload(name: string, [verb, ...words]: readonly string[], second: n
   const template = make.template({ containers: [make.container({ image: `acme/web:${one}` })] })
   const becomes = (pods: PodStatus, counts: Deployment['status'] = progressing) =>
     modified(pod(pods), deployment(counts))
-  const tells = (said: readonly string[], container?: string) => {
-    const event = told(pod(), said, second)
-    return added(container === undefined ? event : { ...event, involvedObject: inContainer(event, container) })
-  }
+  const tells = (said: readonly string[], container?: string) => added(told(pod(), said, second, container))
   if (verb === 'new') return added(deployment())
   if (verb === 'creating')
-    return second === 0 ? begun : [...modified(deployment(progressing)), ...added(replicaSet, pod(creating))]
+    return second === 0 ? begun : [...added(replicaSet, pod(creating)), ...modified(deployment(progressing))]
   if (verb === 'done') return done
   if (verb === 'ready') return becomes(toPodStatus(['ready', ...words].join(' '), second), complete())
   if (verb === 'pod') return modified(pod(podIs.ready(Number(two ?? second))))
   if (verb === 'dead' || verb === 'loop') return becomes(toPodStatus([verb, ...words].join(' '), second))
   if (verb === 'waits') return becomes(toPodStatus(`waits ${one}${two === undefined ? '' : `: ${two}`}`))
   if (verb === 'stuck') return modified(pod(podIs.unready({}, { phase: 'Pending' })))
-  if (verb === 'pulled') return modified(pod(podIs.unready({ imageID: 'sha256:1' }, { phase: 'Pending' })))
+  if (verb === 'pulled') return modified(pod(toPodStatus('pulled')))
   if (verb === 'falls') return becomes(podIs.unready({ state: is.running(-60) }))
   if (verb === 'image') return modified(deployment(progressing, { metadata: { generation: 2 }, spec: { template } }))
   if (verb === 'older') {
     const metadata = { name: `${name}-0`, creationTimestamp: iso(-3_600) }
     return added(make.replicaSet({ metadata }, deployment(undefined, { spec: { template } })))
   }
+  if (verb === 'set') return added(replicaSet)
+  if (verb === 'progressing') return modified(deployment(progressing))
+  if (verb === 'complete') return modified(deployment(complete()))
   if (verb === 'overdue') return modified(deployment({ ...progressing, conditions: [overdue] }))
   if (verb === 'gone') return deleted(deployment())
   if (verb === 'tells') return tells(words)
   if (verb === 'app' && one === 'tells') return tells(words.slice(1), 'app')
   throw new Error(`a tape cannot say "${name} ${verb} ${words.join(' ')}"`)
-}
-
-function inContainer({ involvedObject }: EventObject, container: string): EventObject['involvedObject'] {
-  return { ...involvedObject, fieldPath: `spec.containers{${container}}` }
 }
