@@ -25,6 +25,11 @@ export interface WatchRequest extends KindName {
   readonly labelSelector?: string
 }
 
+/** A request whose kind is known to the compiler. */
+export interface RequestOf<Kind extends string> extends WatchRequest {
+  readonly kind: Kind
+}
+
 /**
  * A kind of the gate alone: the names of Secrets. Only their metadata is requested, so that the server sends no data, and
  * of the metadata only what identifies them is kept. Reading them needs the same permission as the Secrets.

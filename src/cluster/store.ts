@@ -118,6 +118,12 @@ export class Store {
     return this.#objects.get(objectKey(reference))
   }
 
+  /** The last known state of an object, also if it was deleted. */
+  lastKnown(reference: ObjectName): KubeObject | undefined {
+    const key = objectKey(reference)
+    return this.#objects.get(key) ?? this.#deleted.get(key)
+  }
+
   /**
    * The object with this name whose kind is this word in lower case: `pod`. In the namespace, else cluster-scoped; without
    * a namespace, in any.

@@ -10,15 +10,16 @@ import {
   type ObjectName,
   type Pod,
 } from '../cluster/objects.ts'
-import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
 import { type Assessment, isUndisturbed, stayingPods } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime, specWrittenAt } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
+import type { Reads } from '../lifecycle/reads.ts'
 import type { PodRevision, RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
+import { podsMetadata } from '../lifecycle/selector.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { definedClocks, displayName, fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
@@ -75,23 +76,16 @@ export class GatedTargets {
   readonly #after: AfterReady | undefined
   readonly #gateTime: GateTime
   readonly #contexts: SharedContexts
-  readonly #ownership: OwnershipIndex<GatedTarget>
   readonly #byName = new Map<string, GatedTarget[]>()
-  readonly #byNamespace = new Map<string | undefined, GatedTarget[]>()
-  /** The targets that every complete list may change: those that exist or are not known to be absent, and selectors. */
-  readonly #listed = new Set<GatedTarget>()
   /** The targets that are neither ready nor ended. */
   readonly #undecided = new Set<GatedTarget>()
   /** The target that deployed another one. */
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
-  /** Targets by each kind that their rules read without owning its objects. */
-  readonly #byOtherKind = new Map<string, GatedTarget[]>()
   /** The hooks that their tool removes after success. */
   readonly #removedHooks: GatedTarget[] = []
   /** The targets whose change may arrive at a revision. */
   readonly #arriving: GatedTarget[] = []
   readonly #others = new OtherTargets()
-  #hasReaders = false
   readonly #published = new Map<GatedTarget, PublishedPods>()
   /** Changes when a target ends, or its requests may have changed: the lists of all targets are read again. */
   #version = 0
@@ -114,7 +108,6 @@ export class GatedTargets {
     this.#after = after
     this.#gateTime = createGateTime(settings)
     this.#contexts = createContexts(store, this.#gateTime, settings)
-    this.#ownership = new OwnershipIndex(store)
     this.#add(targets)
   }
 
@@ -128,19 +121,12 @@ export class GatedTargets {
     const known = this.#all.length
     const names = fullNames([...this.#all.map(({ target }) => target), ...targets])
     const added = targets.map((target, index) => this.#gate(target, known + index, names[known + index] ?? '', addedAt))
-    const put = <Key>(index: Map<Key, GatedTarget[]>, key: Key, gated: GatedTarget) => {
-      const list = index.get(key)
-      if (list === undefined) index.set(key, [gated])
-      else list.push(gated)
-    }
     for (const gated of added) {
       this.#all.push(gated)
-      put(this.#byName, nameKey(gated.target), gated)
-      put(this.#byNamespace, gated.target.namespace, gated)
-      for (const kind of new Set(gated.rule.concernedBy)) put(this.#byOtherKind, kind, gated)
+      const key = nameKey(gated.target)
+      this.#byName.set(key, [...(this.#byName.get(key) ?? []), gated])
       if (gated.rule.arrival !== undefined) this.#arriving.push(gated)
       if (gated.target.hook?.removal !== undefined) this.#removedHooks.push(gated)
-      this.#hasReaders ||= gated.rule.readsGatedPods === true
       this.#updateSets(gated)
       this.#changed.add(gated)
     }
@@ -175,12 +161,10 @@ export class GatedTargets {
       hasExpectedImages: (object, listed) => {
         if (rule.hasExpectedImages === undefined) return undefined
         const isListed = rule.relatives(object).every((request) => this.#store.listState(request) !== 'pending')
-        const history = observeTarget(undefined, object, this.#now())
-        return rule.hasExpectedImages(
-          object,
-          listed,
-          isListed ? this.#contextWith(gated, history, this.#now()) : undefined,
-        )
+        if (!isListed) return rule.hasExpectedImages(object, listed, undefined)
+        const context = this.#contextWith(gated, observeTarget(undefined, object, this.#now()), this.#now())
+        gated.reads = context.reads
+        return rule.hasExpectedImages(object, listed, context)
       },
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       findUndo: (object, revision, problem) =>
@@ -255,8 +239,8 @@ export class GatedTargets {
     return this.#unended()
   }
 
-  /** Changes whenever `othersProgress` of a target may change: then all targets are assessed again. */
-  get progressKey(): number {
+  /** Changes whenever `othersProgress` or `othersReadyAt` of a target may change. */
+  get progressKey(): string {
     return this.#others.progressKey
   }
 
@@ -269,24 +253,23 @@ export class GatedTargets {
 
   /** Whether an object belongs to a target: the target itself, and what it owns or owned. */
   isBehind(gated: GatedTarget, object: KubeObject): boolean {
-    return this.#ownership.targetsOf(object).has(gated)
+    return this.#targetsBehind(object).includes(gated)
   }
 
   /** Handles a change of the store. Returns the targets that it affects. */
   handleChange(change: Change): ReadonlySet<GatedTarget> {
     const { before, after } = change
     const object = after ?? before
-    this.#ownership.add(object)
-    const concerned = new Set(this.#ownership.targetsOf(object))
+    const concerned = new Set<GatedTarget>()
     this.#contexts.observe(change, this.#now())
+    for (const gated of this.unended)
+      this.judge(gated, () => {
+        if (gated.reads?.concerns(change)) concerned.add(gated)
+      })
     if (isOfKind(object, eventKind.kind)) {
-      for (const gated of this.#explainedBy(object)) concerned.add(gated)
+      for (const gated of this.#absentSubjects(object)) concerned.add(gated)
       return concerned
     }
-    for (const gated of this.#byOtherKind.get(object.kind) ?? [])
-      this.judge(gated, () => {
-        if (isConcerned(gated, change)) concerned.add(gated)
-      })
     for (const gated of this.named(nameOf(object))) {
       this.judge(gated, () => this.#applyChange(gated, change))
       concerned.add(gated)
@@ -305,24 +288,21 @@ export class GatedTargets {
     const isFirstSight = this.#store.listState(targetWatch(gated.target)) !== 'complete'
     const declaresStatus = this.#store.declaresStatus(gated.target)
     this.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
-    // While the gate waits for expected images, any change of the pods of this target may show these images.
-    if (objectOf(gated.state) === after || gated.rule.hasExpectedImages !== undefined)
-      this.#ownership.assign(after.metadata.uid, gated)
   }
 
   #updateSets(gated: GatedTarget): void {
     if (isUndecided(gated.state)) this.#undecided.add(gated)
     else this.#undecided.delete(gated)
-    if (gated.state.type !== 'absent' || gated.target.selector !== undefined) this.#listed.add(gated)
-    else this.#listed.delete(gated)
   }
 
-  /** The targets that a complete list may change: an absent one, if it has a name, only by the list that would contain it. */
+  /** The targets that a complete list may change: those that need it, or were assessed by its state. */
   concernedByList(list: WatchRequest): readonly GatedTarget[] {
-    const { namespace } = list
-    const named = namespace === undefined ? this.all : (this.#byNamespace.get(namespace) ?? [])
-    const absent = named.filter((gated) => !this.#listed.has(gated) && covers(list, targetWatch(gated.target)))
-    return [...this.#listed, ...absent].toSorted((a, b) => a.index - b.index)
+    return this.unended.filter(
+      (gated) =>
+        gated.target.selector !== undefined ||
+        gated.reads?.awaits(list) ||
+        requestsIn(gated).some((requests) => requests.some((request) => covers(list, request))),
+    )
   }
 
   /** Ends the targets whose own object is invalid. Returns whether there are any. */
@@ -342,18 +322,10 @@ export class GatedTargets {
     }
   }
 
-  /** The targets that an Event may explain although it contains the uid of none of their objects. */
-  #explainedBy(event: EventObject): readonly GatedTarget[] {
+  /** The absent targets that an Event is about. */
+  #absentSubjects(event: EventObject): readonly GatedTarget[] {
     const { apiVersion = '', kind = '', namespace, name = '' } = event.involvedObject ?? {}
-    const named = this.named({ apiVersion, kind, namespace, name })
-    return [
-      ...named.filter(({ state }) => objectOf(state) === undefined),
-      ...this.all.filter(
-        ({ rule, target, state }) =>
-          event.metadata.namespace === target.namespace &&
-          state.assessment?.problems.some((problem) => rule.isExplainedBy?.(event, problem)),
-      ),
-    ]
+    return this.named({ apiVersion, kind, namespace, name }).filter(({ state }) => objectOf(state) === undefined)
   }
 
   /** Logs why a pod of a gated revision is removed; its controller replaces it. */
@@ -367,12 +339,12 @@ export class GatedTargets {
   }
 
   /**
-   * Assesses these targets. If that changes `progressKey`, assesses all targets again.
+   * Assesses these targets. If that changes `progressKey`, assesses again the targets that read whether others progress.
    * @param before `progressKey` before the event
    */
-  assess(targets: readonly GatedTarget[], before: number): void {
+  assess(targets: readonly GatedTarget[], before: string): void {
     this.#assessInOrder(targets)
-    if (this.progressKey !== before) this.#assessInOrder(this.all)
+    if (this.progressKey !== before) this.#assessInOrder(this.unended.filter(({ reads }) => reads?.readsOthers))
     this.#passRemovedHooks()
   }
 
@@ -395,21 +367,25 @@ export class GatedTargets {
     return this.all.filter((gated) => !isRemovedHook(gated))
   }
 
-  /** Assesses workloads first, then the targets that read their gated pods (`readsGatedPods`). */
+  /** Assesses the targets that publish pods first, then those that read the pods of others. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
-    const assess = (gated: GatedTarget) => this.judge(gated, () => this.#assessOne(gated))
-    for (const gated of targets) if (!gated.rule.readsGatedPods) assess(gated)
-    if (!this.#hasReaders) return
-    let isChanged = false
+    const readers = new Set<GatedTarget>()
+    const changed = new Set<number>()
     for (const gated of targets) {
-      const { assessment } = gated.state
-      isChanged ||= !haveSamePods(assessment, this.#published.get(gated))
-      this.#published.set(gated, assessment ?? {})
+      if (gated.reads?.publishers.size) readers.add(gated)
+      else this.judge(gated, () => this.#assessOne(gated, readers))
+      const { assessment = {} } = gated.state
+      if (!haveSamePods(assessment, this.#published.get(gated))) changed.add(gated.index)
+      this.#published.set(gated, assessment)
     }
-    for (const gated of isChanged ? this.all : targets) if (gated.rule.readsGatedPods) assess(gated)
+    if (changed.size > 0)
+      for (const gated of this.unended)
+        if ([...(gated.reads?.publishers ?? [])].some((index) => changed.has(index))) readers.add(gated)
+    for (const gated of readers) this.judge(gated, () => this.#assessOne(gated))
   }
 
-  #assessOne(gated: GatedTarget): void {
+  /** @param readers where given, a target that reads the pods of others is added there and stays as it is */
+  #assessOne(gated: GatedTarget, readers?: Set<GatedTarget>): void {
     this.#changed.add(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
     const awaited =
@@ -421,25 +397,24 @@ export class GatedTargets {
     } else if (this.#isPending(gated)) {
       this.apply(gated, { type: 'list-pending' })
     } else {
-      const revisions =
-        gated.rule.revisions?.(
-          object,
-          (uid, kind) => this.#store.ownedBy(uid, kind),
-          (kind) => this.#store.list(kind, object.metadata.namespace),
-        ) ?? []
-      this.apply(gated, { type: 'revisions-listed', revisions })
-      this.#assessObject(gated)
+      this.#assessObject(gated, object, readers)
     }
   }
 
-  #assessObject(gated: GatedTarget): void {
+  /** @param readers see `#assessOne` */
+  #assessObject(gated: GatedTarget, object: KubeObject, readers?: Set<GatedTarget>): void {
     const { rule, state } = gated
-    const object = objectOf(state)
-    if (object === undefined || state.type === 'ended') return
     const context = this.contextOf(gated, this.#now())
+    const revisions = rule.revisions?.(object, context) ?? []
     const assessment = rule.assess(object, context)
+    gated.reads = context.reads
+    if (readers !== undefined && context.reads.publishers.size > 0) {
+      readers.add(gated)
+      return
+    }
     gated.recheckAt = context.nextMoment()
-    for (const { metadata } of assessment.related ?? []) this.#ownership.assign(metadata.uid, gated)
+    this.apply(gated, { type: 'revisions-listed', revisions })
+    if (gated.state.type === 'ended') return
     const { failure, explainedBy = [] } = assessment
     // What the target itself reports does not depend on the objects that explain it.
     const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : explainedBy
@@ -503,7 +478,7 @@ export class GatedTargets {
     if (lastState === undefined) return
     const deletedAt = state.type === 'absent' ? state.absence.since : this.#now()
     this.apply(gated, { type: 'last-state-found', object: lastState })
-    this.#assessObject(gated)
+    this.#assessObject(gated, lastState)
     this.apply(gated, { type: 'last-state-judged', deletedAt })
   }
 
@@ -527,32 +502,42 @@ export class GatedTargets {
   }
 
   #contextWith(gated: GatedTarget, history: TargetHistory, now: number): RuleContext {
-    let hasUnjudged: boolean | undefined
-    let hasGated: boolean | undefined
+    const context = this.#contexts.at(now)
+    const { reads } = context
+    const others = () => {
+      reads.readsOthers = true
+      return this.#others.othersOf(gated.index)
+    }
+    let behind: { readonly hasUnjudged: boolean; readonly hasGated: boolean } | undefined
+    const findBehind = () => {
+      const workloads = this.#workloadsBehind(gated)
+      for (const { index } of workloads) reads.publishers.add(index)
+      return {
+        hasUnjudged: workloads.some((other) => !isJudged(other)),
+        hasGated: workloads.some((other) => this.#wantsPods(other)),
+      }
+    }
     return {
-      ...this.#contexts.at(now),
+      ...context,
       history,
-      ...this.#others.othersOf(gated.index),
+      othersProgress: () => others().progress,
+      othersReadyAt: () => others().readyAt,
       revisionOf: (pod) => {
-        hasUnjudged ??= this.#workloadsBehind(gated).some((other) => !isJudged(other))
-        if (hasUnjudged) return 'other'
-        hasGated ??= this.#workloadsBehind(gated).some((other) => this.#wantsPods(other))
-        return this.#revisionOf(pod) ?? (hasGated ? 'other' : undefined)
+        behind ??= findBehind()
+        if (behind.hasUnjudged) return 'other'
+        return this.#revisionOf(pod, reads) ?? (behind.hasGated ? 'other' : undefined)
       },
     }
   }
 
-  /** The gated workloads whose pods the target reads. */
-  #workloadsBehind({ rule, state }: GatedTarget): readonly GatedTarget[] {
+  /** The gated workloads whose pods a target selects. */
+  #workloadsBehind({ rule: { serving }, state }: GatedTarget): readonly GatedTarget[] {
     const object = objectOf(state)
-    if (object === undefined || rule.isConcernedBy === undefined) return []
-    return this.all.filter((other) => {
-      const workload = rule.concernedBy?.includes(other.target.kind) ? this.#store.get(other.target) : undefined
-      return (
-        workload !== undefined &&
-        workload.metadata.namespace === object.metadata.namespace &&
-        rule.isConcernedBy?.(object, workload, undefined) === true
-      )
+    if (object === undefined || serving?.selects === undefined) return []
+    return this.all.filter(({ target, rule }) => {
+      if (target.namespace !== object.metadata.namespace || rule.serving === undefined) return false
+      const workload = rule.serving.selects === undefined ? this.#store.get(target) : undefined
+      return workload !== undefined && serving.selects?.(object, podsMetadata(workload)) === true
     })
   }
 
@@ -564,9 +549,11 @@ export class GatedTargets {
     return rule.serving?.isEmpty(object, this.contextOf(gated, this.#now())) === false
   }
 
-  #revisionOf(pod: Pod): PodRevision | undefined {
+  #revisionOf(pod: Pod, { publishers }: Reads): PodRevision | undefined {
     const uid = pod.metadata.uid ?? ''
-    const published = [...this.#ownership.targetsOf(pod)].flatMap((gated) => this.#published.get(gated) ?? [])
+    const owners = this.#targetsBehind(pod)
+    for (const { index } of owners) publishers.add(index)
+    const published = owners.flatMap((gated) => this.#published.get(gated) ?? [])
     const workloads = published.filter(({ pods }) => pods !== undefined)
     if (workloads.length === 0) return undefined
     if (workloads.some(({ keptPods }) => keptPods?.has(uid))) return 'kept'
@@ -579,8 +566,7 @@ export class GatedTargets {
     return awaits.some((awaited) => {
       const object = this.#store.get(awaited)
       return (
-        this.named(awaited).some(isOtherOpen) ||
-        (object !== undefined && [...this.#ownership.targetsOf(object)].some(isOtherOpen))
+        this.named(awaited).some(isOtherOpen) || (object !== undefined && this.#targetsBehind(object).some(isOtherOpen))
       )
     })
   }
@@ -594,6 +580,19 @@ export class GatedTargets {
       if (awaited !== undefined) causes.set(gated.index, causes.get(awaited.index) ?? awaited.index)
     }
     return causes
+  }
+
+  /** The targets that an object is, or whose objects own it directly or indirectly. */
+  #targetsBehind(object: KubeObject): readonly GatedTarget[] {
+    const found = new Set([object])
+    for (const { metadata } of found)
+      for (const reference of metadata.ownerReferences ?? []) {
+        const owner = this.#store.lastKnown({ ...reference, namespace: metadata.namespace })
+        if (owner?.metadata.uid === reference.uid) found.add(owner)
+      }
+    return [...found].flatMap((each) =>
+      this.named(nameOf(each)).filter(({ state }) => state.seen?.object.metadata.uid === each.metadata.uid),
+    )
   }
 
   /** The other target that an object is, or whose object owns it; undefined if the given target is nearer. */
@@ -700,17 +699,6 @@ function isSameSet<T>(a: ReadonlySet<T> | undefined, b: ReadonlySet<T> | undefin
   return a === b || (a !== undefined && b !== undefined && a.size === b.size && [...a].every((item) => b.has(item)))
 }
 
-/** Whether a changed object affects a target that does not own the object. */
-function isConcerned({ rule, target, state }: GatedTarget, { before, after }: Change): boolean {
-  const object = objectOf(state)
-  const { metadata } = after ?? before
-  if (object === undefined || (metadata.namespace !== undefined && metadata.namespace !== target.namespace))
-    return false
-  return [before, after].some(
-    (other) => other !== undefined && (rule.isConcernedBy?.(object, other, state.assessment) ?? true),
-  )
-}
-
 /**
  * Which targets progress or are ready, by index. While one target progresses, the others have more time. When a target
  * becomes ready, containers that crashed before may have waited for it.
@@ -730,21 +718,17 @@ class OtherTargets {
     this.#ready = [...this.#readyAt]
   }
 
-  /**
-   * A number that changes whenever `othersProgress` of a target may change: -1 if no target progresses, its index if
-   * one does, Infinity if several do.
-   */
-  get progressKey(): number {
-    const [first = -1] = this.#progressing
-    return this.#progressing.size > 1 ? Infinity : first
+  /** Changes whenever `othersOf` a target may change: with the only target that progresses, or the last one that became ready. */
+  get progressKey(): string {
+    const [first] = this.#progressing
+    return `${this.#progressing.size > 1 ? 'several' : first} ${this.#ready.at(-1)}`
   }
 
-  /** The facts about other targets that the rule of this target may read. */
-  othersOf(index: number): Pick<RuleContext, 'othersProgress' | 'othersReadyAt'> {
-    const latest = this.#ready.findLast(([other]) => other !== index)
+  /** Whether another target progresses, and when another one last became ready. */
+  othersOf(index: number): { readonly progress: boolean; readonly readyAt: number | undefined } {
     return {
-      othersProgress: this.#progressing.size > (this.#progressing.has(index) ? 1 : 0),
-      othersReadyAt: latest?.[1],
+      progress: this.#progressing.size > (this.#progressing.has(index) ? 1 : 0),
+      readyAt: this.#ready.findLast(([other]) => other !== index)?.[1],
     }
   }
 }

@@ -3,6 +3,7 @@ import { type KubeObject, oncePerObject } from '../cluster/objects.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
+import type { Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { KnownRevision } from '../lifecycle/rule-context.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
@@ -44,6 +45,8 @@ export interface GatedTarget extends StepContext {
   state: TargetState
   /** When it is assessed again although nothing changes: the earliest moment to come that its assessment asked for. */
   recheckAt?: number | undefined
+  /** What its last assessment read. */
+  reads?: Reads
 }
 
 /** The state of a target. Moments are milliseconds since the epoch. */

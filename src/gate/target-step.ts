@@ -470,7 +470,7 @@ function afterAssessment(
   context: StepContext,
 ): Step {
   const { target, rule, gateTime } = context
-  const assessment = withEarlierCause(event.assessment, before.seen)
+  const assessment = withEarlierCause(event.assessment, before.seen, target)
   const isReady = assessment.status === 'ready'
   const fallen =
     before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
@@ -527,12 +527,12 @@ function problemBehind({ problems }: Assessment, target: Target): Seen['behind']
  * An operator may remove what failed before it reports the failure: Helm rolls back. The problem that stood behind the object
  * shortly before explains the report.
  */
-function withEarlierCause(assessment: Assessment, { behind, history }: Seen): Assessment {
+function withEarlierCause(assessment: Assessment, { behind, history }: Seen, target: Target): Assessment {
   const [first, ...others] = assessment.problems
   if (behind === undefined || first === undefined || first.cause !== undefined) return assessment
   const { problem, endedAt = Infinity } = behind
   const isRecent = endedAt >= Math.max(first.firstSeenAt - removedCauseMs, history.specSeenAt)
-  if (!isRecent || !traitsOf(first).isOwnReport) return assessment
+  if (!isRecent || !traitsOf(first).isOwnReport || !isOwnProblem(first, target)) return assessment
   const reported = { ...first, cause: problem }
   const explained = { ...assessment, problems: [reported, ...others] }
   return assessment.failure === first

@@ -10,6 +10,7 @@ import { ownProblem } from './conditions.ts'
 import { presentAt, prove } from './proof.ts'
 import { amended, type Rule, type ServedPort, type Serving } from './rule.ts'
 import type { RuleContext } from './rule-context.ts'
+import { podRequest, podsWithUid } from './selector.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
 
 /** The answers of one pod to one line of `http-checks`. */
@@ -141,13 +142,13 @@ export function podsOfTarget(
   serving: Serving,
   context: RuleContext,
 ): readonly Pod[] {
-  const { list, revisionOf } = context
+  const { revisionOf } = context
   if (serving.presentPods !== undefined) return serving.presentPods(object, context)
-  const all = list('Pod', object.metadata.namespace)
   if (serving.selects !== undefined)
-    return all.filter((pod) => serving.selects?.(object, pod) && (revisionOf(pod) ?? 'gated') === 'gated')
-  const byUid = new Map(all.map((pod) => [uidOf(pod), pod]))
-  return revisedPods(object, assessed, (uid) => byUid.get(uid))
+    return context
+      .list(podRequest(object), (pod) => serving.selects?.(object, pod) === true)
+      .filter((pod) => (revisionOf(pod) ?? 'gated') === 'gated')
+  return revisedPods(object, assessed, podsWithUid(assessed, object, context))
 }
 
 /** `web-2` before `web-10`. */

@@ -81,8 +81,6 @@ export interface AssessedFacts {
    * The watches of objects that may explain why it is not ready. No verdict waits for them, and they may be forbidden.
    */
   readonly explainedBy?: readonly WatchRequest[]
-  /** The objects that explain it although it does not own them: a change of one of them affects it. */
-  readonly related?: readonly KubeObject[]
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
   /** Facts that do not affect the status either, but are probably a mistake: `its TLS Secret web-tls does not exist`. */

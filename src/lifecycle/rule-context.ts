@@ -1,4 +1,4 @@
-import type { WatchRequest } from '../cluster/feed.ts'
+import type { RequestOf, WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluster/objects.ts'
 import type { ListState } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
@@ -6,6 +6,7 @@ import type { WantedRevision } from '../plan/revision.ts'
 import type { Draft } from './assessment.ts'
 import type { PodHistory } from './pod-history.ts'
 import type { Present } from './proof.ts'
+import type { Reads } from './reads.ts'
 import type { TargetHistory } from './target-history.ts'
 
 /** What the gate keeps of an awaited revision from one version of the object to the next. */
@@ -35,10 +36,12 @@ export interface RuleContext extends Present {
   readonly settings: LifecycleSettings
   /** The history of the target itself. */
   readonly history: TargetHistory
-  /** Another target still progresses without a problem. A crashing container may wait for that target. */
-  readonly othersProgress: boolean
+  /** Whether another target still progresses without a problem. A crashing container may wait for that target. */
+  othersProgress(): boolean
   /** When another target last became ready: a container that waited for it can start from then on. */
-  readonly othersReadyAt?: number
+  othersReadyAt(): number | undefined
+  /** What was read through this context. */
+  readonly reads: Reads
   /** The awaited revision, once it has arrived (`--revision`). */
   readonly known?: KnownRevision | undefined
   /** What decides about the object besides the rule of its kind; see `amended`. */
@@ -55,8 +58,16 @@ export interface RuleContext extends Present {
   removedAt(uid: string | undefined, revision?: string): number | undefined
   /** The succeeded pods of this controller, also those deleted later. */
   succeededPods(uid: string | undefined): readonly Pod[]
-  /** The objects of a kind in a namespace; `namespace` is undefined for kinds without namespaces. */
-  list<Kind extends string>(kind: Kind, namespace: string | undefined): readonly ObjectOf<Kind>[]
+  /**
+   * The objects of a request's kind, namespace and name: also those that its label selector does not match, because another
+   * watch may report them.
+   * @param where which of them count. A change of another object does not concern the target, so it may read nothing but the
+   * object and what is known when the list is read.
+   */
+  list<Kind extends string>(
+    request: RequestOf<Kind>,
+    where?: (object: ObjectOf<Kind>) => boolean,
+  ): readonly ObjectOf<Kind>[]
   /** Where a pod belongs among the pods of the gated workloads behind the object; undefined if none is behind it. */
   revisionOf(pod: Pod): PodRevision | undefined
   /** The events about an object. */

@@ -1,5 +1,5 @@
-import type { WatchRequest } from '../cluster/feed.ts'
-import type { Condition, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import type { RequestOf, WatchRequest } from '../cluster/feed.ts'
+import type { Condition, EventObject, KubeObject, ObjectMeta, Pod } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
@@ -86,11 +86,16 @@ export interface ServedPort {
   readonly target: number | string
 }
 
+/** A pod, or the template of pods. */
+export interface Labelled {
+  readonly metadata: Pick<ObjectMeta, 'labels'>
+}
+
 /** How requests reach the pods behind an object (`http-checks`). */
 export interface Serving<Gated extends KubeObject = KubeObject> {
   ports(object: Gated): readonly ServedPort[]
-  /** Whether the object selects a pod of any revision; absent for kinds that create pods. */
-  selects?(object: Gated, pod: Pod): boolean
+  /** Whether the object selects a pod of any revision, or the pods of a template; absent for kinds that create pods. */
+  selects?(object: Gated, pod: Labelled): boolean
   /** The pods of the present revision, for a custom resource: its assessment does not contain them. */
   presentPods?(object: Gated, context: RuleContext): readonly Pod[]
   /** The watches of the pods that serve requests, and of the objects that show whether there should be such pods. */
@@ -116,14 +121,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   optionalRelatives?(object: Gated): readonly WatchRequest[]
   /** The watches that only `undo` needs: nothing waits for them. */
   undoRelatives?(object: Gated): readonly WatchRequest[]
-  /** Kinds whose objects affect the target although it does not own them: in its namespace, or cluster-wide. */
-  readonly concernedBy?: readonly string[]
-  /**
-   * Whether an object of these kinds affects the target; without this method, every such object does. Implement it to
-   * avoid assessing every target after each change.
-   * @param last the previous assessment
-   */
-  isConcernedBy?(object: Gated, other: KubeObject, last: Assessment | undefined): boolean
   /** The keys of the object's present failures; the target's history records since when each is reported. */
   failures?(object: Gated): readonly string[]
   /** The states in the object's status. A state that it did not have before is progress for the stall clock. */
@@ -133,8 +130,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * because the gate may miss the last status.
    */
   lastState?(object: Gated, events: readonly EventObject[]): Gated | undefined
-  /** The rule reads `revisionOf`: the target is assessed after the workloads, which publish their pods. */
-  readonly readsGatedPods?: boolean
   /** How requests reach its pods; absent for kinds that serve none. */
   readonly serving?: Serving<Gated>
   /** Objects of this kind are pods or run pods: their logs can be shown. */
@@ -152,16 +147,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
     listed: KubeObject | undefined,
     context: RuleContext | undefined,
   ): boolean | Problem | undefined
-  /**
-   * All revisions of the object that exist now.
-   * @param owned returns the objects of a kind that an owner owns
-   * @param all returns the objects of a kind in the namespace of the object
-   */
-  revisions?(
-    object: Gated,
-    owned: (uid: string | undefined, kind: string) => readonly KubeObject[],
-    all: (kind: string) => readonly KubeObject[],
-  ): readonly KubeObject[]
+  /** All revisions of the object that exist now. */
+  revisions?(object: Gated, context: Pick<RuleContext, 'owned' | 'list'>): readonly KubeObject[]
   /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival
   /**
@@ -191,8 +178,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   differences?(before: Gated, after: Gated): readonly string[]
   /** Why an object of the gated revision is removed and replaced; undefined while it stays. */
   removalMessage?(before: KubeObject, after: KubeObject | undefined): string | undefined
-  /** Whether an event about an object that the target does not own may explain a problem of the target. */
-  isExplainedBy?(event: EventObject, problem: Problem): boolean
   /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
   failureOfAll?(targets: readonly ReadyTarget[], now: number): Problem | undefined
   /** Assesses the object. The gate calls it only when the first lists of all relatives are complete or refused. */
@@ -295,10 +280,7 @@ function factsOf(object: KubeObject, context: RuleContext, found: Found): readon
   const problems = terminating === undefined ? own : [terminating, ...own]
   const nodes = problems.flatMap((each) => nodeOf(each) ?? []).map(({ name }) => nodeRequest(name))
   const explainedBy = [...(rest.explainedBy ?? []), ...nodes]
-  const explained = explainedBy.length > 0 && {
-    explainedBy,
-    related: [...(rest.related ?? []), ...named(explainedBy, context)],
-  }
+  const explained = explainedBy.length > 0 && { explainedBy }
   const milestones = rest.milestones.map((each) => withMoment(each, object, context, found.signals))
   const counters = new Map([...(rest.counters ?? []), ...(ready ? [] : eventCounters(object, context))])
   const conclusion = (message: string, end: End) =>
@@ -360,14 +342,8 @@ function readySince(object: KubeObject, context: RuleContext, signals: Found['si
   return at !== undefined && at >= (specWrittenAt(object, context) ?? -Infinity) ? at : undefined
 }
 
-function named(requests: readonly WatchRequest[], context: RuleContext): readonly KubeObject[] {
-  return requests.flatMap(({ kind, namespace, name }) =>
-    name === undefined ? [] : context.list(kind, namespace).filter(({ metadata }) => metadata.name === name),
-  )
-}
-
 /** The watch of a node that may explain why a pod of it does not start. */
-export function nodeRequest(name: string): WatchRequest {
+export function nodeRequest(name: string): RequestOf<'Node'> {
   return { apiVersion: 'v1', kind: 'Node', name }
 }
 

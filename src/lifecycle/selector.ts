@@ -1,5 +1,8 @@
-import type { WatchRequest } from '../cluster/feed.ts'
-import { type KubeObject, type LabelSelector, oncePerObject } from '../cluster/objects.ts'
+import type { RequestOf } from '../cluster/feed.ts'
+import { type KubeObject, type LabelSelector, oncePerObject, type Pod, type PodTemplate } from '../cluster/objects.ts'
+import type { Assessment } from './assessment.ts'
+import type { Labelled } from './rule.ts'
+import type { RuleContext } from './rule-context.ts'
 
 /**
  * A label selector in the form of the API's `labelSelector` parameter, as metav1.FormatLabelSelector writes it:
@@ -32,7 +35,11 @@ function isBareMap(selector: LabelSelector | Record<string, string> | undefined)
 type Selecting = KubeObject & { spec?: { selector?: LabelSelector | Record<string, string> } }
 
 /** The watch of all objects of a kind that the selector of an object matches. */
-export function selectedRequest(apiVersion: string, kind: string, { metadata, spec }: Selecting): WatchRequest {
+export function selectedRequest<Kind extends string>(
+  apiVersion: string,
+  kind: Kind,
+  { metadata, spec }: Selecting,
+): RequestOf<Kind> {
   return { apiVersion, kind, namespace: metadata.namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
@@ -40,4 +47,23 @@ export function selectedRequest(apiVersion: string, kind: string, { metadata, sp
  * The watch of the pods that a selector matches. They may have other owners, which their owner references show. Always the same
  * request for an object: each assessment asks for its list.
  */
-export const podRequest = oncePerObject((selecting: Selecting): WatchRequest => selectedRequest('v1', 'Pod', selecting))
+export const podRequest = oncePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
+
+/** Finds the pods of an assessment of an object by their uids. */
+export function podsWithUid(
+  { pods = new Set() }: Pick<Assessment, 'pods'>,
+  { metadata: { namespace } }: KubeObject,
+  context: Pick<RuleContext, 'list'>,
+): (uid: string) => Pod | undefined {
+  const found = context.list({ apiVersion: 'v1', kind: 'Pod', namespace }, ({ metadata: { uid = '' } }) =>
+    pods.has(uid),
+  )
+  const byUid = new Map(found.map((pod) => [pod.metadata.uid, pod]))
+  return (uid) => byUid.get(uid)
+}
+
+/** The labels of the pods that a workload makes, as the metadata of one. */
+export function podsMetadata({ spec }: KubeObject): Labelled {
+  const { template } = (spec ?? {}) as { readonly template?: PodTemplate }
+  return { metadata: template?.metadata ?? {} }
+}

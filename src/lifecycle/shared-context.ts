@@ -1,6 +1,9 @@
+import type { RequestOf } from '../cluster/feed.ts'
+import type { KubeObject, ObjectName, ObjectOf } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
 import type { GateTime } from './gate-time.ts'
-import { type Present, presentAt } from './proof.ts'
+import { presentAt } from './proof.ts'
+import { Reads } from './reads.ts'
 import type { LifecycleSettings, RuleContext } from './rule-context.ts'
 import { PodHistories } from './workloads/observe-pods.ts'
 
@@ -15,23 +18,56 @@ export interface SharedContexts {
 }
 
 export function createContexts(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedContexts {
-  const pods = new PodHistories(store, gateTime)
+  const histories = new PodHistories(store, gateTime)
   const { startedAt, time } = gateTime
-  const timeless: Omit<SharedContext, keyof Present | 'podHistory'> = {
-    startedAt,
-    settings,
-    time,
-    owned: (uid, kind) => store.ownedBy(uid, kind),
-    lostPods: (uid) => pods.ended(uid, 'Failed'),
-    removedAt: (uid, revision) => pods.removedAt(uid, revision),
-    succeededPods: (uid) => pods.ended(uid, 'Succeeded'),
-    list: (kind, namespace) => store.list(kind, namespace),
-    events: (object) => store.eventsOf(object),
-    declaresStatus: (kind) => store.declaresStatus(kind),
-    listState: (request) => store.listState(request),
+  const at = (now: number): SharedContext => {
+    const reads = new Reads()
+    const ended = (uid: string | undefined, phase: 'Failed' | 'Succeeded') => {
+      reads.owned(uid, 'Pod')
+      return histories.ended(uid, phase)
+    }
+    return {
+      startedAt,
+      settings,
+      time,
+      ...presentAt(now),
+      reads,
+      owned: (uid, kind) => {
+        reads.owned(uid, kind)
+        return store.ownedBy(uid, kind)
+      },
+      lostPods: (uid) => ended(uid, 'Failed'),
+      succeededPods: (uid) => ended(uid, 'Succeeded'),
+      removedAt: (uid, revision) => {
+        reads.owned(uid, 'Pod')
+        return histories.removedAt(uid, revision)
+      },
+      list: (request, where = () => true) => {
+        reads.list(request, where as (object: KubeObject) => boolean)
+        return listOf(store, request).filter(where)
+      },
+      events: (object) => {
+        reads.events(object)
+        return store.eventsOf(object)
+      },
+      podHistory: (pod) => {
+        reads.history(pod, store)
+        return histories.of(pod, now)
+      },
+      declaresStatus: (kind) => store.declaresStatus(kind),
+      listState: (request) => {
+        reads.state(request)
+        return store.listState(request)
+      },
+    }
   }
-  return {
-    observe: (change, now) => pods.observe(change, now),
-    at: (now) => ({ ...timeless, ...presentAt(now), podHistory: (pod) => pods.of(pod, now) }),
-  }
+  return { observe: (change, now) => histories.observe(change, now), at }
+}
+
+/** The objects of a request's kind, namespace and name in a store. */
+function listOf<Kind extends string>(store: Store, request: RequestOf<Kind>): readonly ObjectOf<Kind>[] {
+  const { kind, namespace, name } = request
+  if (name === undefined) return store.list(kind, namespace)
+  const found = store.get(request as ObjectName) as ObjectOf<Kind> | undefined
+  return found === undefined ? [] : [found]
 }

@@ -79,7 +79,6 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
   },
   'selector-matches-nothing': {
     class: 'slow',
-    awaitsAnyPod: true,
     when: "the Service's selector matches no pod",
     title: 'the selector matches no pods',
     sentence: ({ detail }) => clause(`its ${unmatchedSelector(detail)}`),

@@ -101,7 +101,6 @@ export interface PodReport {
 
 export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
-    awaitsClaims: (detail) => waitsForClaims(detail),
     class: 'slow',
     awaitsNode: true,
     when: `the scheduler found no node, or reports nothing for ${duration(acknowledgedMs)}: a node may come, or be freed`,

@@ -84,11 +84,6 @@ export function nodeOf({ reason, detail }: Problem): ReturnType<NonNullable<Reas
   return specOf(reason).node?.(detail)
 }
 
-/** Whether the pod with this problem waits for its claims. */
-export function awaitsClaims({ reason, detail }: Problem): boolean {
-  return specOf(reason).awaitsClaims?.(detail) === true
-}
-
 /** The class of a problem. A problem never fails its target if its pod is replaced or is of an older revision. */
 export function classOf(problem: Problem): ProblemClass {
   if (problem.isReplaced || problem.neverFails || problem.oldRevision !== undefined) return 'slow'

@@ -143,8 +143,6 @@ interface ReasonTraits {
   readonly awaitsVolume?: true
   /** The controller has not reported anything yet. */
   readonly awaitsController?: true
-  /** The problem may end when any pod or workload of the namespace changes. */
-  readonly awaitsAnyPod?: true
   /** The problem follows from an awaited object. While that object is a target and not ready, the log omits the problem. */
   readonly isConsequence?: true
   /** The problem may be caused by a missing Secret with the credentials of a registry. */
@@ -203,8 +201,6 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   hint(facts: HintFacts<Detail>): string
   /** The node of the problem's pod, if the problem is one of the node; `isLost`: the node no longer reports. */
   node?(detail: Detail): { readonly name: string; readonly isLost: boolean }
-  /** Whether the pod waits for its claims to be bound. */
-  awaitsClaims?(detail: Detail): boolean
   /** The other objects that the problem is about: the Service that a route names. */
   otherSubjects?(problem: ProblemFields<Detail>): readonly Subject[]
   /** Whether the object's own spec is wrong, or the cluster lacks a service: no other object can end the problem. */

@@ -9,6 +9,7 @@ import {
   type ServiceExplanation,
   targetPortNumbers,
 } from '../lifecycle/network/service-explanation.ts'
+import { podRequest } from '../lifecycle/selector.ts'
 import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
 import type { TracedObject } from './trace.ts'
@@ -26,7 +27,7 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
 
 /** The pods that a Service selects at present. */
 export function selectedPods(service: Service, { context }: TracedObject): readonly Pod[] {
-  const pods = context.list('Pod', service.metadata.namespace)
+  const pods = context.list(podRequest(service))
   return pods.filter((pod) => isSelectedBy(service, pod))
 }
 
@@ -97,7 +98,7 @@ function endpointLines(service: Service, explanation: ServiceExplanation, traced
     address: Math.max(0, ...pods.map(({ address }) => address.length)),
   }
   return [
-    ...selectorLines(service, explanation),
+    ...selectorLines(service, explanation, traced.context.list(podRequest(service)).length),
     ...pods.map((pod) => podLine(pod, width, traced)),
     ...endpoints
       .filter(({ endpoint }) => endpoint.targetRef?.kind !== 'Pod')
@@ -108,7 +109,7 @@ function endpointLines(service: Service, explanation: ServiceExplanation, traced
   ]
 }
 
-function selectorLines(service: Service, { slices, allPods, pods }: ServiceExplanation): readonly Line[] {
+function selectorLines(service: Service, { slices, pods }: ServiceExplanation, allPods: number): readonly Line[] {
   const labels = formatLabels(service.spec?.selector ?? {})
   if (labels === '') {
     const text = slices.length === 0 ? 'and no endpoints were created for it' : 'its endpoints are created by others'
@@ -116,8 +117,8 @@ function selectorLines(service: Service, { slices, allPods, pods }: ServiceExpla
   }
   const selector: Parameters<typeof line>[1] = { text: labels, style: 'bold' }
   if (pods.length === 0) {
-    const all = allPods.length === 1 ? 'the only pod' : `any of the ${allPods.length} pods`
-    const text = allPods.length === 0 ? 'matches nothing: there is no pod' : `does not match ${all}`
+    const all = allPods === 1 ? 'the only pod' : `any of the ${allPods} pods`
+    const text = allPods === 0 ? 'matches nothing: there is no pod' : `does not match ${all}`
     const { namespace = 'default' } = service.metadata
     return [line(2, mark('✗'), 'selector', selector, colored(`${text} in ${namespace}`, '✗'))]
   }

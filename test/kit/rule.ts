@@ -3,10 +3,10 @@ import type { KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
 import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
-import { presentAt } from '../../src/lifecycle/proof.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { createContexts } from '../../src/lifecycle/shared-context.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import {
   historyOf,
@@ -52,7 +52,7 @@ export function createGateTime({ serverOffsetMs = 0, settleTimeMs = 10_000 } = {
 
 /** The rule context of these objects. */
 export function context(options: ContextOptions = {}): RuleContext {
-  const { objects = [], unseen = [], podHistories = new Map(), othersProgress = false } = options
+  const { objects = [], unseen = [], podHistories = new Map(), othersProgress = false, othersReadyAt } = options
   const now = moment(options.now ?? 0)
   const settings = { settleTimeMs: 10_000, maxRestarts: 2, ...options.settings }
   const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleTimeMs: settings.settleTimeMs })
@@ -60,14 +60,10 @@ export function context(options: ContextOptions = {}): RuleContext {
   for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
   return {
-    ...presentAt(now),
-    startedAt: start,
-    settings,
+    ...createContexts(store, gateTime, settings).at(now),
     history: options.history ?? observeTarget(undefined, make.deployment(), now),
-    othersProgress,
-    ...(options.othersReadyAt === undefined ? {} : { othersReadyAt: moment(options.othersReadyAt) }),
-    time: gateTime.time,
-    owned: (uid, kind) => store.ownedBy(uid, kind),
+    othersProgress: () => othersProgress,
+    othersReadyAt: () => (othersReadyAt === undefined ? undefined : moment(othersReadyAt)),
     lostPods: (uid) =>
       (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(
         ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
@@ -75,9 +71,7 @@ export function context(options: ContextOptions = {}): RuleContext {
     removedAt: () => undefined,
     succeededPods: (uid) =>
       (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(({ status }) => status?.phase === 'Succeeded'),
-    list: (kind, namespace) => store.list(kind, namespace),
     revisionOf: options.revisionOf ?? (() => undefined),
-    events: (object) => store.eventsOf(object),
     podHistory: (pod) =>
       podHistories.get(pod.metadata.uid ?? '') ??
       historyOf(
@@ -95,6 +89,18 @@ export function context(options: ContextOptions = {}): RuleContext {
 export function read<Gated extends KubeObject>(options: ContextOptions, rule: Rule<Gated>, object: Gated) {
   const history = observeTarget(undefined, object, moment(0), rule.failures?.(object), rule.states?.(object))
   return found({ now: 60, history, ...options }, (given) => rule.assess(object, given))
+}
+
+/** Whether a new or changed object concerns a target that its rule has assessed among others. */
+export function concerns<Gated extends KubeObject>(
+  options: ContextOptions,
+  rule: Rule<Gated>,
+  object: Gated,
+  other: KubeObject,
+): boolean {
+  const given = context({ now: 60, ...options })
+  rule.assess(object, given)
+  return given.reads.concerns({ after: other })
 }
 
 /** What is found in a context, with its problems as they are reported, and when that is looked at again. */

@@ -4,7 +4,7 @@ import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { condition, make, moment } from '../kit/objects.ts'
-import { found, read } from '../kit/rule.ts'
+import { concerns, found, read } from '../kit/rule.ts'
 
 describe('a HorizontalPodAutoscaler', () => {
   const able = condition('AbleToScale', 'True')
@@ -37,7 +37,7 @@ describe('a HorizontalPodAutoscaler', () => {
 
     it('watches its target, and is assessed again when that changes', () => {
       expect(hpaRule.relatives(autoscaler)).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
-      const isConcerned = (other: KubeObject) => hpaRule.isConcernedBy?.(autoscaler, other, undefined)
+      const isConcerned = (other: KubeObject) => concerns({}, hpaRule, autoscaler, other)
       expect(isConcerned(make.deployment())).toBe(true)
       expect(isConcerned(make.deployment({ metadata: { name: 'api' } }))).toBe(false)
       expect(isConcerned(make.replicaSet({ metadata: { name: 'web' } }))).toBe(false)

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { helmRevisionRule } from '../../src/lifecycle/platform/helm-revision.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { iso, make, moment } from '../kit/objects.ts'
-import { createGateTime, found } from '../kit/rule.ts'
+import { context, createGateTime, found } from '../kit/rule.ts'
 
 function revision(number: number, status: string, release = 'web'): KubeObject {
   return {
@@ -73,11 +73,7 @@ it.each<[string, readonly KubeObject[], string, string]>([
 ])('a revision of a Helm release that %s is compared with the other revisions', (_, others, status, type) => {
   const first = revision(7, 'pending-upgrade')
   const object = revision(7, status)
-  const revisions = helmRevisionRule.revisions?.(
-    object,
-    () => [],
-    () => [...others, object],
-  )
+  const revisions = helmRevisionRule.revisions?.(object, context({ objects: [...others, object] }))
   const change = helmRevisionRule.compare?.({ first, gated: first }, object, revisions ?? [], createGateTime())
   expect(change).toEqual({ type })
 })

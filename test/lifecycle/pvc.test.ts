@@ -1,7 +1,7 @@
 import type { EventObject, KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
 import { pvcRule } from '../../src/lifecycle/platform/pvc.ts'
 import { make, moment } from '../kit/objects.ts'
-import { type ContextOptions, read, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, concerns, read, seenTarget } from '../kit/rule.ts'
 
 function createClaim(phase: string, metadata: object = {}, spec: object = {}): PersistentVolumeClaim {
   return {
@@ -136,7 +136,7 @@ describe('a PersistentVolumeClaim', () => {
 })
 
 test('a claim is assessed again when a pod that uses it or a class changes, and not for any other pod', () => {
-  const isConcerned = (other: KubeObject) => pvcRule.isConcernedBy?.(createClaim('Pending'), other, undefined)
+  const isConcerned = (other: KubeObject) => concerns({}, pvcRule, createClaim('Pending'), other)
   expect(isConcerned(consumer())).toBe(true)
   expect(isConcerned(storageClass('Immediate'))).toBe(true)
   expect(isConcerned(make.barePod())).toBe(false)

@@ -1,7 +1,7 @@
 import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
 import { serviceRule } from '../../src/lifecycle/network/service.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { type ContextOptions, read } from '../kit/rule.ts'
+import { type ContextOptions, concerns, read } from '../kit/rule.ts'
 
 function webPod(name: string, status = podIs.ready(1), metadata: object = {}): Pod {
   const containers = [make.container({ ports: [{ name: 'http', containerPort: 8080 }] })]
@@ -205,8 +205,8 @@ describe('a Service without a ready endpoint has a problem', () => {
 })
 
 describe('a Service is assessed again', () => {
-  const isConcerned = (other: KubeObject, last?: ReturnType<typeof judge>) =>
-    serviceRule.isConcernedBy?.(make.service(), other, last)
+  const isConcerned = (other: KubeObject, ...objects: readonly KubeObject[]) =>
+    concerns({ objects }, serviceRule, make.service(), other)
 
   it('when one of its pods or slices, or a workload changes', () => {
     expect(isConcerned(a)).toBe(true)
@@ -217,11 +217,11 @@ describe('a Service is assessed again', () => {
   it('not when a pod or slice of another Service changes', () => {
     const { metadata, ...slice } = make.slice([a])
     const labels = { 'kubernetes.io/service-name': 'api' }
-    expect(isConcerned(webPod('other', podIs.ready(1), { labels: { app: 'api' } }))).toBe(false)
-    expect(isConcerned({ ...slice, metadata: { ...metadata, labels } })).toBe(false)
+    expect(isConcerned(webPod('other', podIs.ready(1), { labels: { app: 'api' } }), a)).toBe(false)
+    expect(isConcerned({ ...slice, metadata: { ...metadata, labels } }, a)).toBe(false)
   })
 
   it('when any pod appears, as long as its selector matches nothing', () => {
-    expect(isConcerned(webPod('other', podIs.ready(1), { labels: { app: 'api' } }), judge(make.service()))).toBe(true)
+    expect(isConcerned(webPod('other', podIs.ready(1), { labels: { app: 'api' } }))).toBe(true)
   })
 })

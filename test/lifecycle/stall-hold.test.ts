@@ -13,8 +13,7 @@ describe('a container that crashed until another target was ready', () => {
     if (app === undefined) throw new Error('The pod has no container.')
     const history = seenPod([1, make.pod({ status: podIs.dead(1, 1) })], [16, pod]).containers.get('app')
     if (history === undefined) throw new Error('The container has no history.')
-    const facts = { ...context({ now }), othersReadyAt: moment(othersReadyAt) }
-    return examineContainer({ ...app, pod, history, context: facts })?.proven
+    return examineContainer({ ...app, pod, history, context: context({ now, othersReadyAt }) })?.proven
   }
 
   it('may become ready with its next start', () => {

@@ -9,15 +9,7 @@ import { amended, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/revision-pods.ts'
-import {
-  appliedRequests,
-  isOfPresentSpec,
-  isOwnedBy,
-  isSelectedByStatus,
-  type KindsBehind,
-  objectsBehind,
-  ownedRequests,
-} from './owned-objects.ts'
+import { appliedRequests, isOfPresentSpec, type KindsBehind, objectsBehind, ownedRequests } from './owned-objects.ts'
 
 /** How the objects behind a custom resource are found and judged. */
 export interface Behind extends KindsBehind {
@@ -41,7 +33,7 @@ export interface Behind extends KindsBehind {
 const maxDepth = 5
 
 /** What the objects behind a custom resource contribute to its assessment. */
-interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'related' | 'counters'> {
+interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'counters'> {
   /** Problems of an older spec only explain. */
   readonly problems: readonly Problem[]
   /** The watches that the owned workloads need. */
@@ -56,13 +48,7 @@ interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'related' | 'co
  * failure that the custom resource reports. The progress of owned workloads is that of the custom resource.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
-  const concerned: Rule = {
-    ...rule,
-    concernedBy: ['Pod', ...(rule.concernedBy ?? [])],
-    isConcernedBy: (object, other, last) =>
-      other.kind === 'Pod' ? isSelectedByStatus(object, other) : rule.isConcernedBy?.(object, other, last) === true,
-  }
-  return amended(concerned, (own, object, context) => {
+  return amended(rule, (own, object, context) => {
     if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
     const { firstSeenAt, specSeenAt } = context.history
     const seenAt = Math.max(firstSeenAt, specSeenAt)
@@ -74,7 +60,6 @@ export function withCause(rule: Rule, behind: Behind): Rule {
     const explainedBy = [...(own.explainedBy ?? []), ...explaining]
     const explained: Draft = {
       ...explain(own, found, behind),
-      related: [...(own.related ?? []), ...(found.related ?? [])],
       stallHold: own.stallHold ?? found.stallHold,
       counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
       explainedBy,
@@ -139,8 +124,8 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
     .map((object) => assess(object, context))
     .filter(({ assessment }) => assessment.status !== 'ready')
   // A crashing container may wait for another object of the same custom resource, as for another target.
-  const within = { ...context, othersProgress: true }
-  const mayWait = !context.othersProgress && judged.some(({ assessment }) => isUndisturbed(assessment))
+  const within = { ...context, othersProgress: () => true }
+  const mayWait = !context.othersProgress() && judged.some(({ assessment }) => isUndisturbed(assessment))
   const found = [
     podFindings(owner, pods, mayWait ? { ...searched, context: within } : searched),
     ...judged.map((each) => {
@@ -152,7 +137,6 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
     problems: found.flatMap(({ problems }) => problems),
     failure: found.find(({ failure }) => failure !== undefined)?.failure,
     requests: found.flatMap(({ requests }) => requests),
-    related: objects.filter((object) => !isOwnedBy(object, owner)),
     stallHold: found.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     counters: new Map(found.flatMap(({ counters = [] }) => [...counters])),
   }
@@ -232,10 +216,10 @@ function ofPresentSpec(
   owner: KubeObject,
   { custom, context }: Search,
 ): Pick<Findings, 'problems' | 'failure'> {
-  const pods = problems.length === 0 && failure === undefined ? [] : context.list('Pod', owner.metadata.namespace)
-  const byName = new Map(pods.map((pod) => [pod.metadata.name, pod]))
+  const { namespace } = owner.metadata
   const mayFail = (problem: Problem) => {
-    const pod = isPodSubject(problem.subject) ? byName.get(problem.subject.name) : undefined
+    const { name } = problem.subject
+    const [pod] = isPodSubject(problem.subject) ? context.list({ apiVersion: 'v1', kind: 'Pod', namespace, name }) : []
     return !traitsOf(problem).ownerDecides && isOfPresentSpec(pod ?? owner, custom, context)
   }
   const isElsewhere = owner.metadata.namespace !== custom.metadata.namespace

@@ -55,8 +55,8 @@ function referencesIn(value: unknown, object: KubeObject, kinds: readonly KindNa
 
 /** The objects that may be meant; none while it is not known that the named one does not exist. */
 function namesakesOf({ kind, name, namespace }: Reference, kinds: readonly KindName[], context: RuleContext) {
-  const objectsOf = ({ apiVersion, kind: wanted }: KindName) =>
-    context.list(wanted, namespace).filter((each) => groupOf(each.apiVersion) === groupOf(apiVersion))
+  const objectsOf = (wanted: KindName) =>
+    context.list({ ...wanted, namespace }, (each) => groupOf(each.apiVersion) === groupOf(wanted.apiVersion))
   const same = objectsOf(kind)
   const isMissing =
     context.listState({ ...kind, namespace }) === 'complete' && !same.some(({ metadata }) => metadata.name === name)

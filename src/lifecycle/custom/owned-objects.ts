@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
-import type { Fields, KindName, KubeObject, LabelSelector, ObjectName } from '../../cluster/objects.ts'
+import type { Fields, KindName, KubeObject, LabelSelector, ObjectName, Pod } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { maxApplied } from '../../thresholds.ts'
@@ -143,13 +143,12 @@ export function membersOf({ metadata }: KubeObject, context: RuleContext): reado
   const kinds = metadata.annotations?.['applyset.kubernetes.io/contains-group-kinds'] ?? ''
   return kinds.split(',').flatMap((each) => {
     const [kind = '', ...group] = each.split('.')
-    return context
-      .list(kind, metadata.namespace)
-      .filter(
-        (member) =>
-          groupOf(member.apiVersion) === group.join('.') &&
-          member.metadata.labels?.['applyset.kubernetes.io/part-of'] === id,
-      )
+    return context.list(
+      { apiVersion: `${group.join('.')}/`, kind, namespace: metadata.namespace },
+      (member) =>
+        groupOf(member.apiVersion) === group.join('.') &&
+        member.metadata.labels?.['applyset.kubernetes.io/part-of'] === id,
+    )
   })
 }
 
@@ -173,7 +172,7 @@ function isLabelSelector(value: unknown): value is LabelSelector {
 }
 
 /** Whether the selector in the status of a custom resource selects a pod. Only selectors with `=` are read. */
-export function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boolean {
+function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boolean {
   const terms = statusSelector(object)?.split(',') ?? []
   return (
     terms.length > 0 &&
@@ -201,15 +200,9 @@ export function objectsBehind(
   revision: string | undefined,
 ): readonly KubeObject[] {
   const owned = context.owned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
-  const pods = statusSelector(object) === undefined ? [] : context.list('Pod', object.metadata.namespace)
-  const selected = pods.filter((pod) => isSelectedByStatus(object, pod) && !hasKnownOwner(pod, context))
-  const applied = appliedRequests(object, behind).flatMap(({ apiVersion, kind, namespace, name }) =>
-    context
-      .list(kind, namespace)
-      .filter(
-        (each) =>
-          each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion) && refersTo(each, object),
-      ),
+  const selected = selectedPods(object, context).filter((pod) => !hasKnownOwner(pod, context))
+  const applied = appliedRequests(object, behind).flatMap((request) =>
+    context.list(request, (each) => refersTo(each, object)),
   )
   const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, context)])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
@@ -225,6 +218,13 @@ export function objectsBehind(
   })
 }
 
+/** The pods that the selector in the status of an object selects. */
+function selectedPods(object: KubeObject, context: RuleContext): readonly Pod[] {
+  if (statusSelector(object) === undefined) return []
+  const { namespace } = object.metadata
+  return context.list({ apiVersion: 'v1', kind: 'Pod', namespace }, (pod) => isSelectedByStatus(object, pod))
+}
+
 /** Built-in kinds that controllers change in place; of other kinds, many create a new object instead. */
 function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
   return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
@@ -236,8 +236,9 @@ function hasLabelValue({ metadata: { labels = {} } }: KubeObject, value: string 
 
 /** Whether the controller of a pod is known: the pod is then examined with it, or belongs to something else. */
 function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeObject, context: RuleContext): boolean {
-  return ownerReferences.some(({ kind, uid }) =>
-    context.list(kind, namespace).some(({ metadata }) => metadata.uid === uid),
+  return ownerReferences.some(
+    ({ apiVersion, kind, name, uid }) =>
+      context.list({ apiVersion, kind, namespace, name }, ({ metadata }) => metadata.uid === uid).length > 0,
   )
 }
 

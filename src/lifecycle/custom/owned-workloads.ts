@@ -13,6 +13,7 @@ import { ownedListsMs } from '../../thresholds.ts'
 import { type Draft, revisedPods } from '../assessment.ts'
 import { amended, type Rule, type Serving } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { podsWithUid } from '../selector.ts'
 import { workloadServing } from '../workloads/serving.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isOwnedBy, membersOf, objectsBehind, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
@@ -50,7 +51,7 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
       awaitLists(explainedBy, context) ??
       awaitWorkloads(object, workloads, context) ??
       (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
-    return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy, related: jobs }
+    return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy }
   })
 }
 
@@ -101,7 +102,9 @@ function isJob({ apiVersion, kind }: KindName): boolean {
 /** The Job that the status names: some operators do not own it. */
 function namedJobs({ status, metadata }: KubeObject, context: RuleContext): readonly KubeObject[] {
   const { jobName } = (status ?? {}) as Fields
-  return context.list('Job', metadata.namespace).filter(({ metadata: { name } }) => name === jobName)
+  const { namespace } = metadata
+  if (typeof jobName !== 'string') return []
+  return context.list({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
 }
 
 /** The workloads behind an object, directly or by other custom resources. */
@@ -157,8 +160,8 @@ export function servingBeside(rule: Rule): Serving | undefined {
 }
 
 function podsOfWorkload(object: KubeObject, rule: Rule, context: RuleContext): readonly Pod[] {
-  const all = new Map(context.list('Pod', object.metadata.namespace).map((pod) => [pod.metadata.uid, pod]))
-  return revisedPods(object, assessOwned(object, rule, context), (uid) => all.get(uid))
+  const assessed = assessOwned(object, rule, context)
+  return revisedPods(object, assessed, podsWithUid(assessed, object, context))
 }
 
 /** The kinds by which the pods of a workload are found. */

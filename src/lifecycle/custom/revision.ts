@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, Job, KindName, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
-import { groupOf, isObject, isSameSubject, subjectOf } from '../../cluster/objects.ts'
+import { groupOf, isObject, isSameSubject, nameOf, subjectOf } from '../../cluster/objects.ts'
 import {
   ageByCheckout,
   gitNameOf,
@@ -735,7 +735,6 @@ function judge(
       const problem = failureOf(object, standing.attempt, context)
       const failed = {
         ...open(own, messageOf(problem)),
-        related: report.hookJobs.flatMap((hook) => findJob(hook, context) ?? []),
         problems: [problem, ...own.problems.filter((each) => !traitsOf(each).isOwnReport)],
       }
       return problem.proven ? { ...failed, failure: problem } : failed
@@ -825,11 +824,12 @@ function labelledRequests(object: KubeObject): readonly WatchRequest[] {
  * but its labels (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
  */
 function labelledBy(object: KubeObject, context: RuleContext): readonly ObjectName[] {
-  const { within, labels } = labelsOf(object)
-  return labelledKinds
-    .flatMap((kind) => context.list(kind, within))
-    .filter(({ metadata }) => Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value))
-    .map(({ apiVersion, kind, metadata: { name } }) => ({ apiVersion, kind, name, namespace: within }))
+  const wanted = Object.entries(labelsOf(object).labels)
+  return labelledRequests(object)
+    .flatMap((request) =>
+      context.list(request, ({ metadata }) => wanted.every(([key, value]) => metadata.labels?.[key] === value)),
+    )
+    .map(nameOf)
 }
 
 /** The watches of a hook that is a Job, and of its pods: they explain its failure. */
@@ -842,7 +842,7 @@ function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readon
 }
 
 function findJob({ namespace, name }: Pick<ObjectName, 'namespace' | 'name'>, context: RuleContext): Job | undefined {
-  return context.list('Job', namespace).find(({ metadata }) => metadata.name === name)
+  return context.list({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })[0]
 }
 
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */

@@ -1,4 +1,4 @@
-import type { WatchRequest } from '../../cluster/feed.ts'
+import type { RequestOf } from '../../cluster/feed.ts'
 import type { KubeObject, Service } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -21,17 +21,18 @@ export interface Backend {
 }
 
 /** The watch of all Services in the namespace of an object. */
-export function servicesRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
+export function servicesRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Service'> {
   return { apiVersion: 'v1', kind: 'Service', namespace }
 }
 
 /** What is missing of the backends of an object, each part once. Call it only if its Services can be read. */
 export function missingBackends(
-  { metadata: { namespace } }: KubeObject,
+  object: KubeObject,
   backends: readonly Backend[],
   context: RuleContext,
 ): readonly Problem<'backend-missing'>['detail'][] {
-  const services = context.list('Service', namespace)
+  const names = new Set(backends.map(({ service }) => service))
+  const services = context.list(servicesRequest(object), ({ metadata }) => names.has(metadata.name))
   const missing = backends.flatMap((backend) => missingPart(backend, services))
   return [...new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()]
 }

@@ -61,7 +61,6 @@ export const gatewayRule: Rule = {
 export const routeRule: Rule = {
   milestones: commonMilestones,
   relatives: () => [],
-  concernedBy: ['Service'],
   optionalRelatives: (route) => (backendsOf(route).length === 0 ? [] : [servicesRequest(route)]),
   failures: (route) => finalFailures(routeSignals(parentsOf(route))),
   assess: assessRoute,

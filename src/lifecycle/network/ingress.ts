@@ -16,7 +16,6 @@ import { addressReport, type Backend, missingBackends, servicesRequest } from '.
  */
 export const ingressRule: Rule<Ingress> = {
   milestones: ['created', 'backends', 'address'],
-  concernedBy: ['Service', 'IngressClass', secretNames.kind],
   relatives: (object) => [servicesRequest(object)],
   optionalRelatives: (object) => [...classRequests(object), ...tlsRequests(object)],
   assess: assessIngress,
@@ -99,8 +98,8 @@ function tlsRequests({ metadata: { namespace }, spec: { tls = [] } = {} }: Ingre
 
 /** What the Ingress names although it does not exist. Its controller may be configured to work without it. */
 function warningsOf(ingress: Ingress, context: RuleContext): readonly string[] {
-  const isMissing = ({ kind, namespace }: WatchRequest, name: string | undefined) =>
-    !context.list(kind, namespace).some(({ metadata }) => metadata.name === name)
+  const isMissing = (request: WatchRequest, name: string | undefined) =>
+    context.list(request, ({ metadata }) => metadata.name === name).length === 0
   const isListed = (request: WatchRequest) => context.listState(request) === 'complete'
   const { ingressClassName } = ingress.spec ?? {}
   const classes = classRequests(ingress).filter((each) => isListed(each) && isMissing(each, ingressClassName))

@@ -1,7 +1,7 @@
+import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
 import {
   type EndpointSlice,
   type KubeObject,
-  type ObjectMeta,
   type Pod,
   type PodTemplate,
   type Service,
@@ -12,15 +12,31 @@ import { describeFinding, type NetworkDetails, unmatchedSelector } from '../../r
 import { type Check, type Problem, problemSentence } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { ownProblem } from '../conditions.ts'
+import type { Labelled } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { podRequest, podsMetadata } from '../selector.ts'
 import { condition, isReplaced, portsOf } from '../workloads/pod-fields.ts'
 import { examinePod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
 
+export function endpointSliceRequest({ metadata }: KubeObject): RequestOf<'EndpointSlice'> {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    namespace: metadata.namespace,
+    labelSelector: `kubernetes.io/service-name=${metadata.name}`,
+  }
+}
+
+/** The watches of workloads that may be behind it, to find those scaled to zero. */
+export function workloadRequests({ metadata }: KubeObject): readonly WatchRequest[] {
+  return workloadKinds.map((kind) => ({ apiVersion: 'apps/v1', kind, namespace: metadata.namespace }))
+}
+
 /** A workload that creates pods: Deployment, StatefulSet, DaemonSet or ReplicaSet. */
 export type Workload = KubeObject & { readonly spec?: { readonly replicas?: number; readonly template?: PodTemplate } }
 
-export const workloadKinds = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'] as const
+const workloadKinds = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'] as const
 
 type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
 
@@ -57,30 +73,25 @@ export interface SelectedPod {
 export interface ServiceExplanation {
   readonly slices: readonly EndpointSlice[]
   readonly endpoints: readonly ServiceEndpoint[]
-  /** All pods of the namespace, and those that the selector matches. */
-  readonly allPods: readonly Pod[]
+  /** The pods that the selector matches. */
   readonly pods: readonly SelectedPod[]
 }
 
 /** Finds the endpoints of each pod that a Service selects. */
 export function explainService(service: Service, { list }: Pick<RuleContext, 'list'>): ServiceExplanation {
-  const { namespace } = service.metadata
-  const slices = list('EndpointSlice', namespace).filter((each) => isSliceOf(service, each))
+  const slices = list(endpointSliceRequest(service), (each) => isSliceOf(service, each))
   const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => toEndpoint(endpoint, slice)))
   const ofPods = Map.groupBy(
     endpoints.filter(({ endpoint }) => endpoint.targetRef?.kind === 'Pod'),
     ({ endpoint }) => endpoint.targetRef?.name,
   )
-  const allPods = list('Pod', namespace)
-  const pods = allPods
-    .filter((pod) => isSelectedBy(service, pod))
-    .map((pod) => {
-      const { name, uid } = pod.metadata
-      // A StatefulSet's next pod has the same name; the previous pod's endpoint may still exist.
-      const own = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
-      return explainPod(service, pod, own)
-    })
-  return { slices, endpoints, allPods, pods }
+  const pods = list(podRequest(service), (pod) => isSelectedBy(service, pod)).map((pod) => {
+    const { name, uid } = pod.metadata
+    // A StatefulSet's next pod has the same name; the previous pod's endpoint may still exist.
+    const own = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
+    return explainPod(service, pod, own)
+  })
+  return { slices, endpoints, pods }
 }
 
 function toEndpoint(endpoint: Endpoint, slice: EndpointSlice): ServiceEndpoint {
@@ -128,7 +139,7 @@ function carriesPort(slice: EndpointSlice, pod: Pod, port: ServicePort): boolean
  */
 export function explainUnserved(
   service: Service,
-  { pods: all, allPods, endpoints }: ServiceExplanation,
+  { pods: all, endpoints }: ServiceExplanation,
   unserved: readonly ServicePort[],
   canReadPods: boolean,
   context: RuleContext,
@@ -157,7 +168,7 @@ export function explainUnserved(
   const workloads = selected.length > 0 ? [] : standaloneWorkloads(service, context)
   const behind = workloads.filter((workload) => isSelectedBy(service, podsMetadata(workload)))
   if (selected.length === 0 && behind.length === 0) {
-    const detail = { selector, present: presentLabels(service, allPods, workloads) }
+    const detail = { selector, present: presentLabels(service, context.list(podRequest(service)), workloads) }
     checks.push(failed(unmatchedSelector(detail)))
     return { ...own, reason: 'selector-matches-nothing', detail, checks }
   }
@@ -223,32 +234,26 @@ function remark(text: string): Check {
 }
 
 /** The workloads of the namespace of a Service, without the ReplicaSets of Deployments. */
-function standaloneWorkloads({ metadata }: Service, { list }: Pick<RuleContext, 'list'>): readonly Workload[] {
-  return workloadKinds
-    .flatMap((kind) => list(kind, metadata.namespace) as readonly Workload[])
-    .filter(
-      (each) => !each.metadata.ownerReferences?.some(({ kind, controller }) => controller && kind === 'Deployment'),
-    )
+function standaloneWorkloads(
+  service: Service,
+  { list }: Pick<RuleContext, 'list'>,
+  where: (workload: Workload) => boolean = () => true,
+): readonly Workload[] {
+  const isStandalone = ({ metadata: { ownerReferences = [] } }: Workload) =>
+    !ownerReferences.some(({ kind, controller }) => controller && kind === 'Deployment')
+  return workloadRequests(service).flatMap((request) => list(request, (each) => isStandalone(each) && where(each)))
 }
 
 /** The workloads whose pods a Service selects, even without pods. */
 export function workloadsBehind(service: Service, context: Pick<RuleContext, 'list'>): readonly Workload[] {
-  return standaloneWorkloads(service, context).filter((each) => isSelectedBy(service, podsMetadata(each)))
+  return standaloneWorkloads(service, context, (each) => isSelectedBy(service, podsMetadata(each)))
 }
 
 /** Whether a Service's selector selects a pod, by its labels; an empty selector selects nothing. */
-export function isSelectedBy(
-  { spec }: Service,
-  { metadata }: { readonly metadata: Pick<ObjectMeta, 'labels'> },
-): boolean {
+export function isSelectedBy({ spec }: Service, { metadata }: Labelled): boolean {
   const { selector = {} } = spec ?? {}
   const wanted = Object.keys(selector)
   return wanted.length > 0 && wanted.every((key) => metadata.labels?.[key] === selector[key])
-}
-
-/** The labels of a workload's pods, as the metadata of one. */
-export function podsMetadata({ spec }: Workload): { readonly metadata: Pick<ObjectMeta, 'labels'> } {
-  return { metadata: spec?.template?.metadata ?? {} }
 }
 
 /** Labels as in kubectl: `app=web,tier=front`. */
@@ -259,7 +264,7 @@ export function formatLabels(labels: Readonly<Record<string, string>>): string {
 }
 
 /** Whether a slice is a Service's: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership */
-export function isSliceOf({ metadata }: Service, { metadata: { labels } }: KubeObject): boolean {
+function isSliceOf({ metadata }: Service, { metadata: { labels } }: KubeObject): boolean {
   return labels?.['kubernetes.io/service-name'] === metadata.name
 }
 

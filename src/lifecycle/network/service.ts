@@ -1,16 +1,7 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import {
-  type KubeObject,
-  nameOf,
-  type ObjectName,
-  type Pod,
-  type Service,
-  type ServicePort,
-  shortName,
-} from '../../cluster/objects.ts'
+import { nameOf, type ObjectName, type Pod, type Service, type ServicePort, shortName } from '../../cluster/objects.ts'
 import { otherAddressText } from '../../reasons/network.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { traitsOf } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { addressMovesMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
@@ -23,14 +14,13 @@ import { isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod, readiness } from '../workloads/pod-state.ts'
 import { addressReport } from './backend.ts'
 import {
+  endpointSliceRequest,
   explainService,
   explainUnserved,
   isSelectedBy,
-  isSliceOf,
-  podsMetadata,
   type ServiceEndpoint,
   type ServiceExplanation,
-  workloadKinds,
+  workloadRequests,
   workloadsBehind,
 } from './service-explanation.ts'
 
@@ -45,13 +35,8 @@ import {
  */
 export const serviceRule: Rule<Service> = {
   milestones: ['created', 'endpoints', 'ready', 'address'],
-  concernedBy: ['EndpointSlice', 'Pod', ...workloadKinds],
-  readsGatedPods: true,
   relatives: (object) =>
     hasEndpoints(object) ? [endpointSliceRequest(object), podRequest(object), ...workloadRequests(object)] : [],
-  isConcernedBy: (object, other, last) =>
-    // A selector without a match is compared with the labels of every pod and workload.
-    last?.problems.some((problem) => traitsOf(problem).awaitsAnyPod) === true || isBehind(object, other),
   assess: assessService,
   serving: {
     ports: ({ spec }) =>
@@ -175,12 +160,13 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
     ])
   const canReadPods = context.listState(podRequest(service)) === 'complete'
   const explanation = explainService(service, context)
+  const workloads = workloadsBehind(service, context)
   const backends = backendsOf(service, explanation, canReadPods, context)
   const endpoints = new Set(explanation.endpoints.map(keyOf)).size
   const selected = explanation.pods.map(({ pod }) => pod)
   const hasPods = canReadPods ? selected.some(needsEndpoint) : endpoints > 0
   if (backends.length === 0 && !hasPods && isScaledToZero(service, context)) {
-    const names = workloadsBehind(service, context).map(shortName)
+    const names = workloads.map(shortName)
     return withoutEndpoints(`has no endpoints: every workload behind it is scaled to zero (${names.join(', ')})`)
   }
   const { ports = [] } = service.spec ?? {}
@@ -217,7 +203,7 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
     notes: [],
     // Its pods may need long to pull an image or to pass a probe.
     stallHold: states.find((state) => state.stallHold !== undefined)?.stallHold,
-    awaits: [...staying, ...workloadsBehind(service, context)].map(nameOf),
+    awaits: [...staying, ...workloads].map(nameOf),
   }
 }
 
@@ -262,11 +248,6 @@ function countOf(backends: readonly Backend[]): number {
   return new Set(backends.map(({ key }) => key)).size
 }
 
-function isBehind(service: Service, other: KubeObject): boolean {
-  if (other.kind === 'EndpointSlice') return isSliceOf(service, other)
-  return isSelectedBy(service, other.kind === 'Pod' ? other : podsMetadata(other))
-}
-
 function hasEndpoints(service: Service): boolean {
   return service.spec?.clusterIP !== 'None' && selectsPods(service)
 }
@@ -278,20 +259,6 @@ function selectsPods({ spec = {} }: Service): boolean {
 function messageWithoutEndpoints({ spec = {} }: Service): string {
   if (spec.type === 'ExternalName') return `points to ${spec.externalName ?? 'an external name'}`
   return spec.clusterIP === 'None' ? 'headless' : 'has no selector'
-}
-
-function endpointSliceRequest({ metadata }: KubeObject): WatchRequest {
-  return {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    namespace: metadata.namespace,
-    labelSelector: `kubernetes.io/service-name=${metadata.name}`,
-  }
-}
-
-/** The watches of workloads that may be behind it, to find those scaled to zero. */
-function workloadRequests({ metadata }: KubeObject): readonly WatchRequest[] {
-  return workloadKinds.map((kind) => ({ apiVersion: 'apps/v1', kind, namespace: metadata.namespace }))
 }
 
 /** Whether a selected pod needs an endpoint: it has not ended, or no controller replaces it. */

@@ -281,8 +281,6 @@ export const hpaRule: Rule = {
     unobserved: cannotReadScale,
     awaits: scaleTarget,
   }),
-  concernedBy: scalableKinds,
-  isConcernedBy: (object, other) => scaleTarget(object).some((target) => isNamed(other, target)),
   relatives: watchedTarget,
 }
 
@@ -307,7 +305,7 @@ function isDisabled({ type, reason }: Condition): boolean {
 function isScaledUp(object: KubeObject, context: RuleContext): boolean {
   return watchedTarget(object).some((request) => {
     if (context.listState(request) !== 'complete') return false
-    const target = context.list(request.kind, request.namespace).find((each) => isNamed(each, request))
+    const [target] = context.list(request)
     return target !== undefined && (target.spec as { replicas?: number } | undefined)?.replicas !== 0
   })
 }
@@ -316,10 +314,6 @@ function watchedTarget(object: KubeObject): readonly (WatchRequest & ObjectName)
   return scaleTarget(object).filter(
     ({ apiVersion, kind }) => groupOf(apiVersion) === 'apps' && scalableKinds.includes(kind),
   )
-}
-
-function isNamed({ kind, metadata }: KubeObject, target: ObjectName): boolean {
-  return kind === target.kind && metadata.name === target.name
 }
 
 /** The object that the autoscaler scales and needs: without its running pods there is no metric. */

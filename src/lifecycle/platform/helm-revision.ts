@@ -1,5 +1,5 @@
-import { helmRevisions } from '../../cluster/feed.ts'
-import { type Condition, isOfKind, type Job, type KubeObject } from '../../cluster/objects.ts'
+import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
+import type { Condition, Job, KubeObject } from '../../cluster/objects.ts'
 import { clockText } from '../../duration.ts'
 import { isPending, releaseOfRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
@@ -26,25 +26,28 @@ const instanceLabel = 'app.kubernetes.io/instance'
 export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
   relatives: () => [],
-  optionalRelatives: ({ metadata: { name, namespace = '' } }) => [
-    { apiVersion: 'batch/v1', kind: 'Job', namespace },
-    revisionsRequest({ name: releaseOfRevision(name).release, namespace }),
-  ],
-  concernedBy: ['Job', helmRevisions.kind],
-  isConcernedBy: (object, other) =>
-    other.metadata.annotations?.[hookAnnotation] !== undefined || isOfSameRelease(object, other),
+  optionalRelatives: (object) => [jobsRequest(object), ofReleaseRequest(object)],
   failures: (object) => (isFailed(object) ? [signalKey(failedSignal)] : []),
   states: (object) => [statusOf(object)],
-  revisions: (object, _, all) => all(helmRevisions.kind).filter((other) => isOfSameRelease(object, other)),
+  revisions: revisionsOfRelease,
   compare: compareRevisions,
   assess: assessRevision,
 }
 
 const failedSignal: ConditionSignal = { name: 'status', value: 'failed' }
 
-function isOfSameRelease({ metadata }: KubeObject, other: KubeObject): boolean {
-  const { release } = releaseOfRevision(metadata.name)
-  return other.kind === helmRevisions.kind && releaseOfRevision(other.metadata.name).release === release
+function jobsRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Job'> {
+  return { apiVersion: 'batch/v1', kind: 'Job', namespace }
+}
+
+function ofReleaseRequest({ metadata: { name, namespace = '' } }: KubeObject): WatchRequest {
+  return revisionsRequest({ name: releaseOfRevision(name).release, namespace })
+}
+
+/** All revisions of the release of a revision. */
+function revisionsOfRelease(object: KubeObject, context: Pick<RuleContext, 'list'>): readonly KubeObject[] {
+  const { release } = releaseOfRevision(object.metadata.name)
+  return context.list(ofReleaseRequest(object), ({ metadata }) => releaseOfRevision(metadata.name).release === release)
 }
 
 function numberOf({ metadata }: KubeObject): number {
@@ -132,10 +135,7 @@ function failedProblem(
 
 /** The newest revision after this one. */
 function nextRevision(object: KubeObject, context: RuleContext) {
-  const all = context.list(helmRevisions.kind, object.metadata.namespace)
-  const last = all
-    .filter((other) => isOfSameRelease(object, other))
-    .reduce((a, b) => (numberOf(b) > numberOf(a) ? b : a), object)
+  const last = revisionsOfRelease(object, context).reduce((a, b) => (numberOf(b) > numberOf(a) ? b : a), object)
   return last === object || numberOf(last) === numberOf(object)
     ? undefined
     : { number: numberOf(last), status: statusOf(last) }
@@ -144,15 +144,13 @@ function nextRevision(object: KubeObject, context: RuleContext) {
 /** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */
 function hooksOf(object: KubeObject, release: string, context: RuleContext): readonly Job[] {
   const since = context.time(object.metadata.creationTimestamp) ?? context.now
-  return context
-    .list('Job', object.metadata.namespace)
-    .filter((job) => isOfKind(job, 'Job'))
-    .filter(
-      ({ metadata: { annotations, labels, creationTimestamp } }) =>
-        annotations?.[hookAnnotation] !== undefined &&
-        (labels?.[instanceLabel] ?? release) === release &&
-        (context.time(creationTimestamp) ?? 0) >= since,
-    )
+  return context.list(
+    jobsRequest(object),
+    ({ metadata: { annotations, labels, creationTimestamp } }) =>
+      annotations?.[hookAnnotation] !== undefined &&
+      (labels?.[instanceLabel] ?? release) === release &&
+      (context.time(creationTimestamp) ?? 0) >= since,
+  )
 }
 
 /** The condition of a Job that has ended. */

@@ -1,8 +1,7 @@
 import { firstOccurrence } from '../../cluster/event-order.ts'
-import type { WatchRequest } from '../../cluster/feed.ts'
+import type { RequestOf } from '../../cluster/feed.ts'
 import {
   type EventObject,
-  isOfKind,
   type KubeObject,
   nameOf,
   type PersistentVolumeClaim,
@@ -11,7 +10,6 @@ import {
   subjectOf,
 } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { awaitsClaims } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
 import { lostClaimMs } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
@@ -29,9 +27,7 @@ import type { RuleContext } from '../rule-context.ts'
  */
 export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],
-  concernedBy: ['Pod', 'StorageClass'],
-  isConcernedBy: (claim, other) => !isOfKind(other, 'Pod') || isUsedBy(claim, other),
-  relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],
+  relatives: (object) => [classesRequest, podRequest(object)],
   failures: (object) => (object.status?.phase === 'Lost' ? [lostKey] : []),
   assess: assessClaim,
 }
@@ -41,7 +37,9 @@ const lostKey = 'phase=Lost'
 /** `Resizing`, `FileSystemResizePending`, `ModifyingVolume` (PersistentVolumeClaimConditionType). */
 const resizing = /Resiz|ModifyingVolume|ModifyVolume/
 
-function podRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
+const classesRequest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' } as const
+
+function podRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Pod'> {
   return { apiVersion: 'v1', kind: 'Pod', namespace }
 }
 
@@ -127,11 +125,6 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
   return undefined
 }
 
-/** Whether an event is about a claim, and may explain a problem: that of a pod which waits for claims. */
-export function isExplainedByClaim({ involvedObject }: EventObject, problem: Problem): boolean {
-  return involvedObject?.kind === 'PersistentVolumeClaim' && awaitsClaims(problem)
-}
-
 /** The events of the binder and provisioners about a claim that is not bound; FailedBinding is often a Normal event. */
 const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed', 'VolumeMismatch'])
 
@@ -184,8 +177,8 @@ function pendingProblem(subject: Subject, firstSeenAt: number, message: string |
  */
 function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
   if ((claim.spec?.volumeName ?? '') !== '') return false
-  const classes = context.list('StorageClass', undefined)
-  const storageClass = classes.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)
+  const { storageClassName } = claim.spec ?? {}
+  const [storageClass] = context.list(classesRequest, ({ metadata }) => metadata.name === storageClassName)
   if (storageClass !== undefined) return storageClass.volumeBindingMode === 'WaitForFirstConsumer'
   return context.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
 }
@@ -213,9 +206,10 @@ function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
 
 /** The pods that use the claim and have not ended. */
 function consumersOf(claim: PersistentVolumeClaim, context: RuleContext): readonly Pod[] {
-  return context
-    .list('Pod', claim.metadata.namespace)
-    .filter((pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod))
+  return context.list(
+    podRequest(claim),
+    (pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod),
+  )
 }
 
 function isUsedBy({ metadata }: KubeObject, pod: Pod): boolean {

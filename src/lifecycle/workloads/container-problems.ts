@@ -109,8 +109,8 @@ export function isProvenMissing({ first, last, retryMs }: MissingChecks, context
 }
 
 /** Whether what failed at this moment may have waited for another target: one still progresses, or was ready only later. */
-function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt = 0 }: RuleContext): boolean {
-  return othersProgress || othersReadyAt > failedAt
+function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt }: RuleContext): boolean {
+  return othersProgress() || (othersReadyAt() ?? 0) > failedAt
 }
 
 /** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */

@@ -40,16 +40,13 @@ export const daemonSetRule: Rule<DaemonSet> = {
   hasPods: true,
   serving: workloadServing,
   ...undoHooks,
-  concernedBy: ['Node'],
-  relatives: (object) => [
-    podRequest(object),
-    selectedRequest('apps/v1', 'ControllerRevision', object),
-    { apiVersion: 'v1', kind: 'Node' },
-  ],
+  relatives: (object) => [podRequest(object), selectedRequest('apps/v1', 'ControllerRevision', object), nodesRequest],
   changedAt: (object, context) =>
     becamePresentAt(object, isObserved(object) ? findTemplateRevision(object, context) : undefined, context),
   assess: assessDaemonSet,
 }
+
+const nodesRequest = { apiVersion: 'v1', kind: 'Node' } as const
 
 function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const { metadata, spec = {}, status = {} } = set
@@ -239,7 +236,7 @@ function awaitedNodes(
 ): AwaitedNodes {
   const { desiredNumberScheduled: desired = 0 } = set.status ?? {}
   const tolerations = tolerationsOf(set)
-  const nodes = new Map(context.list('Node', undefined).map((node) => [node.metadata.name, node]))
+  const nodes = new Map(context.list(nodesRequest).map((node) => [node.metadata.name, node]))
   const reasonOf = (name: string) => {
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined

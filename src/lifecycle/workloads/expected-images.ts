@@ -7,6 +7,7 @@ import { type Assessment, stayingPods } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { amended, type ReadyTarget, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { podsWithUid } from '../selector.ts'
 import { containersOf } from './pod-fields.ts'
 
 /**
@@ -67,10 +68,9 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
 
 /** The pods of the present revision that are not being deleted, and those that succeeded, also if they were removed since. */
 function podsOf(object: KubeObject, assessed: Pick<Assessment, 'pods'>, context: RuleContext): readonly Pod[] {
-  const existing = context.list('Pod', object.metadata.namespace)
-  const pods = [...existing, ...context.succeededPods(object.metadata.uid)]
-  const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
-  return stayingPods(object, assessed, (uid) => byUid.get(uid))
+  const podWithUid = podsWithUid(assessed, object, context)
+  const succeeded = new Map(context.succeededPods(object.metadata.uid).map((pod) => [pod.metadata.uid, pod]))
+  return stayingPods(object, assessed, (uid) => succeeded.get(uid) ?? podWithUid(uid))
 }
 
 /**

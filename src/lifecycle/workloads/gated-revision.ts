@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import type { GateTime } from '../gate-time.ts'
-import { isExplainedByClaim } from '../platform/pvc.ts'
 import { timestampUnitMs } from '../proof.ts'
 import type { GatedVersions, IdentityChange, Rule } from '../rule.ts'
 import { condition } from './pod-fields.ts'
@@ -10,11 +9,10 @@ import { isFollowedChange, isSameTemplate, templateChanges } from './template.ts
 
 /** How the gate follows a pod template and its pods: the same for every kind, also for custom ones with a pod template. */
 export const revisionHooks = {
-  revisions: ({ metadata: { uid } }, owned) => revisionsOf(uid, owned),
+  revisions: ({ metadata: { uid } }, { owned }) => revisionsOf(uid, owned),
   compare: compareVersions,
   differences: (before, after) => templateChanges(templateOf(before), templateOf(after)),
   removalMessage,
-  isExplainedBy: isExplainedByClaim,
 } satisfies Partial<Rule>
 
 /**

@@ -1,4 +1,4 @@
-import type { WatchRequest } from '../../cluster/feed.ts'
+import type { RequestOf } from '../../cluster/feed.ts'
 import type { OwnerReference, Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
@@ -23,7 +23,6 @@ export const podRule: Rule<Pod> = {
   hasPods: true,
   serving: podServing,
   relatives: () => [],
-  concernedBy: ['ReplicaSet'],
   optionalRelatives: (object) => (replicaSetOf(object) === undefined ? [] : [replicaSetsRequest(object)]),
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   assess: assessPod,
@@ -53,7 +52,7 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
   })
 }
 
-function replicaSetsRequest({ metadata: { namespace } }: Pod): WatchRequest {
+function replicaSetsRequest({ metadata: { namespace } }: Pod): RequestOf<'ReplicaSet'> {
   return { apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace }
 }
 
@@ -69,8 +68,7 @@ function replicaSetOf({ metadata: { ownerReferences = [] } }: Pod): OwnerReferen
 function olderVersionWarnings(pod: Pod, context: RuleContext): readonly string[] {
   const uid = replicaSetOf(pod)?.uid
   if (uid === undefined || context.listState(replicaSetsRequest(pod)) !== 'complete') return []
-  const sets = context.list('ReplicaSet', pod.metadata.namespace)
-  const own = sets.find(({ metadata }) => metadata.uid === uid)
+  const [own] = context.list(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
   if (deployment === undefined || newestOf(context.owned(deployment.uid, 'ReplicaSet')) === own) return []
   const name = `${deployment.kind.toLowerCase()}/${deployment.name}`

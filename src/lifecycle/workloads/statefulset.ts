@@ -42,8 +42,6 @@ export const statefulSetRule: Rule<StatefulSet> = {
   serving: orderedServing,
   ...undoHooks,
   relatives: (object) => [podRequest(object), selectedRequest('apps/v1', 'ControllerRevision', object)],
-  concernedBy: ['Service'],
-  isConcernedBy: (object, { metadata }) => metadata.name === object.spec?.serviceName,
   optionalRelatives: (object) => governingServiceRequests(object),
   changedAt: (object, context) =>
     becamePresentAt(object, isObserved(object) ? findUpdateRevision(object, context) : undefined, context),
@@ -241,8 +239,7 @@ function governingServiceRequests({ metadata: { namespace }, spec }: StatefulSet
  */
 function missingServiceWarnings(set: StatefulSet, context: RuleContext): readonly string[] {
   return governingServiceRequests(set).flatMap((request) => {
-    const services = context.list(request.kind, request.namespace)
-    const exists = services.some(({ metadata }) => metadata.name === request.name)
+    const exists = context.list(request).length > 0
     return exists || context.listState(request) !== 'complete'
       ? []
       : [`its governing Service ${request.name} does not exist: its pods have no names in DNS`]

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { WatchRequest } from '../../cluster/feed.ts'
+import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
 import {
   type Container,
   isObject,
@@ -183,8 +183,11 @@ const hookAnnotation = 'helm.sh/hook'
 
 /** The watch of the Jobs in the namespace of an object of a Helm release: hooks have no name that the object shows. */
 function undoRelatives(object: KubeObject): readonly WatchRequest[] {
-  const { namespace } = object.metadata
-  return releaseOf(object) === undefined ? [] : [{ apiVersion: 'batch/v1', kind: 'Job', namespace }]
+  return releaseOf(object) === undefined ? [] : [jobsRequest(object)]
+}
+
+function jobsRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Job'> {
+  return { apiVersion: 'batch/v1', kind: 'Job', namespace }
 }
 
 /** Why the older version may not work any more: a hook of the release has run for this change. */
@@ -192,7 +195,7 @@ function hookObstacle(object: KubeObject, context: RuleContext): string | undefi
   const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.owned))
   const changedAt = context.time(present?.metadata.creationTimestamp) ?? context.startedAt
   const release = releaseOf(object)
-  const hook = context.list('Job', object.metadata.namespace).find(({ metadata, status }) => {
+  const [hook] = context.list(jobsRequest(object), ({ metadata, status }) => {
     const { annotations = {}, labels = {} } = metadata
     const hook = annotations[hookAnnotation]
     const isOther = release !== undefined && (labels['app.kubernetes.io/instance'] ?? release) !== release
