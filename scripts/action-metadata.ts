@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
+import { reportSchema } from '../src/gate/report-schema.ts'
 import type { InputDefinition } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
-import { reportSchema } from '../src/report/report-schema.ts'
 
 /** All sentences about an input or output, with its default. */
 export function fullText(definition: Pick<InputDefinition, 'description'> & Partial<InputDefinition>): string {

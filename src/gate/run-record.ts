@@ -6,27 +6,41 @@ import {
   type Hook,
   type NamedTarget,
   type ReleaseHistory,
-  type Source,
   type Target,
   type TargetClocks,
   targetId,
 } from '../plan/target.ts'
 import { type Problem, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
-import type { HintFacts, ProblemClass, Sentence } from '../reasons/spec.ts'
+import type { HintFacts, Sentence } from '../reasons/spec.ts'
+import type { LookReport, Report } from './report-schema.ts'
+
+/** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
+export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
+
+/** A part of a report as records contain it. */
+type Recorded<T> = T extends readonly (infer Each)[]
+  ? readonly Recorded<Each>[]
+  : T extends object
+    ? {
+        readonly [Name in keyof T]: Name extends (typeof moments)[number]
+          ? number | Extract<T[Name], undefined>
+          : Recorded<T[Name]>
+      }
+    : T
+
+/** A report as it is read. */
+export type ReadReport = Recorded<LookReport>
+type ReadTarget = ReadReport['targets'][number]
+type ReadProblem = ReadTarget['problems'][number]
+type ReadEvidence = ReadProblem['evidence'][number]
+type ReadRequest = NonNullable<ReadReport['httpChecks']>[number]
+type ReadAnswer = ReadRequest['answers'][number]
 
 /** How the gate ended. */
-export type Outcome =
-  | 'ready'
-  | 'failed'
-  | 'stalled'
-  | 'timed-out'
-  | 'superseded'
-  | 'cancelled'
-  | 'misconfigured'
-  | 'unknown'
+export type Outcome = Report['outcome']
 
 /** How a target ended; `progressing`: it was open when the gate ended. */
-export type TargetOutcome = Outcome | 'progressing'
+export type TargetOutcome = ReadTarget['outcome']
 
 /** An outcome with its reason (empty on ready) and one line for people. */
 export interface Conclusion<O extends TargetOutcome = Outcome> {
@@ -75,23 +89,10 @@ export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: Reaso
   return { ...verdictOf(outcome, 'forbidden', detail), denied: { wasReadable, access } }
 }
 
-/** A milestone and its state. All moments are milliseconds since the epoch. */
-export interface MilestoneRecord {
-  readonly name: string
-  readonly state: 'done' | 'current' | 'pending' | 'failed' | 'skipped'
-  /** When the milestone was reached. If this was before the gate and no object shows the time, it is the gate's start. */
-  readonly at?: number
-  /** An object shows when the milestone was reached. */
-  readonly source?: 'object' | undefined
-  readonly message: string
-}
+export type MilestoneRecord = Omit<ReadTarget['milestones'][number], 'seconds'>
 
-/** Evidence as text from the cluster. Raw text: renderers escape it. */
-export interface Evidence {
-  readonly type: 'event' | 'log' | 'condition' | 'manifest'
-  /** The heading: `Events`, `Log of pod/web-x, container app (previous)`. */
-  readonly title: string
-  readonly text: string
+/** Evidence as text from the cluster. */
+export interface Evidence extends ReadEvidence {
   /** The lines of the text with their moments, if they are events. */
   readonly events?: readonly { readonly at: number; readonly text: string }[]
   /** The text is not a log, but why it could not be read. */
@@ -99,65 +100,22 @@ export interface Evidence {
 }
 
 /** A problem as it is reported. */
-export interface ProblemRecord {
-  readonly reason: ReasonCode
-  readonly class: ProblemClass
-  /** The object that has the problem: `pod/web-fc8b-8xkbh`. */
-  readonly subject: string
-  /** The namespace of the subject, if it is not that of the target. */
-  readonly namespace?: string
-  readonly container?: string
+export interface ProblemRecord extends ReadProblem {
   /** The container is an init container. */
   readonly isInit?: boolean
-  readonly message: string
-  /** A few words for a headline: `image acme/web:v9 not found`. Raw text: renderers escape it. */
-  readonly headline?: string
-  /**
-   * The owners from the target to the problem: `deployment/web`, `replicaset/web-688`, `pod/web-688-x`, `container
-   * app`.
-   */
-  readonly chain?: readonly string[]
-  readonly firstSeen: number
-  /** How often it was seen. */
-  readonly count: number
   readonly evidence: readonly Evidence[]
 }
 
 /** The age of a target's present version. */
-export interface VersionAge {
-  /** When the version came, in milliseconds since the epoch on the runner's clock; absent if unknown. */
-  readonly changedAt?: number
-  /** `recent`: it is this change. `none`: it is older, and was ready at first sight or not accepted by `require-change`. */
-  readonly change?: 'recent' | 'none'
-}
+export type VersionAge = Pick<ReadTarget, 'changedAt' | 'change'>
 
 /** What happened to a target. */
-export interface TargetRecord extends NamedTarget, VersionAge, Conclusion<TargetOutcome> {
-  /** `deployment.apps/web` */
-  readonly target: string
-  /** In a merged record: the context of its cluster. */
-  readonly context?: string
-  /** How the message follows the name of the target; by default as a clause. */
-  readonly form?: Sentence['form']
-  /** The target that this one only waits for, `deployment.apps/web`: it is no failure of its own. */
-  readonly causedBy?: string
-  /** The namespace of `causedBy`, if it is not that of the target. */
-  readonly causedByNamespace?: string
-  readonly source?: Source
-  readonly clocks?: TargetClocks
-  /** When the target ended or became ready; absent while it is open. */
-  readonly endedAt?: number
+export interface TargetRecord extends Omit<ReadTarget, 'log'> {
   readonly milestones: readonly MilestoneRecord[]
   readonly problems: readonly ProblemRecord[]
-  /** The hint; present for every target that is not ready at the end. */
-  readonly hint?: string
+  readonly clocks?: TargetClocks
   /** The hint for places without container logs, if `hint` quotes a line of one. */
   readonly hintWithoutLog?: string
-  /** The differences between the pod template and that of an older revision, one line each. */
-  readonly changes?: readonly string[]
-  /** The number of that revision: the one that was available when the gate began, else the latest one before the present one. */
-  readonly changesSince?: number
-  readonly notes?: readonly string[]
   /** Those of the notes that the user is warned of. */
   readonly warnings?: readonly string[]
   /** See `AssessedFacts.hasRun`. */
@@ -221,111 +179,43 @@ export interface Entry {
 }
 
 /** A gate whose report was merged with others, or is missing. */
-export interface GateRecord extends Conclusion {
-  readonly name: string
-  /** The path of the gate's report. */
-  readonly path: string
-  readonly hint?: string
-  /** When the gate began and ended, and its cluster; absent if its report is missing. */
-  readonly startedAt?: number
-  readonly finishedAt?: number
-  readonly cluster?: ClusterRecord
-}
+export type GateRecord = Omit<NonNullable<ReadReport['gates']>[number], 'durationSeconds'>
 
 /** How long a gate took, in milliseconds; undefined if its report is missing. */
 export function gateDurationMs({ startedAt, finishedAt }: Pick<GateRecord, 'startedAt' | 'finishedAt'>) {
   return startedAt === undefined || finishedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt)
 }
 
-export interface ClusterRecord {
-  readonly context: string
-  readonly version: string
-}
-
 /** The workflow run of a gate. */
-export interface WorkflowRunRecord {
-  readonly id: string
-  readonly attempt: number
-  readonly commit: string
-}
+export type WorkflowRunRecord = NonNullable<ReadReport['run']>
 
 /** One answer to a line of `http-checks`. Its texts are hostile: renderers escape them. */
-export interface AnswerRecord {
-  readonly at: number
-  readonly pod?: string | undefined
-  readonly status?: number | undefined
-  readonly seconds?: number | undefined
-  readonly body?: string | undefined
-  readonly error?: string | undefined
+export interface AnswerRecord extends ReadAnswer {
   readonly location?: string | undefined
-  readonly right: boolean
 }
 
 /** A line of the input `http-checks`, with the answers. */
-export interface RequestRecord {
-  /** The line of the input `http-checks` as written, with `***` for the values of headers. */
-  readonly request: string
-  readonly asked: number
-  /** How many answers were wrong or missing. */
-  readonly errors: number
-  /** The latest answers. */
+export interface RequestRecord extends ReadRequest {
   readonly answers: readonly AnswerRecord[]
 }
 
 /** The results of the checks after the targets were ready. */
-export interface CheckRecords {
+export interface CheckRecords extends Pick<ReadReport, 'hold'> {
   readonly httpChecks?: readonly RequestRecord[]
-  /** The time in which everything had to stay ready; without `since` it never began. */
-  readonly hold?: { readonly seconds: number; readonly since?: number }
 }
 
 /** Everything that happened, and how the gate ended: the only input of the renderers. Moments are milliseconds since the epoch. */
 export interface RunRecord<T extends TargetRecord = TargetRecord, O extends TargetOutcome = TargetOutcome>
-  extends Conclusion<O>,
+  extends Omit<ReadReport, 'schema' | 'durationSeconds' | keyof CheckRecords>,
     CheckRecords {
-  readonly startedAt: number
-  readonly finishedAt: number
-  readonly cluster: ClusterRecord
-  readonly run?: WorkflowRunRecord
-  readonly timeoutMs?: number
-  readonly stallTimeoutMs?: number
-  /** The hint of a gate that ended without judging its targets. */
-  readonly hint?: string
+  readonly outcome: O
   readonly targets: readonly T[]
   readonly entries: readonly Entry[]
-  /** Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`. Raw text. */
-  readonly annotations?: readonly string[]
-  /** The kinds of targets that expressions of `health-check-exprs` judged. Raw text. */
-  readonly healthCheckKinds?: readonly string[]
-  /**
-   * The gates of a merged record; each target names its own. All moments are shifted as if the gates had started
-   * together.
-   */
+  readonly timeoutMs?: number
+  readonly stallTimeoutMs?: number
+  /** All moments of a merged record are shifted as if the gates had started together. */
   readonly gates?: readonly GateRecord[]
 }
-
-/** The fields of a record that no report contains: only the process of the gate needs them. */
-export const unwritten = [
-  'basis',
-  'clocks',
-  'deployedBy',
-  'entries',
-  'events',
-  'hasRun',
-  'hintWithoutLog',
-  'hook',
-  'isInit',
-  'isUnread',
-  'location',
-  'release',
-  'stallTimeoutMs',
-  'timeoutMs',
-  'undo',
-  'warnings',
-] as const
-
-/** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
-export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
 
 /** A record whose gate has ended. */
 export type EndedRunRecord<T extends TargetRecord = TargetRecord> = RunRecord<T, Outcome>
@@ -333,6 +223,33 @@ export type EndedRunRecord<T extends TargetRecord = TargetRecord> = RunRecord<T,
 /** A record as the gate judged it: what happened, and what diagnosis reads. */
 export interface JudgedRunRecord extends RunRecord<JudgedTargetRecord> {
   readonly basis?: Pick<Verdict, 'denied' | 'unreadable'>
+}
+
+type Unwritten =
+  | Exclude<keyof JudgedRunRecord, keyof ReadReport>
+  | Exclude<keyof JudgedTargetRecord, keyof ReadTarget>
+  | Exclude<keyof JudgedProblem, keyof ReadProblem>
+  | Exclude<keyof Evidence, keyof ReadEvidence>
+  | Exclude<keyof AnswerRecord, keyof ReadAnswer>
+
+/** The fields of a record that no report contains: only the process of the gate needs them. */
+export const unwritten: Readonly<Record<Unwritten, true>> = {
+  basis: true,
+  clocks: true,
+  deployedBy: true,
+  entries: true,
+  events: true,
+  hasRun: true,
+  hintWithoutLog: true,
+  hook: true,
+  isInit: true,
+  isUnread: true,
+  location: true,
+  release: true,
+  stallTimeoutMs: true,
+  timeoutMs: true,
+  undo: true,
+  warnings: true,
 }
 
 /** Whether the gate of a record has ended. */

@@ -1,11 +1,11 @@
 import { globSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { type AddMistake, type Mistake, quote, throwMistakes } from '../errors.ts'
+import { reportSchema } from '../gate/report-schema.ts'
 import { maxReportBytes, maxReports } from '../thresholds.ts'
 import { leadsOutside } from '../workspace.ts'
 import { readRecord } from './json-report.ts'
 import type { ReportFile } from './merge-reports.ts'
-import { reportSchema } from './report-schema.ts'
 
 /** The number of mistakes of one file that are reported: more do not help. */
 const mistakesPerFile = 3

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { lookSchema, reportSchema } from '../../src/report/report-schema.ts'
+import { lookSchema, reportSchema } from '../../src/gate/report-schema.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { runCommand } from '../support/command.ts'
 import { rolledOut, unobserved } from './objects.ts'

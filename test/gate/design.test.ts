@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
-import type { Report } from '../../src/report/json-report.ts'
+import type { Report } from '../../src/gate/report-schema.ts'
 import { runCli } from '../cli/process.ts'
 import {
   added,

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { reportSchema } from '../../src/gate/report-schema.ts'
 import { renderReport } from '../../src/report/json-report.ts'
-import { reportSchema } from '../../src/report/report-schema.ts'
 import { contractViolations } from '../cluster/contract.ts'
 import { createEventContext, headSha, pullRequestEnvironment, writeEnvironment } from '../github/action-contexts.ts'
 import { startGitHub } from '../github/github-server.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Report } from '../../src/report/json-report.ts'
+import type { Report } from '../../src/gate/report-schema.ts'
 import { runScenarios, type ScenarioResult } from '../cluster/run-scenario.ts'
 import type { TestCluster } from '../cluster/test-cluster.ts'
 import { operators } from './index.ts'

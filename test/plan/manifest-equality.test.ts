@@ -111,9 +111,9 @@ describe('an object of Kubernetes', () => {
   ])('of the kind %s differs in a removed limit that is the default of another kind', (kind, field, rollingUpdate) => {
     const object = { apiVersion: 'apps/v1', kind, metadata: { name: 'a' } }
     const live = { ...object, spec: { [field]: { type: 'RollingUpdate', rollingUpdate } } } as unknown as KubeObject
-    expect(findDifferences({ ...object, spec: {} } as ManifestObject, live, ['/spec']).map(describeDifference)).toEqual([
-      `spec.${field} is set, and not in the file`,
-    ])
+    expect(findDifferences({ ...object, spec: {} } as ManifestObject, live, ['/spec']).map(describeDifference)).toEqual(
+      [`spec.${field} is set, and not in the file`],
+    )
   })
 
   it('knows the metrics of an autoscaler by their names, in whatever order', () => {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { reportJsonSchema, reportSchema } from '../../src/gate/report-schema.ts'
 import type { TargetRecord } from '../../src/gate/run-record.ts'
 import { emptyRecord, verdictOf } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations, buildWarnings } from '../../src/report/annotations.ts'
 import { buildReport, renderReport } from '../../src/report/json-report.ts'
-import { reportJsonSchema, reportSchema } from '../../src/report/report-schema.ts'
 import {
   at,
   createMilestone,

@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
+import type { Report } from '../../src/gate/report-schema.ts'
 import { type EndedRunRecord, type Entry, hasEnded } from '../../src/gate/run-record.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { type OnInvalidLine, readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording, RecordingIndex } from '../../src/recording/recording-index.ts'
 import { inputsOf, recordedChecks, replay, settingsOf } from '../../src/recording/replay-gate.ts'
-import type { Report } from '../../src/report/json-report.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')

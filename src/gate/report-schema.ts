@@ -1,16 +1,8 @@
 import { z } from 'zod'
 import { reasonCodes } from '../reasons/reasons.ts'
-import type { LookReport, Report } from './json-report.ts'
 
-// Only what reads reports imports it: loading zod takes 40 ms.
-
-/** A schema that does not compile unless its type is `T`: the schema of what records are written as. */
-function same<T>() {
-  return <S extends z.ZodType>(schema: S & (Equal<z.infer<S>, T> extends true ? unknown : never)): S => schema
-}
-
-/** Whether two types are the same, also in what is optional. */
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+// The report describes what a record contains: the types of records are made from it. Its texts are raw: renderers escape
+// them. Only what reads reports loads it, because loading zod takes 40 ms.
 
 const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
 const outcomes = [
@@ -174,51 +166,50 @@ const run = z
   .meta({ id: 'Run' })
 
 /** The report for machines. Fields may be added to schema 1; none is renamed or removed. */
-export const reportSchema = same<Report>()(
-  z.object({
-    schema: z.literal(1),
-    outcome: z.enum(outcomes),
-    reason,
-    message,
-    startedAt: moment,
-    finishedAt: moment,
-    durationSeconds: z.number().nonnegative().describe('How long the gate took; of several gates, the longest'),
-    cluster: z
-      .object({ context: z.string(), version: z.string() })
-      .describe('In a merged report, empty where the gates differ'),
-    run: run.optional().describe('The workflow run of the gate; absent outside of a workflow'),
-    hint: z.string().optional().describe('What to do, if the gate ended without judging its targets'),
-    annotations: z
-      .array(z.string())
-      .optional()
-      .describe('Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`'),
-    healthCheckKinds: z
-      .array(z.string())
-      .optional()
-      .describe('The kinds of targets that expressions of `health-check-exprs` judged'),
-    gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
-    httpChecks: z.array(request).optional().describe('The lines of the input `http-checks`, if there are any checks'),
-    hold: z
-      .object({
-        seconds: z.number().nonnegative(),
-        since: moment.optional().describe('When everything was ready and had answered; absent if that did not happen'),
-      })
-      .optional()
-      .describe('The input `hold`'),
-    targets: z.array(target),
-  }),
-)
+export const reportSchema = z.object({
+  schema: z.literal(1),
+  outcome: z.enum(outcomes),
+  reason,
+  message,
+  startedAt: moment,
+  finishedAt: moment,
+  durationSeconds: z.number().nonnegative().describe('How long the gate took; of several gates, the longest'),
+  cluster: z
+    .object({ context: z.string(), version: z.string() })
+    .describe('In a merged report, empty where the gates differ'),
+  run: run.optional().describe('The workflow run of the gate; absent outside of a workflow'),
+  hint: z.string().optional().describe('What to do, if the gate ended without judging its targets'),
+  annotations: z
+    .array(z.string())
+    .optional()
+    .describe('Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`'),
+  healthCheckKinds: z
+    .array(z.string())
+    .optional()
+    .describe('The kinds of targets that expressions of `health-check-exprs` judged'),
+  gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
+  httpChecks: z.array(request).optional().describe('The lines of the input `http-checks`, if there are any checks'),
+  hold: z
+    .object({
+      seconds: z.number().nonnegative(),
+      since: moment.optional().describe('When everything was ready and had answered; absent if that did not happen'),
+    })
+    .optional()
+    .describe('The input `hold`'),
+  targets: z.array(target),
+})
 
 /** The report of one look (`why --json`), which is published: that of a gate has the same fields and fewer outcomes. */
-export const lookSchema = same<LookReport>()(
-  reportSchema.extend({
-    outcome: z
-      .enum(targetOutcomes)
-      .describe(
-        'progressing: only of one look (`why --json`), if something is not ready yet and nothing stands in its way',
-      ),
-  }),
-)
+export const lookSchema = reportSchema.extend({
+  outcome: z
+    .enum(targetOutcomes)
+    .describe(
+      'progressing: only of one look (`why --json`), if something is not ready yet and nothing stands in its way',
+    ),
+})
+
+export type Report = z.infer<typeof reportSchema>
+export type LookReport = z.infer<typeof lookSchema>
 
 /** The schema of the report as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/report.schema.json. */
 export function reportJsonSchema(): object {
