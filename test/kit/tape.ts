@@ -45,7 +45,7 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  *
  * Of the API: `lists` are complete (those of a Deployment, of Jobs, and of the kinds of the file), or `list Pod`, narrowed as
  * `Pod?app=web`, `Deployment@apps`, `Deployment@apps/front`, `Node@` without a namespace; `alive` or `alive Pod`;
- * `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good; `lost Pod 5 503`: unavailable since second 5, with this status;
+ * `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good; `lost Pod 5 503 "words"`: unavailable since second 5, with this status;
  * `serves Widget`, `serves Widget plainly` without a status subresource; `unserved Deployment web`; `cancel`.
  *
  * `$name` is a part of a tape that is named in the file's `tapes`.
@@ -76,7 +76,7 @@ export function split(text: string, separator: ';' | ','): string[] {
 /** What a part of a tape says: `web ready 3`. */
 export function inWords(thing: string, second: number, objects: NamedObjects = {}): Observation | Observation[] {
   const words = (thing.match(/`[^`]*`|\S+/g) ?? []).map((word) => word.replaceAll('`', ''))
-  const [first = '', one = '', two, three] = words
+  const [first = '', one = '', two, three, four] = words
   if (objects[first] !== undefined) return ofObject(first, words.slice(1), second, objects)
   if (first === 'lists') return [...allSynced, ...[...kindsOf(objects), 'Job'].map((kind) => listOf(kind, objects))]
   if (first === 'list') return words.slice(1).map((word) => listOf(word, objects))
@@ -90,7 +90,14 @@ export function inWords(thing: string, second: number, objects: NamedObjects = {
       ...(first === 'refuses' && { final: true }),
     } as Observation
   }
-  if (first === 'lost') return unavailable(one, Number(two), Number(three ?? 0))
+  if (first === 'lost') {
+    const { type: _, ...of } = listOf(one, objects)
+    return {
+      ...unavailable(one, Number(two), Number(three ?? 0)),
+      ...of,
+      ...(four && { message: four }),
+    } as Observation
+  }
   if (first === 'serves') return served(one, apiVersionOf(one, objects), two !== 'plainly')
   if (first === 'unserved') return { ...listOf(one, objects), type: 'MISSING', name: two ?? '', message: `no ${one}` }
   if (first === 'job') return ofJob(words.slice(1), second)
