@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { subjectText } from '../../src/cluster/objects.ts'
+import { causeOf } from '../../src/gate/run-record.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { createGate, createTarget, type Run, type RunOptions, report } from './gate.ts'
@@ -40,6 +41,8 @@ interface CaseOptions extends Omit<RunOptions, 'targets'>, Partial<Pick<Target, 
   readonly watched?: readonly string[]
   readonly watchedOf?: readonly string[]
   readonly warnings?: readonly string[]
+  /** What only waits for another target: `Service/web < Deployment/web`. */
+  readonly causes?: readonly string[]
   /** What the first target is, besides, null for nothing, and what the record of the run is. */
   readonly target?: object
   readonly record?: object
@@ -93,7 +96,7 @@ function namesIn(text: string): readonly string[] {
 
 /** A word that is misspelt would expect nothing. */
 const optionWords = (
-  'afterReady begin clocks entries gated lacks live log message milestones objects problems reached settings tapes target ' +
+  'afterReady begin causes clocks entries gated lacks live log message milestones objects problems reached settings tapes target ' +
   'record targetMessages targets until waitFor warnings watched watchedOf with'
 ).split(' ')
 
@@ -133,6 +136,13 @@ function requestText({ kind, namespace = '', name, labelSelector }: WatchRequest
   return [kind, place, labelSelector].filter(Boolean).join(' ')
 }
 
+function causesIn({ record: { targets } }: Run): readonly string[] {
+  return targets.flatMap((target) => {
+    const cause = causeOf(target, targets)
+    return cause === undefined ? [] : [`${target.kind}/${target.name} < ${cause.kind}/${cause.name}`]
+  })
+}
+
 function expectResult(result: Run, expected: CaseOptions): void {
   const { message, targets, targetMessages, entries = [], log, lacks = [], problems, milestones, reached } = expected
   const like = (words: readonly string[]) => words.map((each) => expect.stringMatching(toPattern(each)))
@@ -150,6 +160,7 @@ function expectResult(result: Run, expected: CaseOptions): void {
     if (value === null) expect(first).not.toMatchObject({ [field]: expect.anything() })
     else expect(first).toMatchObject({ [field]: value })
   if (expected.warnings !== undefined) expect(first?.warnings ?? []).toEqual(expected.warnings)
+  if (expected.causes !== undefined) expect(causesIn(result)).toEqual(expected.causes)
   if (expected.record !== undefined) expect(result.record).toMatchObject(expected.record)
   if (problems !== undefined)
     expect(

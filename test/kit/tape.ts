@@ -48,7 +48,7 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  * `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good; `lost Pod 5 503 "words"`: unavailable since second 5, with this status;
  * `serves Widget`, `serves Widget plainly` without a status subresource; `unserved Deployment web`; `cancel`.
  *
- * `$name` is a part of a tape that is named in the file's `tapes`.
+ * `$name` is a part of a tape that is named in the file's `tapes` (`withParts`).
  */
 export function tape(text: string, objects: NamedObjects = {}): FeedEvent[][] {
   return split(text, ';').map((step) => {
@@ -57,9 +57,13 @@ export function tape(text: string, objects: NamedObjects = {}): FeedEvent[][] {
   })
 }
 
-/** A tape with the parts that it names. */
+/** A tape with the parts that it names: `$refused`, or `$refused(web-1-a)`, which is what `$1` stands for in that part. */
 export function withParts(text: string, parts: Readonly<Record<string, string>>): string {
-  return text.replace(/\$([a-z]\w*)/gi, (_, name: string) => parts[name] ?? fail(`there is no tape "${name}"`))
+  const part = (name: string) => parts[name] ?? fail(`there is no tape "${name}"`)
+  const whole = text.replace(/\$([a-z]\w*)(?:\(([\w-]+)\))?/gi, (_, name: string, of = '') =>
+    part(name).replaceAll('$1', of),
+  )
+  return whole === text ? text : withParts(whole, parts)
 }
 
 function fail(message: string): never {
