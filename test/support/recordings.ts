@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { EventObject } from '../../src/cluster/objects.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { Report } from '../../src/gate/report-schema.ts'
 import { type EndedRunRecord, type Entry, hasEnded } from '../../src/gate/run-record.ts'
@@ -136,8 +138,43 @@ export interface Replayed {
   readonly damage: readonly { readonly line: number; readonly why: string }[]
 }
 
-/** The replay of a recording in `test/recordings/`, which runs once for each test file. */
-export const replayOnce = once((name) => replayRecording(recordingPath(name)))
+/** The replay of a recording in `test/recordings/` that runs on, once for each test file. */
+export const replayOnce = once(async (name) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rollout-gate-replay-'))
+  const path = join(folder, `${name}.ndjson`)
+  writeFileSync(path, runOn(recordedLines(recordingPath(name))).join('\n'))
+  try {
+    return await replayRecording(path)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+/**
+ * The lines, and 60 s more of the retries that events report, each at its last interval: a verdict that comes later by a
+ * changed threshold needs no other recording.
+ */
+export function runOn(lines: readonly string[]): readonly string[] {
+  const recorded: { at: string; type: string; object?: EventObject }[] = lines.slice(1).map((line) => JSON.parse(line))
+  const end = Date.parse(recorded.at(-1)?.at ?? '')
+  const events = recorded.filter(({ type, object }) => object?.kind === 'Event' && type !== 'DELETED')
+  const later = [...Map.groupBy(events, ({ object }) => object?.metadata.uid).values()].flatMap((sightings) => {
+    const [before, last] = sightings.slice(-2)
+    const { object } = last ?? {}
+    if (before === undefined || last === undefined || object === undefined) return []
+    const intervalMs = Date.parse(last.at) - Date.parse(before.at)
+    const first = Date.parse(last.at) + intervalMs * Math.floor((end - Date.parse(last.at)) / intervalMs + 1)
+    return Array.from({ length: Math.ceil((end + 60_000 - first) / intervalMs) }, (_, nth) => {
+      const at = new Date(first + nth * intervalMs).toISOString()
+      const metadata = { ...object.metadata, resourceVersion: `${Number(object.metadata.resourceVersion) + nth + 1}` }
+      const count = (object.count ?? 1) + nth + 1
+      return { at, type: 'MODIFIED', object: { ...object, metadata, count, lastTimestamp: at.replace(/\.\d+/, '') } }
+    })
+  })
+  const ended = { at: new Date(end + 60_000).toISOString(), type: 'END' }
+  const added = [...later.sort((a, b) => (a.at < b.at ? -1 : 1)), ended]
+  return [...lines.slice(0, -1), ...added.map((event) => JSON.stringify(event))]
+}
 
 /** Replays a recording with targets in its header. */
 export async function replayRecording(path: string): Promise<Replayed> {
