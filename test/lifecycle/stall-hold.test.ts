@@ -3,6 +3,7 @@ import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { isAnyUnavailable } from '../../src/lifecycle/workloads/workload.ts'
+import { missingObjectMs } from '../../src/thresholds.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
 import { context, found, seenPod } from '../kit/rule.ts'
 
@@ -56,21 +57,24 @@ describe('a missing object', () => {
     return found({ now, objects: [pod, ...events], podHistories }, (given) => examinePod(pod, given)).problems[0]
   }
 
-  it('is proven a minute after the first refusal, which the status shows late', () => {
-    expect(examine(62, refused(2, 61))?.proven).toBe(false)
-    expect(examine(62, refused(2, 62))).toMatchObject({
+  const proofSeconds = missingObjectMs / 1_000
+
+  it('is proven by the time since the first refusal, which the status shows late', () => {
+    const now = 2 + proofSeconds
+    expect(examine(now, refused(2, now - 1))?.proven).toBe(false)
+    expect(examine(now, refused(2, now))).toMatchObject({
       proven: true,
       detail: { missing: { kind: 'secret', name: 'database' } },
     })
   })
 
-  it('is not proven for another minute when another object is missing', () => {
+  it('is not proven at once when another object is missing', () => {
     expect(examine(71, refused(2, 71, 'configmap "settings" not found'))?.proven).toBe(false)
   })
 
-  it('is proven a minute after the start of the gate if it was missing before', () => {
-    expect(examine(60, refused(-600, 59))?.proven).toBe(false)
-    expect(examine(60, refused(-600, 60))?.proven).toBe(true)
+  it('is proven by the time since the start of the gate if it was missing before', () => {
+    expect(examine(proofSeconds, refused(-600, proofSeconds - 1))?.proven).toBe(false)
+    expect(examine(proofSeconds, refused(-600, proofSeconds))?.proven).toBe(true)
   })
 
   describe('of a volume', () => {
