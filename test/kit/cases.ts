@@ -10,6 +10,7 @@ import { toPodStatus } from './pods.ts'
 import { revive } from './rows.ts'
 import { counted, createGateTime, read, seenTarget, sightings } from './rule.ts'
 import { toSubject } from './subject.ts'
+import { expectWords, toPattern } from './words.ts'
 import { type Relatives, relativesOf, toWorkload } from './workloads.ts'
 
 /**
@@ -35,26 +36,10 @@ interface Group extends Relatives {
   readonly cases: Readonly<Record<string, readonly [fields: unknown, verdict: Verdict, options?: Options]>>
 }
 
-interface Options extends Relatives {
-  /** What it was at the start of the gate, if it was changed since, and the second of that change: by default 60. */
-  readonly before?: unknown
-  readonly changedAt?: number
-  readonly waitFor?: WaitFor
-  readonly now?: number
-  readonly beside?: readonly KubeObject[]
-  readonly unseen?: readonly string[]
+/** What is expected besides the verdict. */
+export interface Expected {
   /** The reasons of its problems. */
   readonly problems?: readonly string[]
-  /** Events about the object, or of a container of it: `Pulling`, `app Failed x2 1-40: message`, from second 1 to 40; or of
-   * others by name. */
-  readonly events?: readonly string[] | Readonly<Record<string, readonly string[]>>
-  readonly othersProgress?: boolean
-  /** The second at which another target became ready. */
-  readonly othersReadyAt?: number
-  readonly maxRestarts?: number
-  readonly minReadySeconds?: number
-  /** The second at which a pod was first seen: by default now. */
-  readonly seen?: number
   readonly notes?: readonly string[]
   /** Why the stall clock stops; null if it does not. */
   readonly stallHold?: string | null
@@ -65,6 +50,36 @@ interface Options extends Relatives {
   readonly failure?: string | null
   /** `open 1 of 2 pods ready`, by its milestone. */
   readonly milestones?: Readonly<Record<string, string>>
+  /** The milestones that are done. */
+  readonly reached?: readonly string[]
+  /** `1 of 2`, by its milestone. */
+  readonly counts?: Readonly<Record<string, string>>
+  /** The uids of the pods of the revision that is gated. */
+  readonly pods?: readonly string[]
+  /** What else the assessment has: in texts `…` stands for any other words, and a moment is `@9`. */
+  readonly result?: object
+  /** What it has not. */
+  readonly lacks?: readonly string[]
+}
+
+interface Options extends Relatives, Omit<Expected, 'pods'> {
+  /** What it was at the start of the gate, if it was changed since, and the second of that change: by default 60. */
+  readonly before?: unknown
+  readonly changedAt?: number
+  readonly waitFor?: WaitFor
+  readonly now?: number
+  readonly beside?: readonly KubeObject[]
+  readonly unseen?: readonly string[]
+  /** Events about the object, or of a container of it: `Pulling`, `app Failed x2 1-40: message`, from second 1 to 40; or of
+   * others by name. */
+  readonly events?: readonly string[] | Readonly<Record<string, readonly string[]>>
+  readonly othersProgress?: boolean
+  /** The second at which another target became ready. */
+  readonly othersReadyAt?: number
+  readonly maxRestarts?: number
+  readonly minReadySeconds?: number
+  /** The second at which a pod was first seen: by default now. */
+  readonly seen?: number
 }
 
 type Verdict = string | Readonly<Record<number, string>>
@@ -123,7 +138,26 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
     ...(relatives.podHistories.size > 0 && { podHistories: relatives.podHistories }),
     ...(seen !== undefined && { podHistories: new Map([[object.metadata.uid ?? '', history(seen)]]) }),
   }
-  const result = read(context, rule, object)
+  expectAssessment(read(context, rule, object), verdict, options)
+}
+
+/** An expected value: its texts, and its moments under names such as `firstSeenAt`. */
+function toExpected(value: unknown, key = ''): unknown {
+  if (typeof value === 'string') {
+    if (/(?:At|since)$/.test(key)) return Date.parse(value)
+    return value.includes('…') ? expect.stringMatching(toPattern(value)) : value
+  }
+  if (Array.isArray(value)) return value.map((each) => toExpected(each))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toExpected(each, name)]))
+}
+
+/** Expects what a verdict in words says of an assessment. */
+export function expectAssessment(
+  result: ReturnType<typeof read>,
+  verdict: string,
+  options: Omit<Expected, 'pods'>,
+): void {
   const [, status, reason, problemClass, until, message] =
     /^(\w+)(?: ((?!slow|strike|terminal|until)[a-z-]+))?(?: (slow|strike|terminal))?(?: until ([\d.]+))?(?:: (.*))?$/s.exec(
       verdict,
@@ -131,12 +165,12 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
   const problem = {
     ...(reason && { reason }),
     ...(problemClass && { class: problemClass }),
-    ...(reason && message && { message }),
+    ...(reason && message && { message: toExpected(message) }),
   }
   expect(result).toMatchObject({
     status,
     ...(reason !== undefined && { problems: [problem] }),
-    ...(reason === undefined && message !== undefined && { message }),
+    ...(reason === undefined && message !== undefined && { message: toExpected(message) }),
     ...(until !== undefined && { recheckAt: moment(Number(until)) }),
   })
   const { problems, notes, warnings, stallHold, subject, failure, milestones = {} } = options
@@ -148,9 +182,17 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
   }
   for (const [name, words] of Object.entries(milestones)) {
     const milestone = result.milestones.find((each) => each.name === name)
-    expect(`${milestone?.state} ${milestone?.message}`).toBe(words)
+    expectWords(`${milestone?.state} ${milestone?.message}`, words)
   }
+  for (const [name, words] of Object.entries(options.counts ?? {})) {
+    const { count } = result.milestones.find((each) => each.name === name) ?? {}
+    expect([name, `${count?.done} of ${count?.total}`]).toEqual([name, words])
+  }
+  const done = result.milestones.filter(({ state }) => state === 'done').map(({ name }) => name)
+  if (options.reached !== undefined) expect(done).toEqual(options.reached)
   if (stallHold !== undefined) expect(result.stallHold ?? null).toBe(stallHold)
+  if (options.result !== undefined) expect(result).toMatchObject(toExpected(options.result) as object)
+  for (const name of options.lacks ?? []) expect(result).not.toHaveProperty(name)
   if (problems !== undefined) expect(result.problems.map((each) => each.reason)).toEqual(problems)
   if (notes !== undefined) expect(result.notes).toEqual(notes)
   if (warnings !== undefined) expect(result.warnings ?? []).toEqual(warnings)

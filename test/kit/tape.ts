@@ -52,7 +52,7 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  */
 export function tape(text: string, objects: NamedObjects = {}): FeedEvent[][] {
   return split(text, ';').map((step) => {
-    const [, second = fail(`no second begins "${step}"`), things = ''] = /^([\d.]+) (.*)$/s.exec(step) ?? []
+    const [, second = fail(`no second begins "${step}"`), things = ''] = /^(-?[\d.]+) (.*)$/s.exec(step) ?? []
     return at(Number(second), ...split(things, ',').map((thing) => inWords(thing, Number(second), objects)))
   })
 }

@@ -1,0 +1,92 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { observePodEvents } from '../../src/lifecycle/workloads/observe-pods.ts'
+import { type Expected, expectAssessment } from './cases.ts'
+import type { NamedObjects } from './named-objects.ts'
+import { moment, start } from './objects.ts'
+import { readData } from './rows.ts'
+import { type ContextOptions, counted, createGateTime, read, seenTarget, sightings } from './rule.ts'
+import { tape, withParts } from './tape.ts'
+
+/** What is known besides the objects of a tape, and what is expected besides the verdict. */
+interface Options extends Omit<ContextOptions, 'objects' | 'history' | 'podHistories' | 'revisionOf'>, Expected {
+  /** Whether a pod of second 0 was seen then, and not only now. */
+  readonly isSeen?: boolean
+}
+
+type RuleCase = readonly [tape: string, verdict: string | Readonly<Record<number, string>>, options?: Options]
+
+interface Group extends Options {
+  readonly objects?: NamedObjects
+  readonly tapes?: Readonly<Record<string, string>>
+  /** Stands before the tape of each case. */
+  readonly begin?: string
+  readonly cases: Readonly<Record<string, RuleCase>>
+}
+
+type Version = readonly [second: number, object: KubeObject]
+
+/** The versions of each object, in the order of their first ones; without those that were deleted. */
+function versionsOf(events: readonly FeedEvent[]): readonly (readonly Version[])[] {
+  const versions = new Map<string, Version[]>()
+  for (const event of events) {
+    if (!('object' in event)) continue
+    const { kind, metadata } = event.object
+    const key = `${kind}/${metadata.namespace}/${metadata.name}`
+    if (event.type === 'DELETED') versions.delete(key)
+    else versions.set(key, [...(versions.get(key) ?? []), [(event.at - start) / 1_000, event.object]])
+  }
+  return [...versions.values()]
+}
+
+function historyOfPod(versions: readonly Version[], events: readonly EventObject[], now: number, minReady?: number) {
+  const seen = sightings(...(versions as readonly (readonly [number, Pod])[]))
+  const pod = versions.at(-1)?.[1] as Pod
+  return counted(observePodEvents(seen, events, moment(now), createGateTime()), pod, undefined, minReady)
+}
+
+function testCase([text, verdict, own = {}]: RuleCase, { objects = {}, tapes = {}, begin, ...shared }: Group): void {
+  const { isSeen = false, ...options } = { ...shared, ...own }
+  const steps = tape(withParts([begin, text].filter(Boolean).join('; '), tapes), objects)
+  const versions = versionsOf(steps.flat())
+  const [judged = []] = versions
+  const object = judged.at(-1)?.[1]
+  if (object === undefined) throw new Error(`a tape begins with the object that is judged: "${text}"`)
+  const present = versions.flatMap((each) => each.at(-1)?.[1] ?? [])
+  const events = present.filter(({ kind }) => kind === 'Event') as EventObject[]
+  const pods = versions.filter(
+    ([first, ...later]) => first?.[1].kind === 'Pod' && (later.length > 0 || first[0] > 0 || isSeen),
+  )
+  const verdicts = typeof verdict === 'string' ? { [options.now ?? 60]: verdict } : verdict
+  for (const [second, each] of Object.entries(verdicts)) {
+    const now = Number(second)
+    const histories = pods.map((seen): [string, ReturnType<typeof historyOfPod>] => {
+      const { uid = '' } = seen.at(-1)?.[1].metadata ?? {}
+      const about = events.filter(({ involvedObject }) => involvedObject?.uid === uid)
+      return [uid, historyOfPod(seen, about, now, options.minReadySeconds)]
+    })
+    const given = {
+      ...options,
+      now,
+      objects: present,
+      history: seenTarget(...judged),
+      podHistories: new Map(histories),
+    }
+    const result = read(given, ruleOf(object), object)
+    expectAssessment(result, each, options)
+    if (options.pods !== undefined) expect(result.pods).toEqual(new Set(options.pods))
+  }
+}
+
+/**
+ * The cases of a file: what the rule of the first object of a tape says of it at second 60, or `now`, or at several:
+ * `[0 web; web-1; 5 a loop 1; 45 a loop 3, failed crash-loop, options]`. Verdicts are those of `cases.ts`.
+ */
+export function testRules(path: string): void {
+  const { objects, tapes, ...groups } = readData(path) as Pick<Group, 'objects' | 'tapes'> & Record<string, Group>
+  describe.each(Object.entries(groups as Record<string, Group>))('%s', (_, { cases, ...group }) => {
+    const shared = { ...group, objects: { ...objects, ...group.objects }, tapes: { ...tapes, ...group.tapes } }
+    it.each(Object.entries(cases))('%s', (_title, each) => testCase(each, { ...shared, cases }))
+  })
+}
