@@ -132,7 +132,7 @@ export function readWorkflowRun(
   }
   const [owner = '', repo = ''] = need('GITHUB_REPOSITORY').split('/')
   const event = variables['GITHUB_EVENT_NAME'] ?? ''
-  const subject = subjectOf(event, payload)
+  const subject = subjectOf(payload)
   const attempt = Number(variables['GITHUB_RUN_ATTEMPT'])
   return {
     owner,
@@ -168,7 +168,7 @@ function commitOf(
   checkedOut: string | undefined,
 ): Pick<WorkflowRun, 'headSha' | 'conflict' | 'mayBeMergeCommit'> {
   const fix = 'Set the input sha to the commit that was deployed.'
-  if (!('headSha' in subject) || subject.headSha !== undefined) {
+  if (!subject.hasNoCommit) {
     const headSha = subject.headSha ?? githubSha
     const accepted = isOfMergeCommit.test(event) ? [headSha, githubSha] : [headSha]
     if (checkedOut === undefined || accepted.includes(checkedOut)) return { headSha }
@@ -187,8 +187,11 @@ function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): bool
   return workflow_run?.event?.startsWith('pull_request') === true
 }
 
-/** What an event is about. Without `headSha`, `GITHUB_SHA` is the commit. */
-type Subject = Pick<WorkflowRun, 'pullRequest' | 'forkBranch'> & { readonly headSha?: string | undefined }
+/** What an event is about. Without `headSha`, `GITHUB_SHA` is the commit, unless the event contains none. */
+interface Subject extends Pick<WorkflowRun, 'pullRequest' | 'forkBranch'> {
+  readonly headSha?: string | undefined
+  readonly hasNoCommit?: boolean
+}
 
 /**
  * For many events `GITHUB_SHA` is not the commit that the event is about: for `pull_request` it is a merge commit; for
@@ -196,52 +199,34 @@ type Subject = Pick<WorkflowRun, 'pullRequest' | 'forkBranch'> & { readonly head
  * the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */
-function subjectOf(event: string, payload: Payload): Subject {
+function subjectOf(payload: Payload): Subject {
   const { pull_request, issue, merge_group, workflow_run, check_run, check_suite, deployment, sha } = payload
-  const known = (headSha: string | undefined, more: Subject = {}) => ({ ...(headSha ? { headSha } : {}), ...more })
-  switch (event) {
-    case 'workflow_run':
-    case 'check_run':
-    case 'check_suite': {
-      const checked = workflow_run ?? check_run ?? check_suite ?? {}
-      return known(checked.head_sha, {
-        pullRequest: listedPullRequest(checked, payload),
-        forkBranch: forkBranch(checked, payload),
-      })
+  // The event of a deployment that a workflow created also contains the run of that workflow.
+  if (deployment !== undefined) return { headSha: deployment.sha }
+  if (pull_request !== undefined) return { headSha: pull_request.head?.sha, pullRequest: pull_request.number }
+  const checked = workflow_run ?? check_run ?? check_suite
+  if (checked !== undefined)
+    return {
+      headSha: checked.head_sha,
+      pullRequest: listedPullRequest(checked, payload),
+      forkBranch: forkBranch(checked, payload),
     }
-    case 'merge_group': {
-      // refs/heads/gh-readonly-queue/main/pr-12-0123abcd…
-      const queued = /\/pr-(\d+)-[0-9a-f]+$/.exec(merge_group?.head_ref ?? '')?.[1]
-      return known(merge_group?.head_sha, { pullRequest: queued === undefined ? undefined : Number(queued) })
-    }
-    // The event of a deployment that a workflow created also contains the run of that workflow.
-    case 'deployment':
-    case 'deployment_status':
-      return known(deployment?.sha)
-    case 'status':
-      return known(sha)
-    default:
-      // Events about reviews also contain the pull request.
-      if (pull_request !== undefined) return known(pull_request.head?.sha, { pullRequest: pull_request.number })
-      if (issue === undefined) return {}
-      return issue.pull_request === undefined
-        ? { pullRequest: 'none' }
-        : { headSha: undefined, pullRequest: issue.number }
-  }
+  // refs/heads/gh-readonly-queue/main/pr-12-0123abcd…
+  const queued = /\/pr-(\d+)-[0-9a-f]+$/.exec(merge_group?.head_ref ?? '')?.[1]
+  if (merge_group !== undefined)
+    return { headSha: merge_group.head_sha, pullRequest: queued === undefined ? undefined : Number(queued) }
+  if (issue === undefined) return { headSha: sha }
+  return issue.pull_request === undefined ? { pullRequest: 'none' } : { hasNoCommit: true, pullRequest: issue.number }
 }
 
-function writtenSubject(event: string, payload: Payload): WrittenSubject | undefined {
-  const { comment, context = '' } = payload
-  switch (event) {
-    case 'status':
-      return { extra: 'commit-status', text: context }
-    case 'deployment_status':
-      return { extra: 'deployment', text: '' }
-    case 'issue_comment':
-      return { extra: 'comment', text: comment?.body ?? '' }
-    default:
-      return undefined
+/** What an extra may have written that caused the event. */
+function writtenSubject(event: string, { comment, context = '' }: Payload): WrittenSubject | undefined {
+  const subjects: Readonly<Record<string, WrittenSubject>> = {
+    status: { extra: 'commit-status', text: context },
+    deployment_status: { extra: 'deployment', text: '' },
+    issue_comment: { extra: 'comment', text: comment?.body ?? '' },
   }
+  return subjects[event]
 }
 
 /** The list may contain pull requests of other repositories: those of forks into which the commit was pushed, too. */
