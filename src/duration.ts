@@ -30,21 +30,20 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
     return reject(`has no unit. Write ${written}s for seconds or ${written}m for minutes.`)
   if (/\d[dw]/i.test(written)) return reject('uses days or weeks, which Kubernetes does not support. Use hours: 24h.')
 
-  let milliseconds = 0
-  let position = 0
-  const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y
-  while (position < written.length) {
-    part.lastIndex = position
-    const match = part.exec(written)
-    if (match === null) {
-      return reject('is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.')
-    }
-    milliseconds += Number(match[1]) * (millisecondsOf[match[2] ?? ''] ?? Number.NaN)
-    position = part.lastIndex
-  }
+  const milliseconds = readDuration(written)
+  if (milliseconds === undefined)
+    return reject('is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.')
   if (milliseconds > maxDurationMs)
     return reject(`is too long. Write at most ${formatDuration(maxDurationMs)}, or 0 to turn the clock off.`)
   return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
+}
+
+/** The milliseconds of a duration of any length and sign, also fractions of them; undefined for any other text. */
+export function readDuration(text: string): number | undefined {
+  if (!/^-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[nuµμm]?s|m|h))+$/.test(text)) return undefined
+  const parts = [...text.matchAll(/([\d.]+)(\D+)/g)]
+  const sum = parts.reduce((total, [, count, unit = '']) => total + Number(count) * (millisecondsOf[unit] ?? NaN), 0)
+  return text.startsWith('-') ? -sum : sum
 }
 
 /** Milliseconds as text, in at most two units and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`, `3 d 4 h`. */

@@ -65,7 +65,6 @@ export class Exit implements Reporter {
   readonly onWarning = (text: string, source?: Source): void =>
     this.texts.push(() => this.#reporter.onWarning(this.#secrets.redact(text), source))
 
-  /** Writes an event to a recording, which redacts it. */
   record(recording: RecordingWriter, event: FeedEvent): void {
     this.texts.push(() => recording.write(event))
   }

@@ -532,7 +532,6 @@ const inputsOfOther: Readonly<Record<ActionName, string>> = {
 /** The names to read: what the user wrote for the other action is a mistake, and not ignored. */
 export const inputNames: readonly string[] = allDefinitions.map(({ name }) => name)
 
-/** The mistake of an unknown input, with the nearest name. */
 export function unknownInput(name: string, action: ActionName = 'gate'): Mistake {
   const known = byAction[action]
   const hint = didYouMean(name, known.keys()) || ` There are ${[...known.keys()].join(', ')}.`
@@ -578,7 +577,6 @@ export function readInputs(
   }
 }
 
-/** The mistake of extras that are enabled without a token. */
 function withoutToken({ githubToken, reportTo }: Inputs): Mistake[] {
   if (githubToken !== undefined || reportTo.length === 0) return []
   const permissions = reportTo.map((name) => `\`${knownExtras[name].permission}\``).join(', ')

@@ -61,7 +61,6 @@ const otherNames: Readonly<Record<string, string>> = { filename: 'manifests' }
 /** Every input as a flag of the same name, except those of the extras on GitHub. */
 export const inputFlags: readonly Flag[] = inputDefinitions.filter(({ flag }) => flag !== 'none').map(flagOf)
 
-/** The inputs that a replay reads. */
 export const replayFlags: readonly Flag[] = inputDefinitions.filter(({ isReplayed }) => isReplayed).map(flagOf)
 
 function flagOf({ name, placeholder, description, default: fallback, isLines, flag }: InputDefinition): Flag {

@@ -30,7 +30,6 @@ complete -c rollout-gate -a '(__rollout_gate_complete)'
 `,
 }
 
-/** The shells that have a script. */
 export const shells = Object.keys(scripts)
 
 /** `completion`: prints the script of a shell. Returns the exit code. */

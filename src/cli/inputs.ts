@@ -120,7 +120,6 @@ function isStdin([word]: readonly string[]): boolean {
   return word === '-'
 }
 
-/** The flags that are inputs. */
 export function inputsAmong(flags: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries([...flags].filter(([name]) => inputFlags.some((flag) => flag.name === name)))
 }

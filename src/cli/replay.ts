@@ -99,7 +99,7 @@ async function gateRecording(
   const output = isJson ? { write: () => {} } : stdout
   const log = openTerminalLog(output, flags, { env, cancelled }, { drawsState: speed !== undefined })
   const skipped = new SkippedLines()
-  const time = speed === undefined ? undefined : new ReplayTime(startedAt, speed, cancelled)
+  const time = speed === undefined ? undefined : replayTime(startedAt, speed, cancelled)
   const hooks: ReplayHooks = {
     index,
     afterReady,
@@ -109,8 +109,8 @@ async function gateRecording(
     onDamage: (line, why) => warn(line, `${why}. Earlier lines are replayed.`),
     onSkipped: (line, why) => skipped.add(line, why),
     ...(time && {
-      waitUntil: (at) => time.waitUntil(at),
-      onGate: (gate) => log.onStart(() => redactRecord(gate.record(time.now), redact)),
+      waitUntil: time.waitUntil,
+      onGate: (gate) => log.onStart(() => redactRecord(gate.record(time.now()), redact)),
     }),
   }
   try {
@@ -130,30 +130,17 @@ async function gateRecording(
 }
 
 /** The clock of a replay: recorded time passes `speed` times as fast as real time. */
-class ReplayTime {
-  readonly #startedAt: number
-  readonly #speed: number
-  readonly #cancelled: AbortSignal
-  readonly #beganAt = performance.now()
-
-  constructor(startedAt: number, speed: number, cancelled: AbortSignal) {
-    this.#startedAt = startedAt
-    this.#speed = speed
-    this.#cancelled = cancelled
-  }
-
-  get now(): number {
-    return Math.round(this.#startedAt + (performance.now() - this.#beganAt) * this.#speed)
-  }
-
+function replayTime(startedAt: number, speed: number, signal: AbortSignal) {
+  const beganAt = performance.now()
+  const now = () => Math.round(startedAt + (performance.now() - beganAt) * speed)
   /** @returns the recorded time that was reached; it is before `at` if cancelled */
-  async waitUntil(at: number): Promise<number> {
-    const signal = this.#cancelled
+  const waitUntil = async (at: number) => {
     // Timers of Node.js are limited to 24 days.
-    const waitMs = Math.min((at - this.now) / this.#speed, 2 ** 31 - 1)
+    const waitMs = Math.min((at - now()) / speed, 2 ** 31 - 1)
     if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
-    return signal.aborted ? Math.min(at, this.now) : at
+    return signal.aborted ? Math.min(at, now()) : at
   }
+  return { now, waitUntil }
 }
 
 function readSpeed(written: string | undefined, mistakes: Mistake[]): number | undefined {

@@ -42,7 +42,6 @@ export function specAuthorOf(before: KubeObject, after: KubeObject): string | un
   return replicasOf(before) === replicasOf(after) ? undefined : authorOf(before, after)
 }
 
-/** The entries that are new in `after`, or that have a new time there. */
 function writtenEntries(before: KubeObject, after: KubeObject): readonly ManagedFields[] {
   const known = new Map((before.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.time]))
   return (after.metadata.managedFields ?? []).filter(

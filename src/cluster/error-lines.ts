@@ -96,7 +96,6 @@ function levelOfFields(fields: Readonly<Record<string, unknown>>): boolean | und
   return typeof level === 'string' ? errorWords.has(level.toLowerCase()) : undefined
 }
 
-/** The fields of a line of JSON; undefined for any other line. */
 function parseFields(line: string): Readonly<Record<string, unknown>> | undefined {
   const fields = line.startsWith('{') ? jsonValue(line) : undefined
   return isObject(fields) ? fields : undefined

@@ -86,7 +86,6 @@ async function listPages(
   }
 }
 
-/** Whether an item of an answer is an object with a name. */
 export function isNamed(item: unknown): item is object {
   return isObject(item) && isObject(item['metadata']) && typeof item['metadata']['name'] === 'string'
 }

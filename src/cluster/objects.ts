@@ -57,6 +57,11 @@ export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: Kube
   return { apiVersion, kind, name, namespace }
 }
 
+/** The uid of the controller that owns an object. */
+export function controllerOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller)?.uid
+}
+
 /** `apps` of `apps/v1`, empty for the core group. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/')
@@ -84,7 +89,6 @@ export function isPodSubject({ group, kind }: Subject): boolean {
   return group === '' && kind === 'Pod'
 }
 
-/** Whether two subjects are the same object. */
 export function isSameSubject(a: Subject, b: Subject): boolean {
   return a.name === b.name && a.kind === b.kind && a.group === b.group && a.namespace === b.namespace
 }
@@ -181,7 +185,6 @@ interface TypedKinds {
 
 export type ObjectOf<Kind> = Kind extends keyof TypedKinds ? TypedKinds[Kind] : KubeObject
 
-/** Whether an object is of a kind. */
 export function isOfKind<Kind extends string>(object: KubeObject | undefined, kind: Kind): object is ObjectOf<Kind> {
   return object?.kind === kind
 }

@@ -6,7 +6,6 @@ import { apiErrorOf, type Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ConnectionError } from './failures.ts'
 
-/** A port of a pod, by its number. */
 export interface PodPort {
   readonly namespace: string
   readonly pod: string

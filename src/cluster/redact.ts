@@ -321,7 +321,6 @@ function isSecretOrConfigMap({ apiVersion, kind }: Json): boolean {
   return (kind === 'Secret' || kind === 'ConfigMap') && (apiVersion === 'v1' || apiVersion === undefined)
 }
 
-/** The annotations without those that copy a whole object. */
 function withoutCopies(annotations: Json): Json {
   const kept = Object.entries(annotations).filter(([name, value]) => !objectCopy.test(name) && !isObjectCopy(value))
   return kept.length === Object.keys(annotations).length ? annotations : Object.fromEntries(kept)

@@ -41,7 +41,7 @@ import {
 import type { Observation, WatchRequest } from './feed.ts'
 import type { FirstLists } from './first-lists.ts'
 import { acceptOf, asKind, isNamed, type List, listAll, selection } from './list.ts'
-import type { KubeObject } from './objects.ts'
+import { controllerOf, type KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 import { WatchCutError, watchLines } from './watch-stream.ts'
 
@@ -108,7 +108,6 @@ export class Reflector {
   #pollsLeft = 0
   /** How many watches in a row failed, or ended at once. */
   #failedWatches = 0
-  /** Callbacks of the refreshes that wait for a list. */
   #refreshes: (() => void)[] = []
   /** Callbacks of the refreshes whose list is complete or failed. They are called after the pending reads. */
   #listed: (() => void)[] = []
@@ -478,10 +477,6 @@ export class Reflector {
     if (this.#closing.signal.aborted) this.#interrupt.abort()
     return this.#interrupt.signal
   }
-}
-
-function controllerOf({ metadata }: KubeObject): string | undefined {
-  return metadata.ownerReferences?.find(({ controller }) => controller)?.uid
 }
 
 function keyOf({ metadata }: KubeObject): string {

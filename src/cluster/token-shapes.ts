@@ -84,7 +84,6 @@ function urlPasswordsIn(text: string): readonly Span[] {
   return found
 }
 
-/** The passwords of the URLs in a text. */
 export function urlPasswords(text: string): readonly string[] {
   return text.includes('://') ? urlPasswordsIn(text).map(([start, end]) => text.slice(start, end)) : []
 }

@@ -22,7 +22,6 @@ interface ContainerLogListener {
   readonly onGap: () => void
   /** Called before the lines of a later run. */
   readonly onRestart: () => void
-  /** Called when all lines of a run were read. */
   readonly onRunEnd: () => void
   /** Called when the log cannot be read, even after retries. */
   readonly onFailure: (error: unknown) => void
@@ -46,7 +45,6 @@ export class ContainerLog {
   readonly #cursor: LogCursor
   readonly #done = Promise.withResolvers<void>()
   #run: ContainerRun | undefined
-  /** The restart count of the last run that was opened. */
   #opened = -1
   /** The restart count of the last run that was read to its end. */
   #read = -1

@@ -18,7 +18,6 @@ export type Header = readonly [name: string, value: string]
 /** HTTP statuses from the first to the last. */
 export type StatusRange = readonly [first: number, last: number]
 
-/** One line of `http-checks`. */
 export interface RequestCheck {
   /** Index among the lines, counted from 0: `check` of its answers. */
   readonly index: number
@@ -237,7 +236,6 @@ export function recordedLines(text: string): readonly string[] {
   return writtenLines(text).map(({ text }) => withoutValues(splitWords(text, () => {})?.map((word) => word.text) ?? []))
 }
 
-/** The secrets in the values of all headers. */
 export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): readonly string[] {
   return httpChecks.flatMap(({ headers }) => headers).flatMap(([name, value]) => secretsInHeader(name, value))
 }

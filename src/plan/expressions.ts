@@ -129,7 +129,6 @@ function sum(numbers: readonly bigint[]): bigint {
   return numbers.reduce((total, each) => total + each, 0n)
 }
 
-/** The first line of an error's message. */
 export function firstLine(error: unknown): string {
   return errorText(error).split('\n')[0] ?? ''
 }

@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import { type ApiResource, helmRevisions, type WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import { controllerOf, type KubeObject } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { type AddMistake, quote, UserError } from '../errors.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
@@ -39,17 +39,16 @@ type ReleaseSelection = Selection & { readonly release: Release }
  * Deployment to its ReplicaSets. An object that is being deleted is one that an upgrade has removed.
  */
 export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release: Release): boolean {
-  const { annotations = {}, ownerReferences = [], deletionTimestamp } = metadata
+  const { annotations = {}, deletionTimestamp } = metadata
   return (
     annotations[nameAnnotation] === release.name &&
     annotations[namespaceAnnotation] === release.namespace &&
     annotations[hookAnnotation] === undefined &&
-    ownerReferences.every(({ controller }) => controller !== true) &&
+    controllerOf({ metadata }) === undefined &&
     (deletionTimestamp === undefined || release.includesTerminating)
   )
 }
 
-/** The list request for the revisions of a release. */
 export function revisionsRequest({ name, namespace }: Pick<Release, 'name' | 'namespace'>): WatchRequest {
   return { ...helmRevisions, namespace, labelSelector: `owner=helm,name=${name}` }
 }
@@ -81,7 +80,6 @@ export function historyUntil(history: ReleaseHistory, awaited: readonly Target[]
   }
 }
 
-/** Whether a target belongs to a release. */
 export function isRevisionOf({ release }: Target, { name, namespace }: Pick<Release, 'name' | 'namespace'>): boolean {
   return release?.name === name && release.namespace === namespace
 }

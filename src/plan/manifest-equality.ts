@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { describePath, describePointer, type PathStep, pointerTo, stepsByKey } from '../cluster/field-paths.ts'
 import { isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
+import { readDuration } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
 import type { ResolvedPlan } from './resolve-targets.ts'
 import type { ManifestObject } from './target.ts'
@@ -426,19 +427,10 @@ function nanosOf(text: string): bigint | undefined {
   return sign === '-' ? -value : value
 }
 
-const durationUnits: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 36e5 }
-
 /** Compares two durations as Go writes them: `8760h` and `8760h0m0s`. */
 function isSameDuration(a: string, b: string): boolean {
-  const [left, right] = [millisecondsOf(a), millisecondsOf(b)]
+  const [left, right] = [readDuration(a), readDuration(b)]
   return left !== undefined && left === right
-}
-
-function millisecondsOf(text: string): number | undefined {
-  if (!/^-?(?:\d{1,15}(?:\.\d{1,15})?(?:ns|us|µs|ms|s|m|h)){1,8}$/.test(text)) return undefined
-  const parts = [...text.matchAll(/([\d.]+)([a-zµ]+)/g)]
-  const sum = parts.reduce((total, [, count, unit = '']) => total + Number(count) * (durationUnits[unit] ?? NaN), 0)
-  return text.startsWith('-') ? -sum : sum
 }
 
 function isSameMoment(ours: unknown, theirs: unknown): boolean {

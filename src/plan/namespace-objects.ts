@@ -1,5 +1,5 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import { controllerOf, type KubeObject } from '../cluster/objects.ts'
 import { kindsOfRelease } from './helm-release.ts'
 import { apiVersionOf } from './kinds.ts'
 import { parseReferences } from './parse-references.ts'
@@ -44,11 +44,6 @@ export async function namespaceObjects(
   return parseReferences(lines.join('\n'), 'the namespace', { alone: false })
 }
 
-function controllerOf({ metadata }: KubeObject): string | undefined {
-  return metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid
-}
-
-/** The newest Job of each controller. */
 function newestRuns(objects: readonly KubeObject[]): ReadonlySet<KubeObject> {
   const jobs = objects.filter((object) => object.kind === 'Job' && controllerOf(object) !== undefined)
   const created = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''

@@ -87,7 +87,6 @@ export function duplicateOf(manifest: Manifest, earlier: Manifest): string {
   return `${shortName(manifest.object)} is in ${place} too. Keep one of them, or exclude a file with "!".`
 }
 
-/** The prefix of the gate's annotations. */
 export const annotationPrefix = 'rollout-gate/'
 
 /**
@@ -99,7 +98,6 @@ export function describeAnnotation(name: 'skip' | 'for', object: ManifestObject)
   return `${annotationPrefix}${name}${value} of ${shortName(object)}`
 }
 
-/** Whether an object of a manifest has an annotation of the gate. */
 export function hasAnnotation(name: 'for', object: ManifestObject): boolean {
   return annotationOf(name, object) !== undefined
 }

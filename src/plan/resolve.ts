@@ -28,7 +28,6 @@ export interface PlanDefaults {
   readonly namespace: string
   /** The milestones of the input `milestone-timeouts`. */
   readonly milestones: readonly string[]
-  /** The names of a kind's milestones. */
   milestonesOf(kind: KindName): readonly string[]
   /** Whether a reference to a Helm release selects the objects of a kind; by default, such a reference is a mistake. */
   isInRelease?(kind: KindName): boolean
@@ -193,7 +192,6 @@ function checkRevisions({ revisions }: Reference, resource: ApiResource, addMist
   )
 }
 
-/** The milestones for which references have timeouts. */
 export function writtenMilestones({ references }: ParsedReferences): readonly string[] {
   return references.flatMap(({ clocks }) => Object.keys(clocks.milestoneTimeoutsMs ?? {}))
 }
@@ -222,7 +220,6 @@ function kindNameOf(resource: ApiResource): KindName {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind }
 }
 
-/** The list request for a reference with a selector. */
 export function listRequest({ reference, resource, namespace, release }: ResolvedReference): Selection {
   const labelSelector = reference.selector || undefined
   const request = { ...kindNameOf(resource), namespace, labelSelector }

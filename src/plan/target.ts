@@ -107,13 +107,11 @@ function nameOrSelector(name: string, selector: string | undefined): string {
   return selector === '' ? ' --all' : ` -l ${selector}`
 }
 
-/** What names a target. */
 export interface NamedTarget extends Pick<Target, 'apiVersion' | 'kind' | 'namespace' | 'name' | 'selector'> {
   /** The name of its gate, where the reports of several gates are merged. */
   readonly gate?: string
 }
 
-/** The watch of the target itself. */
 export function targetWatch({ apiVersion, kind, namespace, name }: Target): WatchRequest {
   return { apiVersion, kind, name, namespace }
 }
@@ -152,7 +150,6 @@ export function fullName({ name, namespace, gate }: TargetName): string {
   return place === '' ? name : `${name} in ${place}`
 }
 
-/** The full names of all targets, in their order. */
 export function fullNames(targets: readonly NamedTarget[]): string[] {
   return nameTargets(targets).map(fullName)
 }

@@ -136,7 +136,6 @@ async function resolve(
   return resolveTargets(resolution, (selection) => index.namesOf(selection))
 }
 
-/** A target without the clocks that an override replaces. */
 function withoutClocks(target: Target, overrides: Readonly<Record<string, string | undefined>>): Target {
   const { timeoutMs, stallTimeoutMs, milestoneTimeoutsMs, requireChangeMs } = target.clocks
   const unless = <T>(name: string, clock: T) => (overrides[name] === undefined ? clock : undefined)

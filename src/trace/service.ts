@@ -151,7 +151,6 @@ function podLine(
   )
 }
 
-/** Whether a pod gets traffic, and why not. */
 function podTraffic(
   { pod, endpoints, getsTraffic, missingPorts: [missingPort] }: SelectedPod,
   { context }: TracedObject,
