@@ -169,14 +169,11 @@ function distanceOf(word: string, other: string): number {
   return last[other.length] ?? 0
 }
 
-/** A hint for the end of a message: ` Did you mean timeout?`, or empty. */
-export function didYouMean(word: string, candidates: Iterable<string>): string {
-  const near = nearest(word, candidates)
-  return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
-}
-
-/** Like `didYouMean`, for a flag. `flag` may begin with dashes, `names` do not. */
-export function didYouMeanFlag(flag: string, names: Iterable<string>): string {
-  const near = nearest(flag.replace(/^--?/, ''), names)
-  return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `--${name}`).join(' or ')}?`
+/**
+ * A hint for the end of a message: ` Did you mean timeout?`, or empty.
+ * @param dashes what precedes the candidates, and may precede the word: of flags, `--`
+ */
+export function didYouMean(word: string, candidates: Iterable<string>, dashes = ''): string {
+  const near = nearest(dashes === '' ? word : word.replace(/^--?/, ''), candidates)
+  return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `${dashes}${name}`).join(' or ')}?`
 }

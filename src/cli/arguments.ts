@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { didYouMeanFlag, type Mistake, quote } from '../errors.ts'
+import { didYouMean, type Mistake, quote } from '../errors.ts'
 import { type InputDefinition, inputDefinitions } from '../inputs.ts'
 
 /** A flag of the command line. */
@@ -262,7 +262,7 @@ class ArgumentReader {
     const equivalent = Object.hasOwn(kubectlFlags, input) ? kubectlFlags[input] : undefined
     if (equivalent !== undefined && hints.has(equivalent)) return equivalent
     if (equivalent !== undefined && this.#accepted.has(equivalent)) return ` Did you mean --${equivalent}?`
-    return didYouMeanFlag(input, this.#accepted.keys()) || ' --help lists all flags.'
+    return didYouMean(input, this.#accepted.keys(), '--') || ' --help lists all flags.'
   }
 
   #put(name: string, rawName: string, value: string): void {

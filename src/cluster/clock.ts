@@ -48,20 +48,12 @@ export function createSystemClock(uptimeMs: () => number): Clock {
 export const systemClock: Clock = createSystemClock(() => Number(process.hrtime.bigint() / 1_000_000n))
 
 /** Waits `delayMs`, or until the signal is aborted; never rejects. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve()
-      return
-    }
-    const wake = () => {
-      cancel()
-      signal.removeEventListener('abort', wake)
-      resolve()
-    }
-    const cancel = clock.after(delayMs, wake)
-    signal.addEventListener('abort', wake)
-  })
+export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const cancel = clock.after(delayMs, resolve)
+  await unlessAborted(promise, signal)
+  cancel()
 }
 
 /** The result of the work; undefined if the signal is aborted first. The work itself goes on, and nobody reads how it fails. */

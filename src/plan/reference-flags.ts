@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { formatDuration, parseDuration } from '../duration.ts'
-import { type AddMistake, didYouMeanFlag, type Mistake, quote } from '../errors.ts'
+import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
 import { type ParsedReferences, placeOf } from './reference.ts'
@@ -53,7 +53,7 @@ export function splitFlags(
   }
   const known = Object.keys(options)
   for (const flag of unknown) {
-    const hint = didYouMeanFlag(flag, known) || ` A ${owner} takes ${known.map((name) => `--${name}`).join(', ')}.`
+    const hint = didYouMean(flag, known, '--') || ` A ${owner} takes ${known.map((name) => `--${name}`).join(', ')}.`
     addMistake(`${quote(flag)} is not a flag of a ${owner}.${hint}`)
   }
   return { words, flags }

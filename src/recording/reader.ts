@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream'
 import { constants, createGunzip } from 'node:zlib'
 import { mapArray, mapObject, withoutConversions } from '../cluster/compact.ts'
 import { failureFromStatus } from '../cluster/failures.ts'
-import type { FeedEvent } from '../cluster/feed.ts'
+import type { Failure, FeedEvent } from '../cluster/feed.ts'
 import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
 import { isObject, jsonValue } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
@@ -18,8 +18,8 @@ import { type RecordingHeader, recordingVersion } from './writer.ts'
 export async function readHeader(path: string): Promise<RecordingHeader> {
   const header = withoutNulls(parse(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
   if (header.recording === recordingVersion) {
-    const { lineMistake } = await import('./recording-schema.ts')
-    const why = lineMistake('header', header)
+    const { headerMistake } = await import('./recording-schema.ts')
+    const why = headerMistake(header)
     if (why !== undefined) throw new UserError([{ input: path, line: 1, message: `The header is invalid: ${why}.` }])
     const isDated = momentOf(header.startedAt) !== undefined
     const event = isDated ? undefined : await firstEvent(path)
@@ -63,7 +63,7 @@ export async function* readEvents(
   onSkipped: OnInvalidLine = () => {},
   cancelled?: AbortSignal,
 ): AsyncGenerator<FeedEvent> {
-  const { lineMistake } = await import('./recording-schema.ts')
+  const { eventMistake } = await import('./recording-schema.ts')
   let number = 0
   let latest: number | undefined
   let start: number | undefined
@@ -85,10 +85,10 @@ export async function* readEvents(
         return onDamage(number, `its moment is more than ${duration(maxRecordedMs)} after the start`)
       // The gate's time never decreases, even if the clock was set back during the recording.
       latest = Math.max(latest, event.at ?? latest)
-      const why = whyUnusable(event, lineMistake)
+      const why = whyUnusable(event, eventMistake)
+      const observed = event.type === 'ERROR' ? failureIn(event) : event
       if (why !== undefined) onSkipped(number, why)
-      else if (event.type === 'ERROR') yield* failureIn(event, latest)
-      else yield { ...event, at: latest } as FeedEvent
+      else if (observed !== undefined) yield { ...observed, at: latest } as FeedEvent
     }
   } catch (error) {
     onDamage(number + 1, errorText(error))
@@ -131,45 +131,24 @@ function momentOf(value: unknown): number | undefined {
 }
 
 /** The failure of an `ERROR` line; none for an expired resource version (410). */
-function* failureIn({ type: _type, ...written }: WrittenEvent, at: number): Generator<FeedEvent> {
+function failureIn(written: WrittenEvent): Failure | undefined {
   const { code, message, lastSuccessAt, final } = written
   const request = Object.fromEntries(
     ['apiVersion', 'kind', 'namespace', 'name', 'labelSelector'].flatMap((field) =>
       typeof written[field] === 'string' ? [[field, written[field]]] : [],
     ),
   )
-  const failure = failureFromStatus(Number(code) || 0, typeof message === 'string' ? message : '', {
+  return failureFromStatus(Number(code) || 0, typeof message === 'string' ? message : '', {
     ...request,
     lastSuccessAt: momentOf(lastSuccessAt),
     final: final === true,
   })
-  if (failure !== undefined) yield { ...failure, at }
 }
 
-function whyUnusable(
-  event: WrittenEvent,
-  lineMistake: (type: string, line: object) => string | undefined,
-): string | undefined {
-  switch (event.type) {
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-      return isKubeObject(event['object'])
-        ? objectMistake(event['object'])
-        : 'its object lacks apiVersion, kind or name'
-    case 'DISCOVERY':
-    case 'SYNCED':
-    case 'ALIVE':
-    case 'LOG':
-    case 'ANSWER':
-      return lineMistake(event.type, event)
-    case 'ERROR':
-    case 'CANCEL':
-    case 'END':
-      return undefined
-    default:
-      return `${event.type} is unknown to this version`
-  }
+function whyUnusable(event: WrittenEvent, eventMistake: (type: string, line: object) => string | undefined) {
+  const { type, object } = event
+  if (!['ADDED', 'MODIFIED', 'DELETED'].includes(type)) return eventMistake(type, event)
+  return isKubeObject(object) ? objectMistake(object) : 'its object lacks apiVersion, kind or name'
 }
 
 function parse(line: string): unknown {

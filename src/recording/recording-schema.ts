@@ -172,20 +172,34 @@ export function recordingJsonSchema(): object {
   return { ...z.toJSONSchema(recordingLineSchema, { io: 'input' }), title: 'Rollout Gate recording line' }
 }
 
-/** What a reader needs of a header and of the events without an object: a handwritten recording may omit the rest. */
+/** What a reader needs of a header: a handwritten recording may omit the rest. */
+const writtenHeader = header.omit({ recording: true, targets: true }).extend({ startedAt: z.string() }).partial()
+/** The same of each type of event without an object. */
 const written: Readonly<Record<string, z.ZodType>> = {
-  header: header.omit({ recording: true, targets: true }).extend({ startedAt: z.string() }).partial(),
   DISCOVERY: z.object({ resources: z.array(resource.partial({ namespaced: true, status: true })) }),
   SYNCED: z.object(request),
   ALIVE: z.object(anyRequest),
   LOG: z.object(log).partial(),
   ANSWER: z.object(answer).partial({ pod: true }),
+  ERROR: z.object({}),
+  CANCEL: z.object({}),
+  END: z.object({}),
 }
 const writtenTargets = z.array(target.partial({ clocks: true }))
 
-/** What is wrong with the types of a header or of an event without an object; undefined if nothing. Targets are not checked. */
-export function lineMistake(type: string, line: object): string | undefined {
-  const [issue] = written[type]?.safeParse(line).error?.issues ?? []
+/** What is wrong with the types of a header; undefined if nothing. Targets are not checked. */
+export function headerMistake(line: object): string | undefined {
+  return mistakeIn(line, writtenHeader)
+}
+
+/** What is wrong with an event without an object; undefined if nothing. */
+export function eventMistake(type: string, line: object): string | undefined {
+  const schema = Object.hasOwn(written, type) ? written[type] : undefined
+  return schema === undefined ? `${type} is unknown to this version` : mistakeIn(line, schema)
+}
+
+function mistakeIn(line: object, schema: z.ZodType): string | undefined {
+  const [issue] = schema.safeParse(line).error?.issues ?? []
   return issue && `${issue.path.join('.')} is missing or has the wrong type`
 }
 
