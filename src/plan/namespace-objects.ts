@@ -5,12 +5,6 @@ import { apiVersionOf } from './kinds.ts'
 import { parseReferences } from './parse-references.ts'
 import type { ParsedReferences } from './reference.ts'
 
-interface Scope {
-  /** Undefined: all namespaces. */
-  readonly namespace: string | undefined
-  readonly labelSelector: string | undefined
-}
-
 /**
  * References to the objects of a namespace that are judged, and that no other of them controls: that one explains them. Of
  * the objects that run once, as the Jobs of a CronJob, the newest of each controller is named too.
@@ -19,7 +13,7 @@ interface Scope {
  */
 export async function namespaceObjects(
   resources: readonly ApiResource[],
-  { namespace, labelSelector }: Scope,
+  { namespace, labelSelector }: Pick<WatchRequest, 'namespace' | 'labelSelector'>,
   isJudged: (kind: { readonly apiVersion: string; readonly kind: string }) => boolean,
   list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
 ): Promise<ParsedReferences> {

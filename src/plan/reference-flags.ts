@@ -59,16 +59,11 @@ export function splitFlags(
   return { words, flags }
 }
 
-interface FlagToken {
-  readonly name: string
-  readonly rawName: string
-  readonly value?: string | undefined
-  readonly inlineValue?: boolean | undefined
-}
+type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
 
 /** Adds the value of a known flag. */
 function readFlag(
-  { name, rawName, ...written }: FlagToken,
+  { name, rawName, ...written }: Extract<Token, { kind: 'option' }>,
   { type, multiple }: FlagOptions[string],
   flags: Map<string, string>,
   addMistake: AddMistake,

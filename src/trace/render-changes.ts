@@ -18,7 +18,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   const head = line(
     0,
     dim(elapsed(change.at - startedAt)),
-    { text: nameOf(change), style: 'bold' },
+    { text: displayName({ ...change.object, name: change.object.metadata.name }), style: 'bold' },
     { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
     change.by === undefined ? undefined : `by ${change.by}`,
     noteOf(change),
@@ -71,10 +71,6 @@ function elapsed(ms: number): string {
   return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
 }
 
-function nameOf({ object }: ObjectChange): string {
-  return displayName({ ...object, name: object.metadata.name })
-}
-
 function describeChange({ type, existedBefore, before, after }: ObjectChange): string {
   if (type === 'ADDED') return existedBefore ? 'as it is' : 'created'
   if (type === 'DELETED') return 'deleted'
@@ -108,25 +104,20 @@ export function yamlLines(value: unknown): readonly string[] {
   return dump(value, { lineWidth: -1, noRefs: true }).trimEnd().split('\n')
 }
 
-/** One difference of two documents. */
-interface Hunk {
-  /** `status.conditions[Ready]`; empty at the top level. */
-  readonly path: string
-  readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]
-}
-
 const contextLines = 2
 /** The time to compare two documents grows with the square of the lines that differ. */
 const maxChangedLines = 2_000
 
-/** The differences of two documents, with lines of context. */
-export function diffYaml(before: readonly string[], after: readonly string[]): readonly Hunk[] {
+/** The differences of two documents, with lines of context, each at its path: `status.conditions[Ready]`. */
+export function diffYaml(before: readonly string[], after: readonly string[]) {
   const textOf = (lines: readonly string[]) => `${lines.join('\n')}\n`
   const options = { context: contextLines, maxEditLength: maxChangedLines }
   const patch = structuredPatch('', '', textOf(before), textOf(after), undefined, undefined, options)
   if (patch === undefined) {
-    const counted = (sign: '-' | '+', lines: readonly string[]) =>
-      ({ sign, text: `(${lines.length.toLocaleString('en')} lines)` }) as const
+    const counted = (sign: string, lines: readonly string[]) => ({
+      sign,
+      text: `(${lines.length.toLocaleString('en')} lines)`,
+    })
     return [{ path: '', lines: [counted('-', before), counted('+', after)] }]
   }
   const [pathBefore, pathAfter] = [pathsIn(before), pathsIn(after)]
@@ -136,13 +127,9 @@ export function diffYaml(before: readonly string[], after: readonly string[]): r
     return {
       // Both documents are equal up to the first change.
       path: isAdded ? pathAfter(newStart - 1 + first) : pathBefore(oldStart - 1 + first),
-      lines: lines.map((line) => ({ sign: signOf(line), text: line.slice(1) })),
+      lines: lines.map((line) => ({ sign: line.charAt(0), text: line.slice(1) })),
     }
   })
-}
-
-function signOf(line: string): ' ' | '+' | '-' {
-  return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
 }
 
 /** The path of what contains a line of a document: `status.containerStatuses[app].state`. */
