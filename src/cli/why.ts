@@ -74,9 +74,7 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'fi
       const namespace = flags.has('all-namespaces') ? undefined : cluster.namespace
       const scope = { namespace, labelSelector: referenceFlags.get('selector') }
       const list = (request: WatchRequest) =>
-        slots.run(() =>
-          request.labelSelector === undefined ? cluster.selectAll(request) : cluster.selectMetadata(request),
-        )
+        slots.run(() => cluster.selectPresent(request, request.labelSelector !== undefined))
       const events = list({ ...eventKind, namespace })
       const references = await namespaceObjects(kinds, scope, isJudged, list)
       await events

@@ -96,7 +96,7 @@ export class Cluster {
   readonly #initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isLook'>
   readonly #reflectors = new Map<string, Reflector>()
   #firstLists: FirstLists
-  /** The lists that `selectAll` has read. */
+  /** The lists of whole objects that `selectPresent` has read. */
   readonly #lists: { readonly request: WatchRequest; readonly list: List }[] = []
   #discovered: (Discovery & { readonly at: number }) | undefined
   #discovering: Promise<Discovery> | undefined
@@ -180,33 +180,24 @@ export class Cluster {
   }
 
   /**
-   * The metadata of the objects that match a request, before anything is watched. Repeats the request like `select`.
+   * The objects that match a request, as `select` reads them, or only their metadata. The first list of each request that is
+   * within one for whole objects is this list.
    * @returns undefined if the list is forbidden, or if the server fails at this kind `maxKindErrors` times
    */
-  async selectMetadata(request: WatchRequest): Promise<readonly KubeObject[] | undefined> {
-    return (await this.#selectPresent(request, true))?.items
-  }
-
-  /** As `selectMetadata`, but whole objects. The first list of each request that is within this one is this list. */
-  async selectAll(request: WatchRequest): Promise<readonly KubeObject[] | undefined> {
-    const list = await this.#selectPresent(request, false)
-    if (list !== undefined) this.#lists.push({ request, list })
-    return list?.items
-  }
-
-  async #selectPresent(request: WatchRequest, metadataOnly: boolean): Promise<List | undefined> {
+  async selectPresent(request: WatchRequest, metadataOnly: boolean): Promise<readonly KubeObject[] | undefined> {
     const forbidden = { action: `list ${request.kind}`, remedyOf: async () => '' }
     let errors = 0
-    return runInitially(this.#connection, forbidden, async () => {
+    const list = await runInitially(this.#connection, forbidden, async () => {
       try {
-        const path = await this.#path(request)
-        return await listAll(this.#client, path, request, this.redact, { metadataOnly })
+        return await listAll(this.#client, await this.#path(request), request, this.redact, { metadataOnly })
       } catch (error) {
         if (isNotFound(error) || isMethodNotSupported(error)) return { items: [], resourceVersion: '' }
         if (isForbidden(error) || (isServerError(error) && ++errors >= maxKindErrors)) return undefined
         throw error
       }
     })
+    if (list !== undefined && !metadataOnly) this.#lists.push({ request, list })
+    return list?.items
   }
 
   /** The present objects of a request. Rejects with a 404 if the server does not have the kind. */

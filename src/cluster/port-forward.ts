@@ -23,14 +23,6 @@ const errorChannel = 1
 /** The code for an end without a closing handshake (RFC 6455, 7.1.5). The kubelet closes with a handshake. */
 const brokenConnection = 1006
 
-/** The kubelet could not connect to the port: nothing listens on it, or its pod does not run. */
-class PodConnectionError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'PodConnectionError'
-  }
-}
-
 /**
  * Opens a connection to a port of a pod through the API server. The kubelet connects to `localhost` in the pod.
  * Rejects if the API server refuses it or is unavailable, as `Client` does. If the pod refuses the connection, the stream
@@ -104,7 +96,8 @@ class PodConnection extends Duplex {
     }
     const content = message.subarray(1)
     if (content.length === 0) return
-    if (channel === errorChannel) this.#fail(new PodConnectionError(content.toString('utf8')))
+    // The kubelet could not connect to the port: nothing listens on it, or its pod does not run.
+    if (channel === errorChannel) this.#fail(new Error(content.toString('utf8')))
     else if (channel === dataChannel && !this.push(content)) this.#socket.pause()
   }
 

@@ -132,11 +132,11 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
  */
 export function selectionReader(
   selections: readonly Selection[],
-  cluster: Pick<Cluster, 'select' | 'selectMetadata'>,
+  cluster: Pick<Cluster, 'select' | 'selectPresent'>,
   remedyOf?: () => Promise<string | undefined>,
 ) {
   const slots = new Semaphore(releaseListsAtOnce)
-  const list = (request: WatchRequest) => slots.run(() => cluster.selectMetadata(request))
+  const list = (request: WatchRequest) => slots.run(() => cluster.selectPresent(request, true))
   const ofReleases = selections.filter((each): each is ReleaseSelection => each.release !== undefined)
   const byRelease = Map.groupBy(ofReleases, ({ release }) => nameOf(release))
   const skipped = new Set<string>()

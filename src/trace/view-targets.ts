@@ -19,7 +19,7 @@ export type WrittenLines = Pick<ParsedReferences, 'input' | 'places'>
 export async function viewTargets(
   parsed: ParsedReferences,
   kinds: readonly ApiResource[],
-  cluster: Pick<Cluster, 'namespace' | 'select' | 'selectMetadata'>,
+  cluster: Pick<Cluster, 'namespace' | 'select' | 'selectPresent'>,
 ): Promise<readonly Target[]> {
   const { namespace } = cluster
   const resolution = resolveReferences(parsed, kinds, {

@@ -47,7 +47,7 @@ async function resolve(lines: string, objects: readonly KubeObject[], refused: r
   const listed: WatchRequest[] = []
   const { namesOf, notices } = selectionReader(resolution.selections, {
     select: async () => [],
-    selectMetadata: async (request) => {
+    selectPresent: async (request) => {
       listed.push(request)
       if (refused.includes('all') || refused.includes(request.kind)) return undefined
       return objects.filter(({ kind }) => kind === request.kind)
