@@ -42,10 +42,7 @@ export async function runCli(): Promise<void> {
   await (await import('./cli/main.ts')).runCli()
 }
 
-/**
- * The maximum size of the young generation of the heap: in a larger one, garbage would stay longer in memory, and
- * collecting it would take no less time.
- */
+/** The maximum size of the heap's young generation: in a larger one, garbage would stay longer in memory. */
 const maxYoungBytes = 8 << 20
 
 /**

@@ -39,10 +39,7 @@ export function mapMistakes(error: unknown, change: (mistake: Mistake) => Mistak
   return error instanceof UserError ? new UserError(error.mistakes.map(change), error.reason) : error
 }
 
-/**
- * Runs both functions and returns their results.
- * @throws UserError with the mistakes of both
- */
+/** Runs both functions and returns their results. Throws a `UserError` with the mistakes of both. */
 export async function collectMistakes<A, B>(
   first: () => A | Promise<A>,
   second: () => B | Promise<B>,
@@ -64,10 +61,7 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/**
- * The message of a parser without what it quotes: a password that begins with `*`, `!` or `%` is read as an alias, a tag or a
- * directive of YAML.
- */
+/** The message of a parser without what it quotes: YAML reads a password like `*x` as an alias, and quotes it. */
 export function withoutQuotedText(message: string): string {
   return message
     .replace(/"[^"]*"|<[^>]*>/g, '"…"')
@@ -85,10 +79,7 @@ export function describeMistake({ message, ...place }: Mistake): string {
   return `${describePlace(place)}: ${message}`
 }
 
-/**
- * The maximum number of mistakes that are described. A reader corrects the first ones and tries again: a wrong file may
- * have thousands.
- */
+/** The maximum number of mistakes that are described: a wrong file may have thousands. */
 const maxDescribed = 50
 
 /** The texts of mistakes: of the first 50, and how many more there are. */
@@ -119,10 +110,7 @@ export function cutText(text: string, limit: number): string {
 /** A mistake with the reason that the outcome gets; by default `input-invalid`. */
 export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
-/**
- * Throws if there are mistakes.
- * @throws UserError with all mistakes, grouped by input or file and sorted by line. Its reason is that of the first
- */
+/** Throws a `UserError` if there are mistakes: by input or file, sorted by line, with the reason of the first. */
 export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
   const byInput = [...Map.groupBy(mistakes, ({ input }) => input).values()]

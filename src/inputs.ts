@@ -224,10 +224,7 @@ const both: readonly ActionName[] = ['gate', 'merge']
 /** For the inputs of the extras on GitHub: the command line has none of them, because they need a workflow run. */
 const forGitHub = { group: 'GitHub', isRecorded: false, actions: both, flag: 'none' } as const
 
-/**
- * Every input by its property in `Inputs`, in the order of the documentation. `npm run docs` generates the inputs of
- * `action.yml` from it.
- */
+/** Every input by its property, in the order of the documentation. `npm run docs` makes `action.yml` from it. */
 const definitions = {
   kubeconfig: input(text, {
     name: 'kubeconfig',
@@ -584,10 +581,7 @@ function withoutToken({ githubToken, reportTo }: Inputs): Mistake[] {
   return [{ input: 'report-to', message }]
 }
 
-/**
- * Like `readInputs`, but throws.
- * @throws UserError with all mistakes
- */
+/** Like `readInputs`, but throws a `UserError` with all mistakes. */
 export function parseInputs(raw: Parameters<typeof readInputs>[0]): Inputs {
   const { inputs, mistakes } = readInputs(raw)
   if (mistakes.length > 0) throw new UserError(mistakes)

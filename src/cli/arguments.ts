@@ -156,10 +156,7 @@ export function shownReferenceOptions(grammar: Grammar): string {
     .join(', ')
 }
 
-/**
- * Reads the arguments of a command. Flags may be anywhere, and stand for all references, as in kubectl. Never throws:
- * mistakes are collected.
- */
+/** Reads the arguments of a command. Flags stand for all references, wherever they are, as in kubectl. Never throws. */
 export function readArguments(argv: readonly string[], grammar: Grammar): Arguments {
   return new ArgumentReader(argv, grammar).read()
 }

@@ -1,10 +1,7 @@
 import { clockCheckMs, suspendedMs } from '../thresholds.ts'
 import { ConnectionError } from './failures.ts'
 
-/**
- * Time and randomness; tests inject their own.
- * `now`: milliseconds since the epoch on this machine's clock; `random`: in [0, 1).
- */
+/** Time, in milliseconds since the epoch on this machine's clock, and randomness; tests inject their own. */
 export interface Clock {
   now(): number
   random(): number

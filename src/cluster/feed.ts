@@ -63,10 +63,7 @@ export interface LogText extends LogRef {
   readonly why?: string
 }
 
-/**
- * A failed request; without `kind` the failure concerns every watch.
- * Recordings contain it as a line of type `ERROR` with the HTTP status.
- */
+/** A failed request; without `kind`, of every watch. Recordings contain it as an `ERROR` with the HTTP status. */
 export type Failure = { readonly message: string } & Partial<WatchRequest> &
   (
     | {
@@ -88,10 +85,7 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
     | { readonly type: 'MISSING' }
   )
 
-/**
- * The answer to a request of `http-checks`, or why there is none. Everything in it is hostile text of the pod: the body and the
- * error are redacted.
- */
+/** The answer to a request of `http-checks`, or why there is none. It is hostile text of the pod, redacted. */
 export interface Answer {
   readonly type: 'ANSWER'
   /** Index of the line among `http-checks`, counted from 0. */

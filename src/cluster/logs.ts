@@ -48,10 +48,7 @@ export async function readLog(
   }
 }
 
-/**
- * Why a log could not be read: the container has not started or has no previous run, the pod is gone, access is denied, or
- * the server did not answer.
- */
+/** Why a log could not be read: no run of the container, no pod, no access, or no answer. */
 export function logFailureOf(error: unknown): 'not-started' | 'gone' | 'refused' | 'unavailable' {
   if (isBadRequest(error)) return 'not-started'
   if (isNotFound(error)) return 'gone'

@@ -206,10 +206,7 @@ export function jsonValue(text: string): unknown {
   }
 }
 
-/**
- * A function of an object that keeps each result as long as its object. Objects do not change, and are assessed again after
- * changes of others.
- */
+/** A function of an object that keeps each result as long as its object: objects do not change. */
 export function oncePerObject<Result, Of extends object = KubeObject>(
   read: (object: Of) => Result,
 ): (object: Of) => Result {

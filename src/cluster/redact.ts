@@ -40,10 +40,7 @@ const secretAnnotation = /token|passw|credential|secret[^/]*value/i
  * Maximum length of a text: the longest regular message, the termination message of a container, has 4,096 characters.
  */
 const maxTextLength = 8_192
-/**
- * The maximum number of levels of an object. The schema of a CustomResourceDefinition, the deepest regular object, has less
- * than 100.
- */
+/** The maximum number of levels of an object: the schemas of CustomResourceDefinitions have less than 100. */
 const maxDepth = 500
 
 /** Collects the secrets that objects contain, before their values are hashed. */

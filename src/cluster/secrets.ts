@@ -16,10 +16,7 @@ const stars = '***'
 const startLength = 3
 /** The minimum length of the part of a secret that is found before the end of a cut text (`…`). */
 const minPartLength = 6
-/**
- * The maximum length of a secret whose encoded forms are kept: more would need much memory. The longest tokens have less
- * than 2,000 characters.
- */
+/** The maximum length of a secret whose encoded forms are kept, which need memory. The longest tokens have less. */
 const maxEncodedLength = 2_000
 /** The length of a line of a certificate or key: https://www.rfc-editor.org/rfc/rfc7468#section-2. */
 const minPemLine = 64
@@ -203,10 +200,7 @@ function encodingsOf(secret: string): readonly string[] {
   return [...encoded, ...inUrl.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))]
 }
 
-/**
- * Matches the names of variables and flags whose value is a secret: `DB_PASSWORD` and `client-secret`, but not
- * `KEYCLOAK_URL` or `SECRET_NAME`.
- */
+/** The names of settings whose value is a secret: `DB_PASSWORD` and `client-secret`, but not `SECRET_NAME`. */
 const secretVariable =
   /(password|passwd|passphrase|token|secret|(?:^|[-_])(?:pass|pwd)|(api|access|private|secret|signing|encryption)[-_]?key)$/i
 

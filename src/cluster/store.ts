@@ -124,10 +124,7 @@ export class Store {
     return this.#objects.get(key) ?? this.#deleted.get(key)
   }
 
-  /**
-   * The object with this name whose kind is this word in lower case: `pod`. In the namespace, else cluster-scoped; without
-   * a namespace, in any.
-   */
+  /** The object of this kind, in lower case, in the namespace, else cluster-scoped; without a namespace, in any. */
   find(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
     const isWithin = ({ metadata }: KubeObject) =>
       namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace
@@ -192,10 +189,7 @@ export class Store {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)
   }
 
-  /**
-   * Whether the store contains all objects of a request. A 404 for the kind is complete: before the CRD is applied, no
-   * objects exist.
-   */
+  /** Whether the store has all objects of a request, also after a 404 for the kind: its CRD may not be applied yet. */
   listState(request: WatchRequest): ListState {
     const refusals = this.#refusals(request)
     if (refusals.some(deniesAccess)) return 'unknown'

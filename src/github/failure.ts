@@ -87,10 +87,7 @@ export async function ifPresent<T>(update: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/**
- * Whether a repository was renamed:
- * https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects
- */
+/** Whether GitHub refers to the new name of a repository ("Best practices for using the REST API", redirects). */
 export function isMoved(status: number): boolean {
   return status >= 300 && status < 400
 }

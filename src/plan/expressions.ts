@@ -138,10 +138,7 @@ function firstText(value: unknown): string | undefined {
   return texts.map((each) => each.trim().slice(0, maxTextLength)).find((each) => each !== '')
 }
 
-/**
- * The fields of an object, and the number of values in them.
- * @throws Error for an object with too many values
- */
+/** The fields of an object, and the number of values in them. Throws an error for too many values. */
 const fieldsInCel = oncePerObject((object) => {
   let values = 0
   /** Whole numbers of JSON are integers in CEL, as for the API server. */

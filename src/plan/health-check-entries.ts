@@ -168,10 +168,7 @@ function statusFieldsOf(source: string): readonly string[] {
   return [...new Set([...named, ...(/\b(isTrue|isFalse)\(/.test(source) ? ['conditions'] : [])])]
 }
 
-/**
- * Reads the health checks of a file; none without a path.
- * @throws UserError if the file cannot be read, or with every mistake in it
- */
+/** Reads the health checks of a file; none without a path. Throws a `UserError` with every mistake. */
 export async function readHealthChecks(path: string | undefined): Promise<readonly HealthCheck[]> {
   if (path === undefined) return []
   let text: string

@@ -39,10 +39,7 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
   }
 }
 
-/**
- * Reads manifests from standard input, also those that kubectl printed.
- * @param file the name of the text in messages and in the targets' source: `stdin`
- */
+/** Reads manifests from standard input, also those that kubectl printed; `file`: its name in messages, `stdin`. */
 export function parseManifests(text: string, file: string): ParsedReferences {
   const printed = readPrintedObjects(text, file)
   if (printed.mistakes.length > 0) return { input: file, references: [], skipped: [], mistakes: printed.mistakes }

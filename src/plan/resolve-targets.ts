@@ -261,10 +261,7 @@ function noticesOf(
   ]
 }
 
-/**
- * The notice about kinds without a match of the line's selector; undefined if all match, or if none matches and the target
- * is `not-found`.
- */
+/** The notice about kinds without a match of a selector; undefined if all match, or none: the target is `not-found`. */
 function unmatchedNotice(
   entries: readonly MatchedReference[],
 ): { readonly line: number; readonly text: string } | undefined {
@@ -311,10 +308,7 @@ function revisionName(
   return { apiVersion, kind, namespace, name: `${name}.v${number}` }
 }
 
-/**
- * The target of a release whose last revision Helm has not deployed: it is pending, or has failed. A release without other
- * targets is such a target too.
- */
+/** The target of a release whose last revision is not deployed: pending or failed; or that has no other targets. */
 function revisionDraft(
   { reference: { clocks, waitFor, line }, release }: ResolvedReference,
   input: string,

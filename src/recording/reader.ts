@@ -207,17 +207,11 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (last !== '') yield last
 }
 
-/**
- * The maximum length of a text in a recording: above the limits of a redacted object, so that a recording is replayed as it
- * was written.
- */
+/** The maximum length of a text in a recording: above the limits of a redacted object, which is replayed as it was. */
 const maxTextLength = 16_384
 const maxDepth = 1_000
 
-/**
- * An object of a file, which may contain anything: without what is beyond the first 16,384 characters of a text, or nested
- * deeper than 1,000 levels.
- */
+/** An object of a file, which may contain anything: without the rest of too long a text, and too deep levels. */
 export function limitObject(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.slice(0, maxTextLength)
   if (typeof value !== 'object' || value === null) return value

@@ -143,10 +143,7 @@ export function isKind(resource: ApiResource, apiVersion: string, kind: string):
   return resource.kind === kind && groupOf(apiVersionOf(resource)) === groupOf(apiVersion)
 }
 
-/**
- * Reads a whole recording. Ignores damage, which the replay reports.
- * @throws the reason of the signal
- */
+/** Reads a whole recording. Ignores damage, which the replay reports. Throws the reason of the signal. */
 export async function indexRecording(path: string, cancelled?: AbortSignal): Promise<RecordingIndex> {
   const index = new RecordingIndex()
   for await (const event of readEvents(path, () => {}, undefined, cancelled)) index.add(event)
@@ -162,10 +159,7 @@ function resource(apiVersion: string, kind: string, namespaced: boolean, ...shor
   return { group, version, kind, singular, plural: pluralOf(singular), shortNames, namespaced, status: true }
 }
 
-/**
- * Common kinds with their short names, for recordings without discovery (`kubectl api-resources` of Kubernetes 1.34 and
- * Gateway API 1.4).
- */
+/** Common kinds, for recordings without discovery (`kubectl api-resources` of Kubernetes 1.34, Gateway API 1.4). */
 const commonKinds: readonly ApiResource[] = [
   resource('v1', 'ConfigMap', true, 'cm'),
   resource('v1', 'Event', true, 'ev'),

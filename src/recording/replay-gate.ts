@@ -140,10 +140,7 @@ function withoutClocks(target: Target, overrides: Readonly<Record<string, string
   return { ...target, clocks }
 }
 
-/**
- * Adds a missing namespace, or removes it for a cluster-scoped kind: recordings of other tools may be wrong. Unknown kinds
- * stay unchanged.
- */
+/** Adds a missing namespace, or removes that of a cluster-scoped kind: recordings of other tools may be wrong. */
 function withScope<T extends { readonly namespace?: string }>(
   named: T,
   isNamespaced: boolean | undefined,

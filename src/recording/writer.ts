@@ -84,10 +84,7 @@ export class RecordingWriter {
     this.#line(formatEvent(event.type === 'DISCOVERY' ? event : (redactTexts(event, this.#redact) as FeedEvent)))
   }
 
-  /**
-   * Ends the recording with an `END` line, which marks it as complete.
-   * @throws the error of the file system if the file could not be written completely
-   */
+  /** Ends the recording with an `END` line, which marks it as complete. Throws the error of the file system. */
   async end(at: number): Promise<void> {
     this.write({ at, type: 'END' })
     this.#sink.end()

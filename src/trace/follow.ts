@@ -130,10 +130,7 @@ export class ChangesView implements View {
     return this.#gate.record(now).targets.every(({ outcome }) => outcome === 'ready')
   }
 
-  /**
-   * Reports the overview and the changes before it, once the first lists have arrived.
-   * @param isLast whether the lists that are missing will not come
-   */
+  /** Reports the overview and the changes before it once the first lists arrived. `isLast`: missing ones never will. */
   introduce(now: number, isLast = false): void {
     this.#gate?.advance(now)
     const look = this.#gate?.isComplete ? lookAt(this.#gate, now) : undefined

@@ -9,10 +9,7 @@ import { formatElapsed } from '../report/target-record.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
 
-/**
- * A change as text: time, object, author and YAML. The first change of an object shows its whole YAML, later changes show the
- * differences.
- */
+/** A change as text: time, object, author, and the whole YAML at first, then the differences. */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
   const { before, after, type } = change
   const head = line(
@@ -26,10 +23,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   return [head, ...bodyLines(before, after), emptyLine]
 }
 
-/**
- * A change as one line of JSON. `patch` (RFC 6902) converts the previous state to the present one. The first previous
- * state is null.
- */
+/** A change as one line of JSON. `patch` (RFC 6902) converts the previous state, null at first, to the present one. */
 export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
   const { namespace } = object.metadata
   const patch =
