@@ -157,10 +157,7 @@ function distanceOf(word: string, other: string): number {
   return last[other.length] ?? 0
 }
 
-/**
- * A hint for the end of a message: ` Did you mean timeout?`, or empty.
- * @param dashes what precedes the candidates, and may precede the word: of flags, `--`
- */
+/** A hint: ` Did you mean timeout?`, or empty. `dashes` precede the candidates, and may precede the word. */
 export function didYouMean(word: string, candidates: Iterable<string>, dashes = ''): string {
   const near = nearest(dashes === '' ? word : word.replace(/^--?/, ''), candidates)
   return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `${dashes}${name}`).join(' or ')}?`

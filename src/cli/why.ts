@@ -32,10 +32,7 @@ import {
 } from './output.ts'
 import { runRecordedView } from './recorded-views.ts'
 
-/**
- * `why`: one look at what is not ready, and why. Returns 1 if something failed or has a problem that stands in its way, else 0,
- * also while it progresses.
- */
+/** `why`: one look at what is not ready. Returns 1 for a failure or a problem that stands in its way, else 0. */
 export async function why(args: Arguments, context: CommandContext): Promise<number> {
   const mistakes = flagMistakes(args)
   if (args.flags.has('recording')) {

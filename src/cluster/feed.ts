@@ -15,10 +15,7 @@ export interface ApiResource {
   readonly verbs?: readonly string[]
 }
 
-/**
- * What one watch reads: objects of a kind, which the server filters by namespace, and by name or label selector.
- * Two requests with equal fields are the same watch.
- */
+/** What one watch reads: objects of a kind in a namespace, by name or label selector. Equal fields, same watch. */
 export interface WatchRequest extends KindName {
   readonly namespace?: string
   readonly name?: string
@@ -121,10 +118,7 @@ export type Observation =
   | { readonly type: 'CANCEL' }
   | { readonly type: 'END' }
 
-/**
- * One event of the feed: the input of the gate, from a live cluster, a recording or a test.
- * `at`: milliseconds since the epoch on this machine's clock, never decreasing.
- */
+/** One event of the feed. `at`: milliseconds since the epoch on this machine's clock, never decreasing. */
 export type FeedEvent = Observation & { readonly at: number }
 
 /** Caches the key of each request: during an outage, all keys are read after each event. */

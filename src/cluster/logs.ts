@@ -59,10 +59,7 @@ function logPath({ namespace, pod }: { readonly namespace: string; readonly pod:
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`
 }
 
-/**
- * If the log is gone, the kubelet answers with one of these messages and status 200 (pkg/kubelet/kuberuntime,
- * `GetContainerLogs`; cri-client/pkg/logs, `ReadLogs`).
- */
+/** What the kubelet answers with status 200 if a log is gone (`GetContainerLogs`; cri-client, `ReadLogs`). */
 const kubeletRefusals =
   /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
 

@@ -292,10 +292,7 @@ function secretSetting(name: string, value: unknown): string[] {
   return maybeSecret.test(name) ? texts(value).filter(looksSecret) : []
 }
 
-/**
- * Whether a text looks random: 24 letters and digits in a row, or 12 that form four or more words and numbers, such as
- * `k3JH8sdf0QmZ`. Words, names and paths do not.
- */
+/** Whether a text looks random: 24 letters and digits in a row, or 12 of four or more words: `k3JH8sdf0QmZ`. */
 function looksSecret(text: string): boolean {
   return text
     .split(/[^A-Za-z0-9]+/)

@@ -75,10 +75,7 @@ export class Store {
     this.#watched = watched
   }
 
-  /**
-   * Returns the changes: none for a repeated or outdated version of an object (two watches may report the same object), two
-   * if the object was replaced by one with another uid.
-   */
+  /** Returns the changes: none for a version that is known or outdated, two for an object with another uid. */
   apply(event: FeedEvent): readonly Change[] {
     this.#applied++
     switch (event.type) {

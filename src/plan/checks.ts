@@ -271,10 +271,7 @@ export function withMilestones(
 
 const noDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [] }
 
-/**
- * The checks with the namespaces of their references: without `-n`, that of the only target of this name, else the default one.
- * @param namespace the default namespace
- */
+/** The checks with namespaces: without `-n`, that of the only target of this name, else the default one. */
 export function placeChecks(checks: Checks, targets: readonly Target[], namespace: string): Checks {
   const place = (reference: ObjectName): ObjectName => {
     if (reference.namespace !== undefined) return reference

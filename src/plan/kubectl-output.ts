@@ -10,10 +10,7 @@ interface Word {
 /** White space, a text in double or single quotes, an escaped character, other text, or a quote that is never closed. */
 const piece = /(\s+)|"((?:\\["\\$`]|[^"\\]|\\(?!["\\$`]))*)"|'([^']*)'|\\(.)|([^\s"'\\]+|\\$)|(["'])/gs
 
-/**
- * Splits a line into words as a POSIX shell does, with quotes, backslashes and `#` comments. Nothing is expanded.
- * @returns the words; undefined after a mistake
- */
+/** Splits a line into words as a POSIX shell does, without expansion; undefined after a mistake. */
 export function splitWords(line: string, addMistake: AddMistake): Word[] | undefined {
   const words: Word[] = []
   let word: Word | undefined

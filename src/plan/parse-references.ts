@@ -15,10 +15,7 @@ import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 const bothInputsEmpty =
   'resources and manifests are both empty. Write one reference per line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
 
-/**
- * Reads the inputs `resources` and `manifests`. Never throws for invalid text: mistakes are collected.
- * @param workspace the folder that paths in `manifests` are relative to
- */
+/** Reads the inputs `resources` and `manifests`; paths are relative to `workspace`. Mistakes are collected. */
 export async function readTargetInputs(
   { resources = '', manifests = '' }: Partial<Pick<Inputs, 'resources' | 'manifests'>>,
   workspace: string,

@@ -215,10 +215,7 @@ export function timeoutMistakes(
   return [...mistakes.values()]
 }
 
-/**
- * Why the timeout of a reference has no effect: the gate's timeout is shorter. Undefined if the timeout of the reference has
- * an effect. Both in milliseconds; 0 means off.
- */
+/** Why the timeout of a reference has no effect: the gate's is shorter. Both in milliseconds; 0 means off. */
 function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
   if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined
   const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'

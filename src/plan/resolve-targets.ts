@@ -199,10 +199,7 @@ function selectorsAsWritten<T extends ResolvedReference>(matched: readonly T[]):
   return Map.groupBy(selecting, writtenKey)
 }
 
-/**
- * Identifies a selector as the user wrote it: by its line, and its Helm release because a line may name several. One written
- * selector may have become several references.
- */
+/** Identifies a selector as written, of one or several references: by its line, and by the release in it. */
 function writtenKey({ reference, release }: ResolvedReference): string {
   return `${reference.line} ${release?.name ?? ''}`
 }

@@ -11,10 +11,7 @@ import { displayName, type Target } from './target.ts'
 
 const input = 'stream-logs'
 
-/**
- * Reads the references of `stream-logs`, in the form of `resources`. They select gated resources, and a namespace
- * narrows the selection. `--for` and timeouts are mistakes.
- */
+/** Reads `stream-logs`: references to gated resources, without `--for` and clocks, in a namespace or in all. */
 export function parseStreamLogs(text: string): Pick<ParsedReferences, 'references' | 'mistakes'> {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
   const withClocks = references

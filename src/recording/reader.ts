@@ -11,10 +11,7 @@ import { errorText, UserError } from '../errors.ts'
 import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
-/**
- * Reads the header of a recording and adds defaults, so a few handwritten lines are a valid recording.
- * @throws UserError if the file cannot be read or is not a recording
- */
+/** Reads the header of a recording and adds defaults. Throws a `UserError` if the file is no recording. */
 export async function readHeader(path: string): Promise<RecordingHeader> {
   const header = withoutNulls(parse(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
   if (header.recording === recordingVersion) {

@@ -65,10 +65,7 @@ export class RecordingIndex {
     return false
   }
 
-  /**
-   * The kinds that a reference can mean, most likely first: from discovery, common kinds with objects, other kinds with
-   * objects, and the remaining common kinds.
-   */
+  /** The kinds that a reference can mean: from discovery, common ones with objects, others, other common ones. */
   get kinds(): readonly ApiResource[] {
     const named = [...this.#kinds.values()]
     const isNamed = (resource: ApiResource) => named.some(({ apiVersion, kind }) => isKind(resource, apiVersion, kind))

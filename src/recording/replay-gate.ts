@@ -36,10 +36,7 @@ export function inputsOf({ inputs }: RecordingHeader, overrides: Readonly<Record
   }
 }
 
-/**
- * The checks of the recorded gate once its targets were ready: requests and the hold. Undefined if it had none.
- * @throws UserError with the mistakes of these inputs
- */
+/** The checks of the recorded gate after ready; undefined without. Throws a `UserError` with their mistakes. */
 export async function recordedChecks(
   inputs: Inputs,
   index: RecordingIndex,
