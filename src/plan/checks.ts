@@ -3,7 +3,7 @@ import type { KindName, ObjectName } from '../cluster/objects.ts'
 import { secretsInHeader } from '../cluster/secrets.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
-import { number, writtenLines } from '../input-types.ts'
+import { number, oneOf, writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
 import { defaultRequestTimeoutMs, maxRequestLines } from '../thresholds.ts'
 import { apiVersionOf } from './kinds.ts'
@@ -87,6 +87,8 @@ const requestFlags = {
 /** The methods that a request may have. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
+const scheme = oneOf('http', 'https')
+
 const form = 'Write a reference, a method and a path, like service/web GET /healthz.'
 
 function parseRequest(written: string, place: Place, addMistake: AddMistake): RequestCheck | undefined {
@@ -112,7 +114,7 @@ function parseRequest(written: string, place: Place, addMistake: AddMistake): Re
     method,
     path,
     ...readReference(object, flags.get('namespace'), addMistake),
-    scheme: readScheme(flags.get('scheme'), addMistake),
+    scheme: scheme.parse(flags.get('scheme') ?? 'http', (message) => addMistake(`--scheme: ${message}`)) ?? 'http',
     headers: readHeaders(flags.get('header'), addMistake),
     expectStatus: readStatuses(flags.get('expect-status'), addMistake),
     expectBody: flags.get('expect-body'),
@@ -167,12 +169,6 @@ function checkPath(path: string, addMistake: AddMistake): void {
     addMistake(
       `${quote(path)} asks another path, or another host. Write the path that is asked: without "//" at its start, "\\", "." and "..".`,
     )
-}
-
-function readScheme(text: string | undefined, addMistake: AddMistake): Scheme {
-  if (text === undefined || text === 'http' || text === 'https') return text ?? 'http'
-  addMistake(`--scheme: ${quote(text)} is not one of http, https.`)
-  return 'http'
 }
 
 function readHeaders(text: string | undefined, addMistake: AddMistake): readonly Header[] {
