@@ -69,6 +69,15 @@ export function withoutQuotedText(message: string): string {
     .replace(/^The \S+ tag/, 'The tag')
 }
 
+/** The value of a text of JSON; undefined for any other text. */
+export function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A message of another program, without its end, so that a full stop and a sentence may follow. */
 export function withoutEnd(message: string): string {
   return message.replace(/[.:\s]{1,9}$/, '')

@@ -1,6 +1,5 @@
-import { jsonValue } from './cluster/objects.ts'
 import { parseDuration } from './duration.ts'
-import { type AddMistake, didYouMean, quote } from './errors.ts'
+import { type AddMistake, didYouMean, jsonValue, quote } from './errors.ts'
 import { maxNumber } from './thresholds.ts'
 
 /** Converts the text of an input to its value; undefined after a mistake. */

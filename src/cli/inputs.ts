@@ -79,11 +79,7 @@ export async function readCommandInputs(
   })
 }
 
-/**
- * Reads the inputs of a command that shows a cluster, as it is now or in a recording, and shows it.
- * @param options.isReported whether mistakes are printed as a report too
- * @param show returns the exit code
- */
+/** Reads the inputs of a command that shows a cluster or a recording, and shows it. Returns the exit code. */
 export async function showWithInputs(
   command: string,
   args: Arguments,

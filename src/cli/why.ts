@@ -80,11 +80,7 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'fi
   }
 }
 
-/**
- * Looks at the targets once: reads the first lists, and the evidence for targets that are not ready.
- * @returns undefined if cancelled
- * @throws UserError for invalid input
- */
+/** Looks at the targets once: at the first lists and the evidence. Undefined if cancelled; throws a `UserError`. */
 function look(rollout: Rollout, startedAt: number): Promise<RunRecord | undefined> {
   return withPlan(rollout, startedAt, async (plan, settings, cluster, exit) => {
     const consumerOf = (gate: Gate) => untilListed(gate, systemClock.now() + lookMs)

@@ -1,4 +1,5 @@
-import { isObject, jsonValue } from './objects.ts'
+import { jsonValue } from '../errors.ts'
+import { isObject } from './objects.ts'
 
 /** How many characters of a line are read. */
 const longestRead = 4_096

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
-import { cutText, UserError, withoutEnd } from '../errors.ts'
+import { cutText, jsonValue, UserError, withoutEnd } from '../errors.ts'
 import { credentialPluginMs } from '../thresholds.ts'
-import { jsonValue } from './objects.ts'
 
 /** The maximum length of a program's output in an error. */
 const outputLimit = 500

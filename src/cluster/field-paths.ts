@@ -1,4 +1,5 @@
-import { isObject, jsonValue } from './objects.ts'
+import { jsonValue } from '../errors.ts'
+import { isObject } from './objects.ts'
 
 /** A step to a field, to an element of a list by its index, or to one by the fields that identify it. */
 export type PathStep = string | number | Readonly<Record<string, string>>

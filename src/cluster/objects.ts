@@ -197,15 +197,6 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value of a text of JSON; undefined for any other text. */
-export function jsonValue(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** A function of an object that keeps each result as long as its object: objects do not change. */
 export function oncePerObject<Result, Of extends object = KubeObject>(
   read: (object: Of) => Result,

@@ -1,7 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { jsonValue } from '../errors.ts'
 import { mapArray, mapObject, withoutConversions } from './compact.ts'
 import { leavesOf, ownedPointers, pointerTo } from './field-paths.ts'
-import { groupOf, isObject, jsonValue, type KindName, type KubeObject, type ObjectName } from './objects.ts'
+import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
 import { isSecretField, Secrets } from './secrets.ts'
 
 /**
@@ -49,11 +50,7 @@ export type KnownSecrets = Pick<Secrets, 'learnSecret' | 'learnSetting' | 'learn
 /** The maximum number of cached hashes. All pods of a template have the same environment variables. */
 const maxCachedHashes = 10_000
 
-/**
- * Creates a `Redactor`. Two objects can be compared only if the same `Redactor` redacted both.
- * @param key the secret key of the hashes; by default a new random key
- * @param known collects the secrets
- */
+/** Creates a `Redactor`, by default with a new random key. Only what the same one redacted can be compared. */
 export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = new Secrets()): Redactor {
   const walk = new ObjectWalk(key, known)
   return Object.assign((object: KubeObject) => walk.redactObject(object), {

@@ -1,3 +1,4 @@
+import { jsonValue } from '../errors.ts'
 import {
   maxSecretCharacters,
   minMaskedCharacters,
@@ -6,7 +7,7 @@ import {
 } from '../thresholds.ts'
 import { decodedTexts, withoutInvisible } from './decoded-text.ts'
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
-import { isObject, jsonValue } from './objects.ts'
+import { isObject } from './objects.ts'
 import { decodedOrSame } from './proxy.ts'
 import { findTokens, type Span, urlPasswords } from './token-shapes.ts'
 

@@ -26,11 +26,7 @@ interface HttpError extends Error {
   readonly response?: { readonly headers: Headers }
 }
 
-/**
- * The only place that interprets status codes of GitHub:
- * https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
- * @param now milliseconds since the epoch
- */
+/** Interprets status codes: https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api */
 export function readFailure(error: unknown, now: number): Failure {
   const fail = (type: Failure['type'], cause: string, retryAfterMs = 0) => ({ type, retryAfterMs, cause })
   if (['AbortError', 'TimeoutError'].includes(Object(error).name))

@@ -236,11 +236,7 @@ export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): reado
   return httpChecks.flatMap(({ headers }) => headers).flatMap(([name, value]) => secretsInHeader(name, value))
 }
 
-/**
- * The checks with the kinds of their references.
- * @param resources the server's resource types, in the order of discovery
- * @throws UserError with every reference of an unknown kind
- */
+/** The checks with the kinds of their references. Throws a `UserError` with every reference of an unknown kind. */
 export function resolveCheckKinds(checks: Checks, resources: readonly ApiResource[]): Checks {
   const references = checks.httpChecks.map(({ reference: { kind, name, namespace }, line }) => ({
     ...{ line, kind, name, namespace },

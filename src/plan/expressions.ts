@@ -23,11 +23,7 @@ const maxValues = 200_000
 /** The macros, which evaluate an expression for each element of a list; nested ones for each pair, triple, and so on. */
 const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
-/**
- * Loads the CEL library: only when it is needed, because loading it delays the start.
- *
- * @param limitMs how long one evaluation may take that has patterns or many steps
- */
+/** Loads the CEL library only when it is needed. `limitMs`: of an evaluation that has patterns or many steps. */
 export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   const [{ Environment }, vm] = await Promise.all([import('@marcbachmann/cel-js'), import('node:vm')])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })

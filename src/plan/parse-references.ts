@@ -122,11 +122,7 @@ export function parseLines(
   return { input, references, invalid: invalid.length === 0 ? undefined : invalid, skipped, mistakes }
 }
 
-/**
- * Reads the words of one line.
- * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
- * @returns one reference for each resource or selector, also if a flag has a mistake
- */
+/** Reads the words of one line, the first of which may begin with `!`, also if a flag has a mistake. */
 function parseWords(words: readonly string[], line: number, addMistake: AddMistake): Reference[] {
   if (words.length > maxReferences) {
     addMistake(tooManyReferences)

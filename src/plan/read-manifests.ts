@@ -106,11 +106,7 @@ type FoundObject = Manifest & { readonly hasGeneratedName?: true }
 
 type AddMistakeAt = (line: number, message: string) => void
 
-/**
- * Reads every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: an
- * invalid or unrendered object is a mistake.
- * @param file its name, for messages
- */
+/** Reads every object of a manifest file, also within lists, with its line. Invalid ones are mistakes. */
 function readObjects(text: string, file: string, addMistake: AddMistakeAt): readonly FoundObject[] {
   const source = new YamlSource(text)
   const objects: FoundObject[] = []

@@ -27,11 +27,7 @@ export type FlagOptions = Readonly<
   Record<string, { readonly type: 'boolean' | 'string'; readonly short?: string; readonly multiple?: boolean }>
 >
 
-/**
- * Separates flags from other words, in any order as for kubectl.
- * @param options by default the flags of a reference
- * @param owner what has the flags, for messages: `reference`
- */
+/** Separates flags from other words, in any order as for kubectl; `owner`: what has the flags, for messages. */
 export function splitFlags(
   args: string[],
   addMistake: AddMistake,

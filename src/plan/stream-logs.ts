@@ -24,11 +24,7 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
   return { references, mistakes: [...mistakes, ...withClocks].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
 }
 
-/**
- * Finds the kinds of the references.
- * @param hasPods whether the gate watches the pods of a kind
- * @throws UserError with every mistake in their kinds and names, and for kinds without pods
- */
+/** Finds the kinds of the references. Throws a `UserError` with every mistake, and for kinds without pods. */
 export function resolveStreamLogs(
   references: readonly Reference[],
   resources: readonly ApiResource[],

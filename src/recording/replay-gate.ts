@@ -50,11 +50,7 @@ export async function recordedChecks(
   return afterReady(placeChecks(resolveCheckKinds(checks, index.kinds), targets, namespaceOf(index, inputs)))
 }
 
-/**
- * The settings of the recorded gate.
- * @param inputs by default the recorded ones
- * @throws UserError if the recording contains invalid values of inputs
- */
+/** The settings of the recorded gate. Throws a `UserError` if the recording contains invalid values of inputs. */
 export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(header).inputs): GateSettings {
   const { startedAt, server, context, serverOffsetMs } = header
   return gateSettings(inputs, { startedAt: Date.parse(startedAt), context, serverVersion: server, serverOffsetMs })

@@ -97,11 +97,7 @@ export class RecordingWriter {
   }
 }
 
-/**
- * Creates the recording of a gate.
- * @param redact replaces the secrets of a text
- * @throws UserError when the file cannot be written
- */
+/** Creates the recording of a gate. Throws a `UserError` when the file cannot be written. */
 export async function startRecording(
   path: string,
   { targets }: Plan,

@@ -141,11 +141,7 @@ export class ChangesView implements View {
   }
 }
 
-/**
- * Follows a view, and draws it soon after each change and every second.
- * @returns whether the view ended by itself; false if cancelled
- * @throws UserError if objects cannot be read
- */
+/** Follows a view until it ends, and draws it after each change and every second. False if cancelled. */
 export async function follow(
   view: View,
   cluster: WatchedCluster,
