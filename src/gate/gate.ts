@@ -35,7 +35,7 @@ import {
 } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
-import { explainingRequestsOf, type GatedTarget, objectOf, requestsOf } from './target-state.ts'
+import { type GatedTarget, objectOf, requestsOf } from './target-state.ts'
 import { heartbeatText } from './timeline-entries.ts'
 import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
@@ -225,7 +225,7 @@ export class Gate {
     const concerned = due.some(({ ends }) => ends === 'all-targets' || ends === 'hold')
       ? this.#targets.unended
       : due.flatMap((deadline) => (deadline.ends === 'target' ? [deadline.gated] : []))
-    const needed = concerned.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
+    const needed = concerned.flatMap((gated) => [...requestsOf(gated), ...gated.requests.explaining])
     const silent = due.some(({ ends }) => ends === 'ready-gate') ? this.#silentWatches : []
     return this.requests.filter(
       (present) => silent.includes(present) || needed.some((request) => covers(present, request)),

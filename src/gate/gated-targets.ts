@@ -28,19 +28,19 @@ import type { AfterReady } from './after-ready.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCauses } from './causes.ts'
 import { firstFailureAt } from './outcome.ts'
+import { isChangeRequired } from './present-version.ts'
 import type { Entry } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import {
-  explainingRequestsOf,
+  firstRequests,
   firstState,
   type GatedTarget,
   isRemovedHook,
   isUndecided,
   objectOf,
-  optionalRequestsOf,
   requestsOf,
+  requestsOfReads,
   type TargetState,
-  undoRequestsOf,
   wasDeleted,
 } from './target-state.ts'
 import { step, type TargetEvent } from './target-step.ts'
@@ -91,9 +91,9 @@ export class GatedTargets {
   #version = 0
   readonly #requests = this.#listOf((gated) => [
     ...requestsOf(gated),
-    ...explainingRequestsOf(gated),
-    ...optionalRequestsOf(gated),
-    ...undoRequestsOf(gated),
+    ...gated.requests.explaining,
+    ...gated.requests.optional,
+    ...gated.requests.undo,
   ])
   readonly #unended = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : [gated]))
   readonly #needed = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : requestsOf(gated)))
@@ -159,17 +159,18 @@ export class GatedTargets {
         return change.at
       },
       hasExpectedImages: (object, listed) => {
-        if (rule.hasExpectedImages === undefined) return undefined
-        const isListed = rule.relatives(object).every((request) => this.#store.listState(request) !== 'pending')
-        if (!isListed) return rule.hasExpectedImages(object, listed, undefined)
         const context = this.#contextWith(gated, observeTarget(undefined, object, this.#now()), this.#now())
-        gated.reads = context.reads
-        return rule.hasExpectedImages(object, listed, context)
+        if (isChangeRequired(gated)) changedAt(object, context)
+        const isOfSpec = rule.hasExpectedImages?.(object, listed, undefined)
+        const isOfPods = isOfSpec === false ? rule.hasExpectedImages?.(object, listed, context) : isOfSpec
+        this.#keepReads(gated, context.reads)
+        return isOfSpec === false && this.#isPending(gated) ? false : isOfPods
       },
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       findUndo: (object, revision, problem) =>
         rule.undo?.(object, revision, problem, this.contextOf(gated, this.#now())),
       state: firstState({ rule, settings, target }, addedAt),
+      requests: firstRequests(target),
     }
     return gated
   }
@@ -225,8 +226,8 @@ export class GatedTargets {
   isOptional(request: Partial<WatchRequest>): boolean {
     const isRead = (each: WatchRequest) => covers(request, each)
     return (
-      this.all.some((gated) => [...optionalRequestsOf(gated), ...undoRequestsOf(gated)].some(isRead)) &&
-      !this.all.some((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)].some(isRead))
+      this.all.some((gated) => [...gated.requests.optional, ...gated.requests.undo].some(isRead)) &&
+      !this.all.some((gated) => [...requestsOf(gated), ...gated.requests.explaining].some(isRead))
     )
   }
 
@@ -301,7 +302,7 @@ export class GatedTargets {
       (gated) =>
         gated.target.selector !== undefined ||
         gated.reads?.awaits(list) ||
-        requestsIn(gated).some((requests) => requests.some((request) => covers(list, request))),
+        [...gated.requests.needed, ...gated.requests.optional].some((request) => covers(list, request)),
     )
   }
 
@@ -394,7 +395,7 @@ export class GatedTargets {
     const object = objectOf(gated.state)
     if (object === undefined) {
       this.#assessAbsent(gated)
-    } else if (this.#isPending(gated)) {
+    } else if (gated.readObject === object && this.#isPending(gated)) {
       this.apply(gated, { type: 'list-pending' })
     } else {
       this.#assessObject(gated, object, readers)
@@ -407,7 +408,12 @@ export class GatedTargets {
     const context = this.contextOf(gated, this.#now())
     const revisions = rule.revisions?.(object, context) ?? []
     const assessment = rule.assess(object, context)
-    gated.reads = context.reads
+    this.#keepReads(gated, context.reads)
+    gated.readObject = object
+    if (this.#isPending(gated)) {
+      this.apply(gated, { type: 'list-pending' })
+      return
+    }
     if (readers !== undefined && context.reads.publishers.size > 0) {
       readers.add(gated)
       return
@@ -415,9 +421,9 @@ export class GatedTargets {
     gated.recheckAt = context.nextMoment()
     this.apply(gated, { type: 'revisions-listed', revisions })
     if (gated.state.type === 'ended') return
-    const { failure, explainedBy = [] } = assessment
+    const { failure } = assessment
     // What the target itself reports does not depend on the objects that explain it.
-    const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : explainedBy
+    const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : gated.requests.explaining
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
     const broken = isUnavailable ? undefined : this.#after?.broken(gated, object, assessment, context)
     if (this.#after !== undefined && broken !== undefined) {
@@ -429,6 +435,17 @@ export class GatedTargets {
     const availableRevision = state.assessment === undefined ? rule.availableRevision?.(object, context) : undefined
     this.#addDeployed(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
+  }
+
+  /** Keeps what an assessment has read: it tells what concerns the target, and what the gate watches for it. */
+  #keepReads(gated: GatedTarget, reads: Reads): void {
+    const { requests: before } = gated
+    gated.reads = reads
+    gated.requests = requestsOfReads(gated, reads)
+    // What explains it is known once all is listed that it needs.
+    if (this.#isPending(gated)) gated.requests = { ...gated.requests, explaining: before.explaining }
+    if (isDeepStrictEqual(before, gated.requests)) gated.requests = before
+    else this.#version += 1
   }
 
   /** What an operator has deployed becomes targets of the gate, which are judged at once. */
@@ -498,7 +515,7 @@ export class GatedTargets {
   contextOf(gated: GatedTarget, now: number): RuleContext {
     const { seen } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
-    return { ...this.#contextWith(gated, seen.history, now), known: seen.arrival?.known }
+    return { ...this.#contextWith(gated, seen.history, now), knownRevision: seen.arrival?.known }
   }
 
   #contextWith(gated: GatedTarget, history: TargetHistory, now: number): RuleContext {
@@ -638,7 +655,7 @@ export class GatedTargets {
     const isPending = (request: WatchRequest) => this.#store.listState(request) === 'pending'
     return (
       requestsOf(gated).some(isPending) ||
-      optionalRequestsOf(gated).some((request) => isPending(request) && !this.#health.isUnavailable([request]))
+      gated.requests.optional.some((request) => isPending(request) && !this.#health.isUnavailable([request]))
     )
   }
 
@@ -665,13 +682,9 @@ export class GatedTargets {
     const { state: before } = gated
     const { state, entries } = step(before, event, this.#now(), gated)
     if (state === before) return
-    const requests = requestsIn(gated)
     gated.state = state
     this.#updateSets(gated)
-    const isSame = requestsIn(gated).every(
-      (each, index) => each === requests[index] || isDeepStrictEqual(each, requests[index]),
-    )
-    if (!isSame || state.type === 'ended') this.#version += 1
+    if (state.type === 'ended') this.#version += 1
     this.#others.update(gated)
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
@@ -680,10 +693,6 @@ export class GatedTargets {
           this.#changed.add(other)
     for (const entry of entries) this.#log({ ...entry, target: gated.index })
   }
-}
-
-function requestsIn(gated: GatedTarget): readonly (readonly WatchRequest[])[] {
-  return [requestsOf(gated), explainingRequestsOf(gated), optionalRequestsOf(gated)]
 }
 
 /** Whether a workload has published its pods: its revisions are listed, and its change has arrived. */

@@ -1,16 +1,15 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import { type KubeObject, oncePerObject } from '../cluster/objects.ts'
+import type { KubeObject } from '../cluster/objects.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
-import type { Reads } from '../lifecycle/reads.ts'
+import type { Need, Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { KnownRevision } from '../lifecycle/rule-context.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
-import { isChangeRequired } from './present-version.ts'
 import type { TargetOutcome, Verdict } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import type { LoggedProblems } from './timeline-entries.ts'
@@ -47,6 +46,10 @@ export interface GatedTarget extends StepContext {
   recheckAt?: number | undefined
   /** What its last assessment read. */
   reads?: Reads
+  /** The watches that it needs, by its last assessment. The same arrays while they are equal. */
+  requests: Requests
+  /** The version of the object that was assessed last, also if a list was pending. */
+  readObject?: KubeObject
 }
 
 /** The state of a target. Moments are milliseconds since the epoch. */
@@ -145,10 +148,6 @@ export interface Seen {
   readonly revisions: ReadonlyMap<string, KubeObject>
   /** The older revision that was available when the object was judged first. */
   readonly availableRevision?: number | undefined
-  /** The watches that it needs. */
-  readonly requests: readonly WatchRequest[]
-  /** The watches that only its warnings need. */
-  readonly optionalRequests: readonly WatchRequest[]
   readonly loggedProblems: LoggedProblems
   /** The last problem of an object behind it, and when it ended; absent while it stands. */
   readonly behind?: { readonly problem: Problem; readonly endedAt?: number } | undefined
@@ -197,37 +196,30 @@ export function objectOf(state: TargetState): KubeObject | undefined {
     : state.seen?.object
 }
 
-/** The watches that the target needs, as far as they are known. A selector that matched nothing names no object to watch. */
-export function requestsOf({ state, target }: GatedTarget): readonly WatchRequest[] {
-  if (state.type === 'ready' && state.isUnread) return noRequests
-  return state.seen?.requests ?? (target.selector === undefined ? ownWatch(target) : noRequests)
+/** The watches of a target, by what they are needed for; the first one needed is that of the target itself. */
+export type Requests = Readonly<Record<Need, readonly WatchRequest[]>>
+
+const noRequests: readonly WatchRequest[] = []
+
+/** The watches of a target that has not been assessed. A selector that matched nothing names no object to watch. */
+export function firstRequests(target: Target): Requests {
+  const needed = target.selector === undefined ? [targetWatch(target)] : noRequests
+  return { needed, optional: noRequests, explaining: noRequests, undo: noRequests }
 }
-
-/** The watch of the target alone. It is always the same array, so a comparison of arrays shows that nothing changed. */
-const ownWatch = oncePerObject((target: Target): readonly WatchRequest[] => [targetWatch(target)])
-
-/** One array: the gate compares them by identity. */
-export const noRequests: readonly WatchRequest[] = []
 
 /**
- * The watches that only the warnings of the target need; while its change is awaited, those that show the age of what is there,
- * or the pods to ask. Its first assessment, and the end of `await-change`, waits for them while they answer.
+ * The watches of a target, by what an assessment read. While its change is awaited nothing is needed but the object: its first
+ * assessment, and the end of `await-change`, waits for the others while they answer.
  */
-export function optionalRequestsOf(gated: GatedTarget): readonly WatchRequest[] {
-  const { state, rule } = gated
-  if (state.type !== 'awaiting-change') return state.seen?.optionalRequests ?? noRequests
-  const isWatched = rule.watchesBeforeChange || isChangeRequired(gated)
-  return state.listed !== undefined && isWatched ? rule.relatives(state.listed) : noRequests
+export function requestsOfReads({ state, target }: GatedTarget, { requests }: Reads): Requests {
+  const own = [targetWatch(target)]
+  if (state.type !== 'awaiting-change') return { ...requests, needed: [...own, ...requests.needed] }
+  return { ...firstRequests(target), optional: [...requests.needed, ...requests.optional] }
 }
 
-/** The watches that only an undo needs. No verdict waits for them. */
-export function undoRequestsOf({ rule, state }: GatedTarget): readonly WatchRequest[] {
-  return (state.seen && rule.undoRelatives?.(state.seen.object)) ?? noRequests
-}
-
-/** The watches of objects that may explain the state of the target. No verdict waits for them. */
-export function explainingRequestsOf({ state }: Pick<GatedTarget, 'state'>): readonly WatchRequest[] {
-  return state.assessment?.explainedBy ?? noRequests
+/** The watches that the target needs, as far as they are known. */
+export function requestsOf({ state, requests }: GatedTarget): readonly WatchRequest[] {
+  return state.type === 'ready' && state.isUnread ? noRequests : requests.needed
 }
 
 /** Neither ready nor ended. */

@@ -1,11 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { IdentityChange } from '../lifecycle/rule.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
-import { type Target, targetWatch } from '../plan/target.ts'
+import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { deletedMs, removedCauseMs } from '../thresholds.ts'
 import { hasArrived, identityVerdict, openFields } from './identity.ts'
@@ -27,7 +25,6 @@ import {
   isPresent,
   isUndecided,
   type Judged,
-  noRequests,
   objectOf,
   type Present,
   problemsIn,
@@ -328,14 +325,10 @@ function withObject(
   object: KubeObject,
   isFirstSight: boolean,
   now: number,
-  { target, rule }: StepContext,
+  { rule }: StepContext,
 ): UnendedState {
   const isOther = state.seen !== undefined && state.seen.gated.metadata.uid !== object.metadata.uid
   const before = isOther ? undefined : state.seen
-  const requests = [targetWatch(target), ...rule.relatives(object)]
-  const optionalRequests = rule.optionalRelatives?.(object) ?? noRequests
-  const unlessSame = (next: readonly WatchRequest[], known: readonly WatchRequest[] | undefined) =>
-    known !== undefined && isDeepStrictEqual(known, next) ? known : next
   const seen: Seen = {
     object,
     gated: before?.gated ?? object,
@@ -345,8 +338,6 @@ function withObject(
     changedAt: before?.changedAt,
     revisions: before?.revisions ?? new Map(),
     availableRevision: before?.availableRevision,
-    requests: unlessSame(requests, state.seen?.requests),
-    optionalRequests: unlessSame(optionalRequests, state.seen?.optionalRequests),
     loggedProblems: before?.loggedProblems ?? new Map(),
     behind: before?.behind,
     isSettlingLogged: before?.isSettlingLogged ?? false,

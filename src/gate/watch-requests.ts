@@ -1,6 +1,11 @@
 import { distinctRequests, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import { covers } from '../cluster/store.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import { covers, Store } from '../cluster/store.ts'
+import { createGateTime } from '../lifecycle/gate-time.ts'
+import type { Rule } from '../lifecycle/rule.ts'
 import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
+import { createContexts } from '../lifecycle/shared-context.ts'
+import { observeTarget } from '../lifecycle/target-history.ts'
 import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
 import { eventKind } from './gated-targets.ts'
 
@@ -46,6 +51,16 @@ export function isConsolidated(
   )
 }
 
+/** The watches that the rule of an object needs, before any object is known. */
+function neededRequests(rule: Rule, object: KubeObject): readonly WatchRequest[] {
+  const now = 0
+  const time = createGateTime({ startedAt: now, settleTimeMs: 0, serverOffsetMs: 0 })
+  const context = createContexts(new Store(() => true), time, { settleTimeMs: 0, maxRestarts: 0 }).at(now)
+  const alone = { othersProgress: () => false, othersReadyAt: () => undefined, revisionOf: () => undefined }
+  rule.assess(object, { ...context, ...alone, history: observeTarget(undefined, object, now) })
+  return context.reads.requests.needed
+}
+
 /**
  * What a gate reads of these targets: the objects themselves, what the rules of their kinds need, what is known to be behind
  * them, and events. Without the objects, their selectors are unknown, so these requests are for whole namespaces. Objects
@@ -56,9 +71,9 @@ export function readRequests(targets: readonly WatchRequest[]): readonly WatchRe
   const requests = targets.flatMap((target) => {
     const { apiVersion, kind, name = '', namespace } = target
     const spec = { selector: { matchLabels: { app: name } } }
-    const relatives = ruleOf(target).relatives({ apiVersion, kind, metadata: { name, namespace }, spec })
+    const needed = neededRequests(ruleOf(target), { apiVersion, kind, metadata: { name, namespace }, spec })
     const { kinds, isKnown } = kindsBehind(target)
-    const related = [...relatives, ...(isKnown ? kinds.map((each) => ({ ...each, namespace })) : [])]
+    const related = [...needed, ...(isKnown ? kinds.map((each) => ({ ...each, namespace })) : [])]
     return [
       target,
       ...related.filter((each) => each.namespace !== undefined).map(wholeNamespace),

@@ -63,7 +63,10 @@ export function withAnswers(rule: Rule, checks: readonly RequestCheck[], book: A
 export function withPods(rule: Rule): Rule {
   const { serving } = rule
   if (serving === undefined) return rule
-  return { ...rule, relatives: (object) => [...rule.relatives(object), ...serving.relatives(object)] }
+  return amended(rule, (draft, object, context) => {
+    for (const request of serving.requests(object, context)) context.watch(request)
+    return draft
+  })
 }
 
 interface Facts {
@@ -146,7 +149,7 @@ export function podsOfTarget(
   if (serving.presentPods !== undefined) return serving.presentPods(object, context)
   if (serving.selects !== undefined)
     return context
-      .list(podRequest(object), (pod) => serving.selects?.(object, pod) === true)
+      .known(podRequest(object), (pod) => serving.selects?.(object, pod) === true)
       .filter((pod) => (revisionOf(pod) ?? 'gated') === 'gated')
   return revisedPods(object, assessed, podsWithUid(assessed, object, context))
 }

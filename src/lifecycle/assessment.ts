@@ -1,4 +1,3 @@
-import type { WatchRequest } from '../cluster/feed.ts'
 import { isOfKind, type KubeObject, type ObjectName, type Pod } from '../cluster/objects.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 
@@ -40,7 +39,7 @@ export interface Ask {
   readonly asked: readonly AskedPod[]
 }
 
-/** The state of a target: what its rule finds about the object, its relatives and the time. */
+/** The state of a target: what its rule finds about the object, what it reads and the time. */
 export type Assessment = AssessedFacts &
   (
     | { readonly status: 'ready' | 'progressing'; readonly failure?: undefined }
@@ -77,10 +76,6 @@ export interface AssessedFacts {
   readonly pods?: ReadonlySet<string>
   /** The uids of older pods that stay: below a StatefulSet's partition. */
   readonly keptPods?: ReadonlySet<string>
-  /**
-   * The watches of objects that may explain why it is not ready. No verdict waits for them, and they may be forbidden.
-   */
-  readonly explainedBy?: readonly WatchRequest[]
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
   /** Facts that do not affect the status either, but are probably a mistake: `its TLS Secret web-tls does not exist`. */

@@ -2,6 +2,17 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 
+/** What an assessment needs a list for. */
+export type Need =
+  /** To judge the target: there is no verdict before the list is complete or refused, and the access to it is required. */
+  | 'needed'
+  /** Only to warn: the first assessment waits for the list as long as the server may answer. */
+  | 'optional'
+  /** To explain the state of the target: no verdict waits for the list, and it may be refused. */
+  | 'explaining'
+  /** For the advice after a failure: nothing waits for it. */
+  | 'undo'
+
 /** Whether an object of a list counts: pure over the object and what was known when the list was read. */
 type Where = (object: KubeObject) => boolean
 
@@ -15,10 +26,22 @@ export class Reads {
   readonly #subjects = new Set<string>()
   readonly #owners = new Set<string>()
   readonly #states: WatchRequest[] = []
+  readonly #requests: Readonly<Record<Need, WatchRequest[]>> = { needed: [], optional: [], explaining: [], undo: [] }
   /** The indexes of the targets whose gated pods were read. */
   readonly publishers = new Set<number>()
   /** It was read whether other targets progress, or when one became ready. */
   readsOthers = false
+
+  /** The watches that what was read needs. */
+  get requests(): Readonly<Record<Need, readonly WatchRequest[]>> {
+    return this.#requests
+  }
+
+  /** A watch reports the objects. */
+  request(request: WatchRequest, need: Need): void {
+    const known = this.#requests[need]
+    if (!known.includes(request)) known.push(request)
+  }
 
   /** The objects of a kind in a namespace. */
   list({ kind, namespace, name }: WatchRequest, where: Where): void {

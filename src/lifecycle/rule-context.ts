@@ -6,7 +6,7 @@ import type { WantedRevision } from '../plan/revision.ts'
 import type { Draft } from './assessment.ts'
 import type { PodHistory } from './pod-history.ts'
 import type { Present } from './proof.ts'
-import type { Reads } from './reads.ts'
+import type { Need, Reads } from './reads.ts'
 import type { TargetHistory } from './target-history.ts'
 
 /** What the gate keeps of an awaited revision from one version of the object to the next. */
@@ -43,13 +43,20 @@ export interface RuleContext extends Present {
   /** What was read through this context. */
   readonly reads: Reads
   /** The awaited revision, once it has arrived (`--revision`). */
-  readonly known?: KnownRevision | undefined
+  readonly knownRevision?: KnownRevision | undefined
   /** What decides about the object besides the rule of its kind; see `amended`. */
   readonly amendments?: readonly Amendment[]
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
-  /** The objects of a kind, or of every kind, that this uid owns. */
-  owned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
+  /**
+   * Asks for the watch of a request. A rule does it first, whatever the object says: so all lists are asked for at once.
+   * @returns whether its list is complete
+   */
+  watch(request: WatchRequest, need?: Need): ListState
+  /** The objects of a request that this uid owns; the request is watched. */
+  owned<Kind extends string>(request: RequestOf<Kind>, uid: string | undefined): readonly ObjectOf<Kind>[]
+  /** The known objects of a kind, or of every kind, that this uid owns. No watch is asked for. */
+  present<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
   /**
    * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
    */
@@ -59,12 +66,18 @@ export interface RuleContext extends Present {
   /** The succeeded pods of this controller, also those deleted later. */
   succeededPods(uid: string | undefined): readonly Pod[]
   /**
-   * The objects of a request's kind, namespace and name: also those that its label selector does not match, because another
-   * watch may report them.
+   * The objects of a request's kind, namespace and name; the request is watched. They include objects that its label selector
+   * does not match, because another watch may report them.
    * @param where which of them count. A change of another object does not concern the target, so it may read nothing but the
    * object and what is known when the list is read.
    */
   list<Kind extends string>(
+    request: RequestOf<Kind>,
+    where?: (object: ObjectOf<Kind>) => boolean,
+    need?: Need,
+  ): readonly ObjectOf<Kind>[]
+  /** The known objects as by `list`. No watch is asked for. */
+  known<Kind extends string>(
     request: RequestOf<Kind>,
     where?: (object: ObjectOf<Kind>) => boolean,
   ): readonly ObjectOf<Kind>[]

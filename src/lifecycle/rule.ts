@@ -70,7 +70,7 @@ export interface Undo {
 }
 
 /** The facts that show when the present version of an object came. */
-export type ChangeContext = Pick<RuleContext, 'time' | 'owned' | 'declaresStatus'>
+export type ChangeContext = Pick<RuleContext, 'time' | 'owned' | 'present' | 'declaresStatus'>
 
 /** A ready target with its gated pods that are not being deleted. */
 export interface ReadyTarget {
@@ -99,7 +99,7 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   /** The pods of the present revision, for a custom resource: its assessment does not contain them. */
   presentPods?(object: Gated, context: RuleContext): readonly Pod[]
   /** The watches of the pods that serve requests, and of the objects that show whether there should be such pods. */
-  relatives(object: Gated): readonly WatchRequest[]
+  requests(object: Gated, context: RuleContext): readonly WatchRequest[]
   /** Whether the object is scaled to zero, and needs no pod. */
   isEmpty(object: Gated, context: RuleContext): boolean
   /** Requests go to one pod after another, in the order of the ordinals. */
@@ -110,17 +110,6 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
 export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The names of its milestones, in order. They are a contract. */
   readonly milestones: readonly MilestoneName[]
-  /** The watches that the rule needs besides the object itself. The gate watches events for every kind. */
-  relatives(object: Gated): readonly WatchRequest[]
-  /** Relatives are watched before the change arrives too. */
-  readonly watchesBeforeChange?: boolean
-  /**
-   * The watches that only its warnings need. No verdict depends on them, and the gate asks for no permission: if they are
-   * refused or fail, the rule warns of nothing.
-   */
-  optionalRelatives?(object: Gated): readonly WatchRequest[]
-  /** The watches that only `undo` needs: nothing waits for them. */
-  undoRelatives?(object: Gated): readonly WatchRequest[]
   /** The keys of the object's present failures; the target's history records since when each is reported. */
   failures?(object: Gated): readonly string[]
   /** The states in the object's status. A state that it did not have before is progress for the stall clock. */
@@ -140,7 +129,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * Whether the expected images have arrived (`await-change`), or the problem that other ones run; undefined if any change of
    * the object is the awaited one.
    * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
-   * @param context undefined until the first lists of all relatives are complete
+   * @param context undefined while only the specs decide, which need no list
    */
   hasExpectedImages?(
     object: Gated,
@@ -148,7 +137,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
     context: RuleContext | undefined,
   ): boolean | Problem | undefined
   /** All revisions of the object that exist now. */
-  revisions?(object: Gated, context: Pick<RuleContext, 'owned' | 'list'>): readonly KubeObject[]
+  revisions?(object: Gated, context: RuleContext): readonly KubeObject[]
   /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival
   /**
@@ -180,7 +169,10 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   removalMessage?(before: KubeObject, after: KubeObject | undefined): string | undefined
   /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
   failureOfAll?(targets: readonly ReadyTarget[], now: number): Problem | undefined
-  /** Assesses the object. The gate calls it only when the first lists of all relatives are complete or refused. */
+  /**
+   * Assesses the object. The gate also calls it while a list that it needs is pending, to learn what it reads: then only that
+   * counts, so an empty list must not be an error.
+   */
   assess(object: Gated, context: RuleContext): Assessment
 }
 
@@ -278,13 +270,11 @@ function factsOf(object: KubeObject, context: RuleContext, found: Found): readon
   const { problems: own = [], notes = [] } = rest
   const terminating = terminatingProblem(object, context)
   const problems = terminating === undefined ? own : [terminating, ...own]
-  const nodes = problems.flatMap((each) => nodeOf(each) ?? []).map(({ name }) => nodeRequest(name))
-  const explainedBy = [...(rest.explainedBy ?? []), ...nodes]
-  const explained = explainedBy.length > 0 && { explainedBy }
+  for (const { name } of problems.flatMap((each) => nodeOf(each) ?? [])) context.watch(nodeRequest(name), 'explaining')
   const milestones = rest.milestones.map((each) => withMoment(each, object, context, found.signals))
   const counters = new Map([...(rest.counters ?? []), ...(ready ? [] : eventCounters(object, context))])
   const conclusion = (message: string, end: End) =>
-    [{ ...rest, milestones, counters, problems, notes, ...explained, message }, end] as const
+    [{ ...rest, milestones, counters, problems, notes, message }, end] as const
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return conclusion(readyMessage, { ready })
   if (failure !== undefined && (terminating === undefined || isEnd))

@@ -43,6 +43,11 @@ export function selectedRequest<Kind extends string>(
   return { apiVersion, kind, namespace: metadata.namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
+/** The watch of the ControllerRevisions of a StatefulSet or DaemonSet. */
+export const controllerRevisionRequest = oncePerObject((selecting: Selecting) =>
+  selectedRequest('apps/v1', 'ControllerRevision', selecting),
+)
+
 /**
  * The watch of the pods that a selector matches. They may have other owners, which their owner references show. Always the same
  * request for an object: each assessment asks for its list.
@@ -53,9 +58,9 @@ export const podRequest = oncePerObject((selecting: Selecting) => selectedReques
 export function podsWithUid(
   { pods = new Set() }: Pick<Assessment, 'pods'>,
   { metadata: { namespace } }: KubeObject,
-  context: Pick<RuleContext, 'list'>,
+  context: Pick<RuleContext, 'known'>,
 ): (uid: string) => Pod | undefined {
-  const found = context.list({ apiVersion: 'v1', kind: 'Pod', namespace }, ({ metadata: { uid = '' } }) =>
+  const found = context.known({ apiVersion: 'v1', kind: 'Pod', namespace }, ({ metadata: { uid = '' } }) =>
     pods.has(uid),
   )
   const byUid = new Map(found.map((pod) => [pod.metadata.uid, pod]))

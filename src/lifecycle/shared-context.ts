@@ -1,9 +1,9 @@
-import type { RequestOf } from '../cluster/feed.ts'
+import type { RequestOf, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, ObjectName, ObjectOf } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
 import type { GateTime } from './gate-time.ts'
 import { presentAt } from './proof.ts'
-import { Reads } from './reads.ts'
+import { type Need, Reads } from './reads.ts'
 import type { LifecycleSettings, RuleContext } from './rule-context.ts'
 import { PodHistories } from './workloads/observe-pods.ts'
 
@@ -26,26 +26,46 @@ export function createContexts(store: Store, gateTime: GateTime, settings: Lifec
       reads.owned(uid, 'Pod')
       return histories.ended(uid, phase)
     }
+    const listState = (request: WatchRequest) => {
+      reads.state(request)
+      return store.listState(request)
+    }
+    const watch = (request: WatchRequest, need: Need = 'needed') => {
+      reads.request(request, need)
+      return listState(request)
+    }
+    const known: RuleContext['known'] = (request, where = () => true) => {
+      reads.list(request, where as (object: KubeObject) => boolean)
+      return listOf(store, request).filter(where)
+    }
+    const present: RuleContext['present'] = (uid, kind) => {
+      reads.owned(uid, kind)
+      return store.ownedBy(uid, kind)
+    }
     return {
       startedAt,
       settings,
       time,
       ...presentAt(now),
       reads,
-      owned: (uid, kind) => {
-        reads.owned(uid, kind)
-        return store.ownedBy(uid, kind)
+      watch,
+      listState,
+      owned: (request, uid) => {
+        watch(request)
+        return present(uid, request.kind)
       },
+      present,
       lostPods: (uid) => ended(uid, 'Failed'),
       succeededPods: (uid) => ended(uid, 'Succeeded'),
       removedAt: (uid, revision) => {
         reads.owned(uid, 'Pod')
         return histories.removedAt(uid, revision)
       },
-      list: (request, where = () => true) => {
-        reads.list(request, where as (object: KubeObject) => boolean)
-        return listOf(store, request).filter(where)
+      list: (request, where, need) => {
+        watch(request, need)
+        return known(request, where)
       },
+      known,
       events: (object) => {
         reads.events(object)
         return store.eventsOf(object)
@@ -55,10 +75,6 @@ export function createContexts(store: Store, gateTime: GateTime, settings: Lifec
         return histories.of(pod, now)
       },
       declaresStatus: (kind) => store.declaresStatus(kind),
-      listState: (request) => {
-        reads.state(request)
-        return store.listState(request)
-      },
     }
   }
   return { observe: (change, now) => histories.observe(change, now), at }

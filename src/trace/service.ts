@@ -27,7 +27,7 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
 
 /** The pods that a Service selects at present. */
 export function selectedPods(service: Service, { context }: TracedObject): readonly Pod[] {
-  const pods = context.list(podRequest(service))
+  const pods = context.known(podRequest(service))
   return pods.filter((pod) => isSelectedBy(service, pod))
 }
 
@@ -98,7 +98,7 @@ function endpointLines(service: Service, explanation: ServiceExplanation, traced
     address: Math.max(0, ...pods.map(({ address }) => address.length)),
   }
   return [
-    ...selectorLines(service, explanation, traced.context.list(podRequest(service)).length),
+    ...selectorLines(service, explanation, traced.context.known(podRequest(service)).length),
     ...pods.map((pod) => podLine(pod, width, traced)),
     ...endpoints
       .filter(({ endpoint }) => endpoint.targetRef?.kind !== 'Pod')

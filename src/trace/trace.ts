@@ -174,7 +174,7 @@ export class Trace {
       assessment,
       departed: this.#departed.filter(({ at }) => context.now - at < departedMs),
       owned: (uid) => store.ownedBy(uid),
-      assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), context),
+      assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), context).assessment,
       events: (about) => store.eventsOf(about),
     }
   }

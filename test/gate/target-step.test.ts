@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { targetDeadlines } from '../../src/gate/deadlines.ts'
 import {
+  firstRequests,
   firstState,
   holdStall,
   isUndecided,
@@ -27,7 +28,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
     target: createTarget(),
     index: 0,
     name: 'deployment/web',
-    rule: { milestones: ['created', 'observed', 'ready'], relatives: () => [], assess, ...revisionHooks, ...rule },
+    rule: { milestones: ['created', 'observed', 'ready'], assess, ...revisionHooks, ...rule },
     settings,
     gateTime: createGateTime(settings),
     changedAt: () => undefined,
@@ -311,10 +312,16 @@ describe('whatever happens to a target', () => {
 
   it('a deadline ends it while it is open, unless its stall clock is held', () => {
     forEachStep((_, __, { state }, now, target) => {
-      const ends = targetDeadlines({ ...target, state }, now, false).filter(({ ends }) => ends === 'target')
+      const ends = targetDeadlines({ ...target, state, requests: firstRequests(target.target) }, now, false).filter(
+        ({ ends }) => ends === 'target',
+      )
       if (!isUndecided(state)) expect(ends).toEqual([])
       else if (state.stall.heldSince === undefined) expect(ends.length).toBeGreaterThan(0)
-      expect(targetDeadlines({ ...target, state }, now, true).filter(({ ends }) => ends === 'target')).toEqual([])
+      expect(
+        targetDeadlines({ ...target, state, requests: firstRequests(target.target) }, now, true).filter(
+          ({ ends }) => ends === 'target',
+        ),
+      ).toEqual([])
     })
   })
 

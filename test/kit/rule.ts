@@ -59,8 +59,10 @@ export function context(options: ContextOptions = {}): RuleContext {
   const store = new Store(() => false)
   for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
+  const shared = createContexts(store, gateTime, settings).at(now)
+  const listState = (request: WatchRequest) => (isSeen(request) ? 'complete' : 'unknown')
   return {
-    ...createContexts(store, gateTime, settings).at(now),
+    ...shared,
     history: options.history ?? observeTarget(undefined, make.deployment(), now),
     othersProgress: () => othersProgress,
     othersReadyAt: () => (othersReadyAt === undefined ? undefined : moment(othersReadyAt)),
@@ -81,7 +83,11 @@ export function context(options: ContextOptions = {}): RuleContext {
         gateTime,
       ),
     declaresStatus: () => options.declaresStatus,
-    listState: (request) => (isSeen(request) ? 'complete' : 'unknown'),
+    listState,
+    watch: (request, need) => {
+      shared.watch(request, need)
+      return listState(request)
+    },
   }
 }
 
@@ -103,10 +109,22 @@ export function concerns<Gated extends KubeObject>(
   return given.reads.concerns({ after: other })
 }
 
-/** What is found in a context, with its problems as they are reported, and when that is looked at again. */
+/** The watches for which a rule asks when it assesses an object, by what they are needed for. */
+export function requested<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, options: ContextOptions = {}) {
+  const given = context({ now: 60, ...options })
+  rule.assess(object, given)
+  return given.reads.requests
+}
+
+/**
+ * What is found in a context, with its problems as they are reported, when that is looked at again, and which watches would
+ * explain it.
+ */
 export function found<Value extends object>(options: ContextOptions, find: (given: RuleContext) => Value) {
   const given = context(options)
-  return { ...reported(find(given)), recheckAt: given.nextMoment() }
+  const value = reported(find(given))
+  const { explaining } = given.reads.requests
+  return { ...value, recheckAt: given.nextMoment(), ...(explaining.length > 0 && { explainedBy: explaining }) }
 }
 
 /** Observations of a pod with these versions, each at its second. */

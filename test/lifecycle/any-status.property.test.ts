@@ -71,7 +71,6 @@ test('a custom resource with any spec and status gets an assessment with a messa
       const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 2, resourceVersion: '1' }
       const custom = { ...identity, metadata, spec, status } as KubeObject
       const rule = targetRule({ ...identity, namespace: 'shop', name: 'w', clocks: {}, waitFor }, { catalogue })
-      rule.relatives(custom)
       rule.failures?.(custom)
       const { status: result, message, problems } = rule.assess(custom, context({ history: seenTarget([0, custom]) }))
       expect(['ready', 'progressing', 'failed']).toContain(result)

@@ -4,7 +4,7 @@ import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { condition, make, moment } from '../kit/objects.ts'
-import { concerns, found, read } from '../kit/rule.ts'
+import { concerns, found, read, requested } from '../kit/rule.ts'
 
 describe('a HorizontalPodAutoscaler', () => {
   const able = condition('AbleToScale', 'True')
@@ -36,7 +36,7 @@ describe('a HorizontalPodAutoscaler', () => {
     })
 
     it('watches its target, and is assessed again when that changes', () => {
-      expect(hpaRule.relatives(autoscaler)).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
+      expect(requested(hpaRule, autoscaler).needed).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
       const isConcerned = (other: KubeObject) => concerns({}, hpaRule, autoscaler, other)
       expect(isConcerned(make.deployment())).toBe(true)
       expect(isConcerned(make.deployment({ metadata: { name: 'api' } }))).toBe(false)
@@ -45,7 +45,7 @@ describe('a HorizontalPodAutoscaler', () => {
 
     it('does not watch a target of a custom kind', () => {
       const custom = { ...scaleTargetRef, apiVersion: 'example.com/v1', kind: 'Widget' }
-      expect(hpaRule.relatives({ ...autoscaler, spec: { scaleTargetRef: custom } })).toEqual([])
+      expect(requested(hpaRule, { ...autoscaler, spec: { scaleTargetRef: custom } }).needed).toEqual([])
     })
   })
 })

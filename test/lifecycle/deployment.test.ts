@@ -1,6 +1,6 @@
 import { deploymentRule } from '../../src/lifecycle/workloads/deployment.ts'
 import { make } from '../kit/objects.ts'
-import { read } from '../kit/rule.ts'
+import { read, requested } from '../kit/rule.ts'
 
 test('the milestones of a Deployment are all that the contract names, in its order', () => {
   const { milestones } = read({}, deploymentRule, make.deployment())
@@ -8,7 +8,7 @@ test('the milestones of a Deployment are all that the contract names, in its ord
 })
 
 test('a Deployment asks for its ReplicaSets and pods by its selector', () => {
-  expect(deploymentRule.relatives(make.deployment())).toEqual([
+  expect(requested(deploymentRule, make.deployment()).needed).toEqual([
     { apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace: 'shop', labelSelector: 'app=web' },
     { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', labelSelector: 'app=web' },
   ])

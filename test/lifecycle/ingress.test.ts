@@ -1,7 +1,7 @@
 import type { Ingress } from '../../src/cluster/objects.ts'
 import { ingressRule } from '../../src/lifecycle/network/ingress.ts'
 import { make } from '../kit/objects.ts'
-import { read } from '../kit/rule.ts'
+import { read, requested } from '../kit/rule.ts'
 
 /** An Ingress that has its address, whose backend is the Service `web`. */
 function createIngress(spec: Ingress['spec'] = {}): Ingress {
@@ -25,9 +25,9 @@ it.each(['gce', 'gce-internal', 'gce-multi-cluster'])(
 
 it('an Ingress warns of what its watches show, and reads nothing else', () => {
   const ingress = createIngress({ ingressClassName: 'nginx', tls: [{ secretName: 'web-tls' }, {}] })
-  expect(ingressRule.optionalRelatives?.(ingress)).toEqual([
+  expect(requested(ingressRule, ingress).optional).toEqual([
     { apiVersion: 'networking.k8s.io/v1', kind: 'IngressClass' },
     { apiVersion: 'v1', kind: 'SecretName', namespace: 'shop', name: 'web-tls' },
   ])
-  expect(ingressRule.optionalRelatives?.(createIngress())).toEqual([])
+  expect(requested(ingressRule, createIngress()).optional).toEqual([])
 })

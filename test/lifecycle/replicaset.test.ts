@@ -1,7 +1,7 @@
 import type { KubeObject, ReplicaSet } from '../../src/cluster/objects.ts'
 import { replicaSetRule } from '../../src/lifecycle/workloads/replicaset.ts'
 import { condition, iso, make, moment, podIs } from '../kit/objects.ts'
-import { type ContextOptions, read, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read, requested, seenTarget } from '../kit/rule.ts'
 
 const numbers = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1 }
 const own = make.replicaSet({ status: numbers }, undefined)
@@ -75,7 +75,7 @@ test('a ReplicationController is judged alike, by its bare selector', () => {
     kind: 'ReplicationController',
     spec: { ...own.spec, selector: { app: 'web', tier: 'front' } },
   }
-  expect(replicaSetRule.relatives(controller)).toEqual([
+  expect(requested(replicaSetRule, controller as ReplicaSet).needed).toEqual([
     { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', labelSelector: 'app=web,tier=front' },
   ])
   expect(assess(controller as ReplicaSet).status).toBe('ready')

@@ -57,13 +57,13 @@ export function withCause(rule: Rule, behind: Behind): Rule {
     const found = search(object, { custom: object, behind, context })
     const requests = [...ownedRequests(object, behind), ...found.requests]
     const explaining = requests.filter((request) => behind.ruleOf(request).rule !== existsRule)
-    const explainedBy = [...(own.explainedBy ?? []), ...explaining]
+    for (const request of explaining) context.watch(request, 'explaining')
     const explained: Draft = {
       ...explain(own, found, behind),
       stallHold: own.stallHold ?? found.stallHold,
       counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
-      explainedBy,
     }
+    const { explaining: explainedBy } = context.reads.requests
     const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
     const isHeld = explained.failure !== undefined && isListing && !context.passed(seenAt + ownedListsMs)
     return isHeld ? { ...explained, failure: undefined } : explained
@@ -118,7 +118,7 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
   const [pods, others] = [objects.filter(isPod), objects.filter((object) => !isPod(object))]
   const assess = (object: KubeObject, within: RuleContext): AssessedObject => {
     const { rule, isCustom } = behind.ruleOf(object)
-    return { object, rule, isCustom, assessment: assessOwned(object, rule, within) }
+    return { object, isCustom, ...assessOwned(object, rule, within) }
   }
   const judged = others
     .map((object) => assess(object, context))
@@ -154,18 +154,20 @@ function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search):
 }
 
 /** An owned object that is not ready. */
-interface AssessedObject {
+interface AssessedObject extends AssessedOwned {
   readonly object: KubeObject
-  readonly rule: Rule
   readonly isCustom: boolean
-  readonly assessment: Assessment
 }
 
 /**
  * What the rule of an object finds, and for a custom object what the objects behind it explain: they explain it better than
  * its own status.
  */
-function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, searched: Search, depth: number): Findings {
+function findingsOf(
+  { object, isCustom, assessment, requests: needed }: AssessedObject,
+  searched: Search,
+  depth: number,
+): Findings {
   const { problems, failure, stallHold } = assessment
   if (!isCustom) {
     const found = ofPresentSpec({ problems, failure }, object, searched)
@@ -174,7 +176,7 @@ function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, sear
       ...found,
       stallHold,
       counters,
-      requests: [...rule.relatives(object), ...eventRequests(object, searched)],
+      requests: [...needed, ...eventRequests(object, searched)],
     }
   }
   const deeper = search(object, searched, depth - 1)
@@ -204,10 +206,36 @@ function eventRequests({ metadata: { namespace } }: KubeObject, { custom }: Sear
  * Assesses an object that the gate does not gate, by its rule. Its history is unknown, so it counts as unchanged since
  * its creation.
  */
-export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext): Assessment {
+export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext): AssessedOwned {
   const since = context.time(object.metadata.creationTimestamp) ?? context.startedAt
   const history = observeTarget(undefined, object, since, rule.failures?.(object))
-  return rule.assess(object, { ...context, history, amendments: [] })
+  const requests: WatchRequest[] = []
+  const watch: RuleContext['watch'] = (request, need = 'needed') => {
+    if (need === 'needed') requests.push(request)
+    return context.listState(request)
+  }
+  const assessment = rule.assess(object, {
+    ...context,
+    history,
+    amendments: [],
+    watch,
+    list: (request, where, need) => {
+      watch(request, need)
+      return context.known(request, where)
+    },
+    owned: (request, uid) => {
+      watch(request)
+      return context.present(uid, request.kind)
+    },
+  })
+  return { assessment, requests }
+}
+
+/** An assessment of an object that the gate does not gate. */
+export interface AssessedOwned {
+  readonly assessment: Assessment
+  /** The watches that its rule needs. */
+  readonly requests: readonly WatchRequest[]
 }
 
 /** The problems of an owned workload. Only problems of the present spec of the custom resource may fail the workload. */
@@ -219,7 +247,7 @@ function ofPresentSpec(
   const { namespace } = owner.metadata
   const mayFail = (problem: Problem) => {
     const { name } = problem.subject
-    const [pod] = isPodSubject(problem.subject) ? context.list({ apiVersion: 'v1', kind: 'Pod', namespace, name }) : []
+    const [pod] = isPodSubject(problem.subject) ? context.known({ apiVersion: 'v1', kind: 'Pod', namespace, name }) : []
     return !traitsOf(problem).ownerDecides && isOfPresentSpec(pod ?? owner, custom, context)
   }
   const isElsewhere = owner.metadata.namespace !== custom.metadata.namespace

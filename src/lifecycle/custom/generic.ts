@@ -42,7 +42,6 @@ import {
  */
 export const genericRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
   failures: (object) =>
     readSignals(object).flatMap((each) => (each.meaning === 'failed' || isError(each) ? [signalKey(each)] : [])),
   states: progressStates,

@@ -39,7 +39,6 @@ const failedKey = 'failed'
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
     milestones: withStages(check.milestones),
-    relatives: () => [],
     failures: (object) => {
       const read = check.isUsers ? object : withoutStaleConditions(object)
       const hasFailed = isObservedBy(object, check) && check.failed?.(read).holds === true

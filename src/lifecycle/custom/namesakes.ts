@@ -30,14 +30,14 @@ export function withNamesakes(rule: Rule, kinds: readonly KindName[] = []): Rule
       ? referencesIn(object.spec, object, kinds)
       : []
     const requests = missing.flatMap(({ namespace }) => kinds.map((kind) => ({ ...kind, namespace })))
-    const explained = { ...own, explainedBy: [...(own.explainedBy ?? []), ...requests] }
+    for (const request of requests) context.watch(request, 'explaining')
     const namesakes = missing.flatMap((reference) => namesakesOf(reference, kinds, context))
-    if (namesakes.length === 0) return explained
+    if (namesakes.length === 0) return own
     const named = problemOf({ ...first, detail: { ...first.detail, namesakes } } as Problem)
     const problems = [named, ...others]
     return own.failure === first
-      ? { ...explained, problems, failure: named, message: messageOf(named) }
-      : { ...explained, problems }
+      ? { ...own, problems, failure: named, message: messageOf(named) }
+      : { ...own, problems }
   })
 }
 
@@ -56,7 +56,7 @@ function referencesIn(value: unknown, object: KubeObject, kinds: readonly KindNa
 /** The objects that may be meant; none while it is not known that the named one does not exist. */
 function namesakesOf({ kind, name, namespace }: Reference, kinds: readonly KindName[], context: RuleContext) {
   const objectsOf = (wanted: KindName) =>
-    context.list({ ...wanted, namespace }, (each) => groupOf(each.apiVersion) === groupOf(wanted.apiVersion))
+    context.known({ ...wanted, namespace }, (each) => groupOf(each.apiVersion) === groupOf(wanted.apiVersion))
   const same = objectsOf(kind)
   const isMissing =
     context.listState({ ...kind, namespace }) === 'complete' && !same.some(({ metadata }) => metadata.name === name)

@@ -143,7 +143,7 @@ export function membersOf({ metadata }: KubeObject, context: RuleContext): reado
   const kinds = metadata.annotations?.['applyset.kubernetes.io/contains-group-kinds'] ?? ''
   return kinds.split(',').flatMap((each) => {
     const [kind = '', ...group] = each.split('.')
-    return context.list(
+    return context.known(
       { apiVersion: `${group.join('.')}/`, kind, namespace: metadata.namespace },
       (member) =>
         groupOf(member.apiVersion) === group.join('.') &&
@@ -199,10 +199,10 @@ export function objectsBehind(
   behind: Pick<KindsBehind, 'hasInventory'>,
   revision: string | undefined,
 ): readonly KubeObject[] {
-  const owned = context.owned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  const owned = context.present(object.metadata.uid).filter((each) => isOwnedBy(each, object))
   const selected = selectedPods(object, context).filter((pod) => !hasKnownOwner(pod, context))
   const applied = appliedRequests(object, behind).flatMap((request) =>
-    context.list(request, (each) => refersTo(each, object)),
+    context.known(request, (each) => refersTo(each, object)),
   )
   const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, context)])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
@@ -222,7 +222,7 @@ export function objectsBehind(
 function selectedPods(object: KubeObject, context: RuleContext): readonly Pod[] {
   if (statusSelector(object) === undefined) return []
   const { namespace } = object.metadata
-  return context.list({ apiVersion: 'v1', kind: 'Pod', namespace }, (pod) => isSelectedByStatus(object, pod))
+  return context.known({ apiVersion: 'v1', kind: 'Pod', namespace }, (pod) => isSelectedByStatus(object, pod))
 }
 
 /** Built-in kinds that controllers change in place; of other kinds, many create a new object instead. */
@@ -238,7 +238,7 @@ function hasLabelValue({ metadata: { labels = {} } }: KubeObject, value: string 
 function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeObject, context: RuleContext): boolean {
   return ownerReferences.some(
     ({ apiVersion, kind, name, uid }) =>
-      context.list({ apiVersion, kind, namespace, name }, ({ metadata }) => metadata.uid === uid).length > 0,
+      context.known({ apiVersion, kind, namespace, name }, ({ metadata }) => metadata.uid === uid).length > 0,
   )
 }
 

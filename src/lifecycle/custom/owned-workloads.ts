@@ -40,24 +40,25 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
     const jobs = awaits === 'all' ? namedJobs(object, context) : []
     const kinds = behind.kinds.filter((kind) => isWorkloadKind(kind) || isJob(kind) || !isBuiltIn(kind.apiVersion))
     const changedAt = specChangedAt(object, context)
-    const workloads = [...workloadsOf(object, isWorkloadKind, context), ...jobs]
-      .filter((each) => awaits === 'all' || wasWrittenSince(each, changedAt, context))
-      .map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
-    const explainedBy = [
+    const workloads = [...workloadsOf(object, isWorkloadKind, context), ...jobs].filter(
+      (each) => awaits === 'all' || wasWrittenSince(each, changedAt, context),
+    )
+    const assessed = workloads.map((each) => {
+      const { rule } = behind.ruleOf(each)
+      return { object: each, ...assessOwned(asUpdatedByOperator(each, object), rule, context) }
+    })
+    const requests = [
       ...ownedRequests(object, { ...behind, kinds, isKnown: awaits === 'all' || behind.isKnown }),
-      ...workloads.flatMap((each) => each.rule.relatives(each.object)),
+      ...assessed.flatMap((each) => each.requests),
     ]
+    for (const request of requests) context.watch(request, 'explaining')
+    const unready = assessed.find(({ assessment }) => assessment.status !== 'ready')
     const awaited =
-      awaitLists(explainedBy, context) ??
-      awaitWorkloads(object, workloads, context) ??
+      awaitLists(requests, context) ??
+      (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
       (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
-    return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy }
+    return awaited === undefined ? own : notReady(own, awaited)
   })
-}
-
-interface Workload {
-  readonly object: KubeObject
-  readonly rule: Rule
 }
 
 function awaitLists(requests: readonly WatchRequest[], context: RuleContext): string | undefined {
@@ -65,14 +66,6 @@ function awaitLists(requests: readonly WatchRequest[], context: RuleContext): st
   const isListing = requests.some((request) => context.listState(request) === 'pending')
   if (!isListing || context.passed(Math.max(firstSeenAt, specSeenAt) + ownedListsMs)) return undefined
   return 'waiting for the list of its workloads'
-}
-
-function awaitWorkloads(custom: KubeObject, workloads: readonly Workload[], context: RuleContext): string | undefined {
-  for (const { object, rule } of workloads) {
-    const { status, message } = assessOwned(asUpdatedByOperator(object, custom), rule, context)
-    if (status !== 'ready') return `${shortName(object)}: ${message}`
-  }
-  return undefined
 }
 
 /**
@@ -85,8 +78,8 @@ function asUpdatedByOperator(workload: KubeObject, custom: KubeObject): KubeObje
   return isOnDelete ? { ...workload, spec } : workload
 }
 
-function awaitChange(changedAt: number, workloads: readonly Workload[], context: RuleContext): string | undefined {
-  const hasChanged = workloads.some((each) => wasWrittenSince(each.object, changedAt, context))
+function awaitChange(changedAt: number, workloads: readonly KubeObject[], context: RuleContext): string | undefined {
+  const hasChanged = workloads.some((each) => wasWrittenSince(each, changedAt, context))
   if (hasChanged || context.passed(changedAt + context.settings.settleTimeMs)) return undefined
   return 'its workloads have not changed since its spec did'
 }
@@ -104,7 +97,7 @@ function namedJobs({ status, metadata }: KubeObject, context: RuleContext): read
   const { jobName } = (status ?? {}) as Fields
   const { namespace } = metadata
   if (typeof jobName !== 'string') return []
-  return context.list({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
+  return context.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
 }
 
 /** The workloads behind an object, directly or by other custom resources. */
@@ -114,7 +107,7 @@ function workloadsOf(
   context: RuleContext,
   depth = maxDepth,
 ): readonly KubeObject[] {
-  const owned = context.owned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  const owned = context.present(object.metadata.uid).filter((each) => isOwnedBy(each, object))
   return [...owned, ...membersOf(object, context)].flatMap((each) => {
     if (each.metadata.deletionTimestamp !== undefined) return []
     if (isWorkload(each)) return [each]
@@ -133,7 +126,7 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
   return {
     ports,
     presentPods: (object, context) => [...new Set(podsBehind(object, object, behind, context))],
-    relatives: (object) => {
+    requests: (object) => {
       const { namespace } = object.metadata
       const ofWorkloads = namespace === undefined ? [] : podKinds.map((kind) => ({ ...kind, namespace }))
       return [...ownedRequests(object, behind), ...ofWorkloads]
@@ -155,13 +148,16 @@ export function servingBeside(rule: Rule): Serving | undefined {
   return {
     ...serving,
     presentPods: (object, context) => podsOfWorkload(object, rule, context),
-    relatives: (object) => [...serving.relatives(object), ...rule.relatives(object)],
+    requests: (object, context) => [
+      ...serving.requests(object, context),
+      ...assessOwned(object, rule, context).requests,
+    ],
   }
 }
 
 function podsOfWorkload(object: KubeObject, rule: Rule, context: RuleContext): readonly Pod[] {
-  const assessed = assessOwned(object, rule, context)
-  return revisedPods(object, assessed, podsWithUid(assessed, object, context))
+  const { assessment } = assessOwned(object, rule, context)
+  return revisedPods(object, assessment, podsWithUid(assessment, object, context))
 }
 
 /** The kinds by which the pods of a workload are found. */

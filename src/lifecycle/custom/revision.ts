@@ -658,11 +658,6 @@ export function withRevision(
   }
   const awaiting: Rule = {
     ...rule,
-    optionalRelatives: (object) => [
-      ...(rule.optionalRelatives?.(object) ?? []),
-      ...read(object).hookJobs.flatMap(hookRequests),
-      ...(read(object).objects === 'unknown' ? labelledRequests(object) : []),
-    ],
     arrival: (object, facts): Arrival => {
       const report = read(object, facts.known)
       const standing = standingOf(report, facts)
@@ -685,9 +680,12 @@ export function withRevision(
       }
     },
   }
-  return amended(awaiting, (own, object, context) =>
-    judge(own, object, read(object, context.known), revisions, context),
-  )
+  return amended(awaiting, (own, object, context) => {
+    const { hookJobs, objects } = read(object)
+    const requests = [...hookJobs.flatMap(hookRequests), ...(objects === 'unknown' ? labelledRequests(object) : [])]
+    for (const request of requests) context.watch(request, 'optional')
+    return judge(own, object, read(object, context.knownRevision), revisions, context)
+  })
 }
 
 function knownOf({ wanted, content }: OperatorReport, { type }: Standing, before?: KnownRevision): KnownRevision {
@@ -709,7 +707,7 @@ function judge(
   context: RuleContext,
 ): Draft {
   const { startedAt, time, history } = context
-  const facts = { startedAt, time, firstSeenAt: history.firstSeenAt, known: context.known }
+  const facts = { startedAt, time, firstSeenAt: history.firstSeenAt, known: context.knownRevision }
   const standing = standingOf(report, facts)
   switch (standing.type) {
     case 'deployed':
@@ -827,7 +825,7 @@ function labelledBy(object: KubeObject, context: RuleContext): readonly ObjectNa
   const wanted = Object.entries(labelsOf(object).labels)
   return labelledRequests(object)
     .flatMap((request) =>
-      context.list(request, ({ metadata }) => wanted.every(([key, value]) => metadata.labels?.[key] === value)),
+      context.known(request, ({ metadata }) => wanted.every(([key, value]) => metadata.labels?.[key] === value)),
     )
     .map(nameOf)
 }
@@ -842,7 +840,7 @@ function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readon
 }
 
 function findJob({ namespace, name }: Pick<ObjectName, 'namespace' | 'name'>, context: RuleContext): Job | undefined {
-  return context.list({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })[0]
+  return context.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })[0]
 }
 
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */
@@ -853,7 +851,7 @@ function failureOf(object: KubeObject, attempt: Attempt, context: RuleContext): 
   const proven = context.passed(since + mustPersistMs)
   if (hook?.kind === 'Job' && hook.group === 'batch') {
     const job = findJob(hook, context)
-    const failure = job && assessOwned(job, jobRule as Rule, context).failure
+    const failure = job && assessOwned(job, jobRule as Rule, context).assessment.failure
     return {
       ...ownProblem(object, since),
       subject: hook,

@@ -18,7 +18,6 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
   const { lastState } = waitFor.type === 'delete' ? {} : kindRule
   const rule: Rule = {
     milestones: commonMilestones,
-    relatives: () => [],
     lastState,
     readyWhenAbsent: waitFor.type === 'delete' ? 'does not exist' : undefined,
     assess: (object, context) => assessWaitFor(object, waitFor, context),

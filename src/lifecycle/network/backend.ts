@@ -32,7 +32,7 @@ export function missingBackends(
   context: RuleContext,
 ): readonly Problem<'backend-missing'>['detail'][] {
   const names = new Set(backends.map(({ service }) => service))
-  const services = context.list(servicesRequest(object), ({ metadata }) => names.has(metadata.name))
+  const services = context.known(servicesRequest(object), ({ metadata }) => names.has(metadata.name))
   const missing = backends.flatMap((backend) => missingPart(backend, services))
   return [...new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()]
 }

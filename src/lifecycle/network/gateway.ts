@@ -45,7 +45,6 @@ const finalReasons = new Set([
  */
 export const gatewayRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
   failures: (gateway) => finalFailures(gatewaySignals(gateway)),
   assess: assessGateway,
 }
@@ -60,8 +59,6 @@ export const gatewayRule: Rule = {
  */
 export const routeRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
-  optionalRelatives: (route) => (backendsOf(route).length === 0 ? [] : [servicesRequest(route)]),
   failures: (route) => finalFailures(routeSignals(parentsOf(route))),
   assess: assessRoute,
 }
@@ -153,9 +150,11 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
   const signals = routeSignals(parents)
   const unanswered = parents.filter((each) => !each.signals.some(({ name }) => name === 'Accepted'))
   const bad = badConditionsProblem(route, signals, context)
+  const backends = backendsOf(route)
+  const canReadServices = backends.length > 0 && context.watch(servicesRequest(route), 'optional') === 'complete'
   const missing =
-    bad === undefined && context.listState(servicesRequest(route)) === 'complete'
-      ? missingBackends(route, backendsOf(route), context).map(
+    bad === undefined && canReadServices
+      ? missingBackends(route, backends, context).map(
           (detail): Problem => ({
             ...ownProblem(route, context.history.firstSeenAt),
             reason: 'backend-missing',

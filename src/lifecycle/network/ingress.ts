@@ -16,13 +16,11 @@ import { addressReport, type Backend, missingBackends, servicesRequest } from '.
  */
 export const ingressRule: Rule<Ingress> = {
   milestones: ['created', 'backends', 'address'],
-  relatives: (object) => [servicesRequest(object)],
-  optionalRelatives: (object) => [...classRequests(object), ...tlsRequests(object)],
   assess: assessIngress,
 }
 
 function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
-  const canReadServices = context.listState(servicesRequest(ingress)) === 'complete'
+  const canReadServices = context.watch(servicesRequest(ingress)) === 'complete'
   const missing = canReadServices ? missingBackends(ingress, backendsOf(ingress), context) : []
   const entries = ingress.status?.loadBalancer?.ingress ?? []
   const addresses = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
@@ -99,8 +97,8 @@ function tlsRequests({ metadata: { namespace }, spec: { tls = [] } = {} }: Ingre
 /** What the Ingress names although it does not exist. Its controller may be configured to work without it. */
 function warningsOf(ingress: Ingress, context: RuleContext): readonly string[] {
   const isMissing = (request: WatchRequest, name: string | undefined) =>
-    context.list(request, ({ metadata }) => metadata.name === name).length === 0
-  const isListed = (request: WatchRequest) => context.listState(request) === 'complete'
+    context.known(request, ({ metadata }) => metadata.name === name).length === 0
+  const isListed = (request: WatchRequest) => context.watch(request, 'optional') === 'complete'
   const { ingressClassName } = ingress.spec ?? {}
   const classes = classRequests(ingress).filter((each) => isListed(each) && isMissing(each, ingressClassName))
   const secrets = tlsRequests(ingress).filter((each) => isListed(each) && isMissing(each, each.name))

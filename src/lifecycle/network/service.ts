@@ -35,8 +35,6 @@ import {
  */
 export const serviceRule: Rule<Service> = {
   milestones: ['created', 'endpoints', 'ready', 'address'],
-  relatives: (object) =>
-    hasEndpoints(object) ? [endpointSliceRequest(object), podRequest(object), ...workloadRequests(object)] : [],
   assess: assessService,
   serving: {
     ports: ({ spec }) =>
@@ -44,7 +42,7 @@ export const serviceRule: Rule<Service> = {
         protocol !== 'TCP' || port === undefined ? [] : [{ name, port, target: targetPort || port }],
       ),
     selects: isSelectedBy,
-    relatives: (object) => (selectsPods(object) ? [podRequest(object), ...workloadRequests(object)] : []),
+    requests: (object) => (selectsPods(object) ? [podRequest(object), ...workloadRequests(object)] : []),
     isEmpty: isScaledToZero,
   },
 }
@@ -154,13 +152,13 @@ interface Backend {
 }
 
 function assessEndpoints(service: Service, context: RuleContext): EndpointsAssessment {
-  if (context.listState(endpointSliceRequest(service)) !== 'complete')
+  const canReadPods = context.watch(podRequest(service)) === 'complete'
+  const workloads = workloadsBehind(service, context)
+  if (context.watch(endpointSliceRequest(service)) !== 'complete')
     return withoutEndpoints('exists; its endpoints cannot be read', [
       'its endpoints cannot be read: only its existence is checked',
     ])
-  const canReadPods = context.listState(podRequest(service)) === 'complete'
   const explanation = explainService(service, context)
-  const workloads = workloadsBehind(service, context)
   const backends = backendsOf(service, explanation, canReadPods, context)
   const endpoints = new Set(explanation.endpoints.map(keyOf)).size
   const selected = explanation.pods.map(({ pod }) => pod)

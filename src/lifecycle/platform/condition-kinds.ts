@@ -40,7 +40,6 @@ interface ConditionMeaning {
 function conditionRule(types: readonly string[], meaning: ConditionMeaning = {}): Rule {
   return {
     milestones: commonMilestones,
-    relatives: () => [],
     failures: (object) => failuresOf(object, meaning).map((each) => signalKey(conditionSignal(each))),
     assess: (object, context) => assessConditions(object, types, meaning, context),
   }
@@ -132,7 +131,6 @@ export const apiServiceRule = conditionRule(['Available'], {
  */
 export const pdbRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
   assess: (object, context) => {
     const ready = isObserved(object)
     // Its observedGeneration is the last one that was observed (failSafe), and not the present one.
@@ -156,7 +154,6 @@ export const pdbRule: Rule = {
  */
 export const resourceQuotaRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
   assess: (object, context) => {
     const { hard: limits = {} } = (object.spec ?? {}) as { hard?: object }
     const { hard: enforced = {} } = (object.status ?? {}) as { hard?: object }
@@ -183,7 +180,6 @@ export const resourceQuotaRule: Rule = {
  */
 export const namespaceRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
   assess: (object, context) => {
     const { phase = 'Active' } = (object.status ?? {}) as { phase?: string }
     const ready = phase === 'Active'
@@ -207,7 +203,6 @@ export const namespaceRule: Rule = {
  */
 export const csrRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
   failures: (object) => refusalsOf(object).map(signalKey),
   assess: (object, context) => {
     const { signerName: signer = '' } = (object.spec ?? {}) as { signerName?: string }
@@ -244,7 +239,6 @@ function refusalsOf(object: KubeObject): readonly ConditionSignal[] {
  */
 export const existsRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
   assess: (object, context) =>
     conclude(object, context, {
       ready: true,
@@ -265,6 +259,15 @@ const conditionsAnnotation = 'autoscaling.alpha.kubernetes.io/conditions'
 /** The built-in kinds that an autoscaler scales. */
 const scalableKinds = ['Deployment', 'StatefulSet', 'ReplicaSet']
 
+const scalerRule = conditionRule(['AbleToScale', 'ScalingActive'], {
+  isFine: (condition, object, context) => isDisabled(condition) && !isScaledUp(object, context),
+  readyMessage: (conditions) =>
+    conditions.some(isDisabled) ? 'disabled while its target has zero replicas' : undefined,
+  conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
+  unobserved: cannotReadScale,
+  awaits: scaleTarget,
+})
+
 /**
  * A HorizontalPodAutoscaler: https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
  *
@@ -273,15 +276,11 @@ const scalableKinds = ['Deployment', 'StatefulSet', 'ReplicaSet']
  * 15 s, so that condition is stale for a while when the target has replicas again.
  */
 export const hpaRule: Rule = {
-  ...conditionRule(['AbleToScale', 'ScalingActive'], {
-    isFine: (condition, object, context) => isDisabled(condition) && !isScaledUp(object, context),
-    readyMessage: (conditions) =>
-      conditions.some(isDisabled) ? 'disabled while its target has zero replicas' : undefined,
-    conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
-    unobserved: cannotReadScale,
-    awaits: scaleTarget,
-  }),
-  relatives: watchedTarget,
+  ...scalerRule,
+  assess: (object, context) => {
+    for (const request of watchedTarget(object)) context.watch(request)
+    return scalerRule.assess(object, context)
+  },
 }
 
 /**
@@ -305,7 +304,7 @@ function isDisabled({ type, reason }: Condition): boolean {
 function isScaledUp(object: KubeObject, context: RuleContext): boolean {
   return watchedTarget(object).some((request) => {
     if (context.listState(request) !== 'complete') return false
-    const [target] = context.list(request)
+    const [target] = context.known(request)
     return target !== undefined && (target.spec as { replicas?: number } | undefined)?.replicas !== 0
   })
 }

@@ -25,8 +25,6 @@ const instanceLabel = 'app.kubernetes.io/instance'
  */
 export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
-  relatives: () => [],
-  optionalRelatives: (object) => [jobsRequest(object), ofReleaseRequest(object)],
   failures: (object) => (isFailed(object) ? [signalKey(failedSignal)] : []),
   states: (object) => [statusOf(object)],
   revisions: revisionsOfRelease,
@@ -45,9 +43,10 @@ function ofReleaseRequest({ metadata: { name, namespace = '' } }: KubeObject): W
 }
 
 /** All revisions of the release of a revision. */
-function revisionsOfRelease(object: KubeObject, context: Pick<RuleContext, 'list'>): readonly KubeObject[] {
+function revisionsOfRelease(object: KubeObject, context: RuleContext): readonly KubeObject[] {
   const { release } = releaseOfRevision(object.metadata.name)
-  return context.list(ofReleaseRequest(object), ({ metadata }) => releaseOfRevision(metadata.name).release === release)
+  const isOfSame = ({ metadata }: KubeObject) => releaseOfRevision(metadata.name).release === release
+  return context.list(ofReleaseRequest(object), isOfSame, 'optional')
 }
 
 function numberOf({ metadata }: KubeObject): number {
@@ -76,6 +75,7 @@ function isFailed(object: KubeObject): boolean {
 }
 
 function assessRevision(object: KubeObject, context: RuleContext): Assessment {
+  context.watch(jobsRequest(object), 'optional')
   const status = statusOf(object)
   const { release, revision } = releaseOfRevision(object.metadata.name)
   const ready = status === 'deployed'
@@ -144,7 +144,7 @@ function nextRevision(object: KubeObject, context: RuleContext) {
 /** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */
 function hooksOf(object: KubeObject, release: string, context: RuleContext): readonly Job[] {
   const since = context.time(object.metadata.creationTimestamp) ?? context.now
-  return context.list(
+  return context.known(
     jobsRequest(object),
     ({ metadata: { annotations, labels, creationTimestamp } }) =>
       annotations?.[hookAnnotation] !== undefined &&

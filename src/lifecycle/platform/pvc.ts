@@ -27,7 +27,6 @@ import type { RuleContext } from '../rule-context.ts'
  */
 export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],
-  relatives: (object) => [classesRequest, podRequest(object)],
   failures: (object) => (object.status?.phase === 'Lost' ? [lostKey] : []),
   assess: assessClaim,
 }
@@ -176,9 +175,9 @@ function pendingProblem(subject: Subject, firstSeenAt: number, message: string |
  * pkg/controller/volume/persistentvolume).
  */
 function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
-  if ((claim.spec?.volumeName ?? '') !== '') return false
-  const { storageClassName } = claim.spec ?? {}
+  const { storageClassName, volumeName = '' } = claim.spec ?? {}
   const [storageClass] = context.list(classesRequest, ({ metadata }) => metadata.name === storageClassName)
+  if (volumeName !== '') return false
   if (storageClass !== undefined) return storageClass.volumeBindingMode === 'WaitForFirstConsumer'
   return context.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
 }

@@ -3,13 +3,13 @@ import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { podRequest, selectedRequest } from '../selector.ts'
+import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, newestOf, templateCreatedAt } from './revision.ts'
 import { examinePods } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
-import { undoHooks } from './undo.ts'
+import { undoHooks, watchReleaseHooks } from './undo.ts'
 import {
   assessWorkload,
   countMilestone,
@@ -40,7 +40,6 @@ export const daemonSetRule: Rule<DaemonSet> = {
   hasPods: true,
   serving: workloadServing,
   ...undoHooks,
-  relatives: (object) => [podRequest(object), selectedRequest('apps/v1', 'ControllerRevision', object), nodesRequest],
   changedAt: (object, context) =>
     becamePresentAt(object, isObserved(object) ? findTemplateRevision(object, context) : undefined, context),
   assess: assessDaemonSet,
@@ -49,6 +48,7 @@ export const daemonSetRule: Rule<DaemonSet> = {
 const nodesRequest = { apiVersion: 'v1', kind: 'Node' } as const
 
 function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
+  watchReleaseHooks(set, context)
   const { metadata, spec = {}, status = {} } = set
   const observed = isObserved(set)
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
@@ -127,7 +127,7 @@ function findPods(set: DaemonSet, context: RuleContext): SetPods {
   const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete'
   const present = findTemplateRevision(set, context)
   const isNew = revisionTest(set, present, context)
-  const owned = context.owned(set.metadata.uid, 'Pod')
+  const owned = context.owned(podRequest(set), set.metadata.uid)
   const isFinished = (pod: Pod) =>
     (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
   const nodes = awaitedNodes(set, owned, isFinished, context)
@@ -152,7 +152,7 @@ function leftOverPods(
   hasUnfinishedSkipped: boolean,
   context: RuleContext,
 ): number {
-  const canReadRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
+  const canReadRevisions = context.present(metadata.uid, 'ControllerRevision').length > 0
   const isByCounts = spec?.updateStrategy?.type === 'OnDelete' || (!hasUnfinishedSkipped && !canReadRevisions)
   return isByCounts ? 0 : awaitedPods.filter(isOld).length
 }
@@ -181,7 +181,7 @@ function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, 
  * controller counts updated pods.
  */
 function findTemplateRevision(set: DaemonSet, context: Pick<RuleContext, 'owned'>): KubeObject | undefined {
-  const revisions = context.owned(set.metadata.uid, 'ControllerRevision')
+  const revisions = context.owned(controllerRevisionRequest(set), set.metadata.uid)
   return findRevision(set.spec?.template, revisions) ?? (updatedPods(set) > 0 ? newestOf(revisions) : undefined)
 }
 
@@ -197,7 +197,7 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: 
   const hash = present?.metadata.labels?.[hashLabel]
   const generation = set.metadata.annotations?.[generationAnnotation]
   if (hash === undefined && generation === undefined) {
-    const areAllUpdated = updatedPods(set) >= context.owned(set.metadata.uid, 'Pod').length
+    const areAllUpdated = updatedPods(set) >= context.present(set.metadata.uid, 'Pod').length
     return () => areAllUpdated
   }
   return ({ metadata: { labels = {} } }) =>

@@ -15,7 +15,7 @@ import { rolloutCreationProblem } from './replica-failure.ts'
 import { becamePresentAt, createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
 import { notesOf } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
-import { undoHooks } from './undo.ts'
+import { undoHooks, watchReleaseHooks } from './undo.ts'
 import {
   assessWorkload,
   countMilestone,
@@ -46,7 +46,6 @@ export const deploymentRule: Rule<Deployment> = {
   hasPods: true,
   serving: workloadServing,
   ...undoHooks,
-  relatives: (object) => [replicaSetRequest(object), podRequest(object)],
   changedAt: (object, context) => {
     const present = isObserved(object) ? newReplicaSet(object, context) : undefined
     return becamePresentAt(object, present, context, (writtenAt) => completedAt(object, present, context) ?? writtenAt)
@@ -59,6 +58,7 @@ const replicaSetRequest = oncePerObject((deployment: Deployment) =>
 )
 
 function assessDeployment(deployment: Deployment, context: RuleContext): Assessment {
+  watchReleaseHooks(deployment, context)
   const { metadata, spec = {}, status = {} } = deployment
   const observed = isObserved(deployment)
   const replicas = spec.replicas ?? 1
@@ -66,10 +66,10 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   const isUpdated = observed && updated >= replicas
   const old = Math.max(0, (status.replicas ?? 0) - updated)
   const seesReplicaSets = context.listState(replicaSetRequest(deployment)) === 'complete'
-  const replicaSets = context.owned(metadata.uid, 'ReplicaSet')
+  const replicaSets = context.owned(replicaSetRequest(deployment), metadata.uid)
   const current = newReplicaSet(deployment, context)
-  const gated = context.owned(current?.metadata.uid, 'Pod')
-  const owned = replicaSets.flatMap((set) => context.owned(set.metadata.uid, 'Pod'))
+  const gated = context.owned(podRequest(deployment), current?.metadata.uid)
+  const owned = replicaSets.flatMap((set) => context.owned(podRequest(deployment), set.metadata.uid))
   const examined = examineWorkloadPods(
     deployment,
     {
@@ -150,7 +150,7 @@ function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefin
  * (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count as updated.
  */
 export function newReplicaSet(deployment: Deployment, context: Pick<RuleContext, 'owned'>): ReplicaSet | undefined {
-  const owned = context.owned(deployment.metadata.uid, 'ReplicaSet')
+  const owned = context.owned(replicaSetRequest(deployment), deployment.metadata.uid)
   const found = findRevision(deployment.spec?.template, owned)
   const isCreated = isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) > 0
   return found ?? (isCreated ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)

@@ -55,7 +55,6 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
       if (found !== false || context === undefined) return found
       return hasArrivedByPods(podsOf(object, rule.assess(object, context), context), expected, context.now)
     },
-    watchesBeforeChange: true,
     failureOfAll: (targets, now) => missingContainers(targets, expected, now),
   }
   return amended(withHooks, (draft, object, context) => {

@@ -9,7 +9,7 @@ import { isFollowedChange, isSameTemplate, templateChanges } from './template.ts
 
 /** How the gate follows a pod template and its pods: the same for every kind, also for custom ones with a pod template. */
 export const revisionHooks = {
-  revisions: ({ metadata: { uid } }, { owned }) => revisionsOf(uid, owned),
+  revisions: ({ metadata: { uid } }, { present }) => revisionsOf(uid, present),
   compare: compareVersions,
   differences: (before, after) => templateChanges(templateOf(before), templateOf(after)),
   removalMessage,

@@ -28,7 +28,6 @@ import { stallHold } from './workload.ts'
 export const jobRule: Rule<Job> = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
   hasPods: true,
-  relatives: (object) => (object.spec?.selector === undefined ? [] : [podRequest(object)]),
   lastState: (object, events) => lastState(object, events),
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   assess: assessJob,
@@ -53,7 +52,6 @@ function assessJob(job: Job, context: RuleContext): Assessment {
       ? 'its containers are running'
       : (stallHold(state, owned, undefined, context) ?? (retry && 'its next try has to wait')),
     counters: state?.counters,
-    explainedBy: state?.explainedBy,
     hasRun: hasRun(job, owned, context),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
     pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
@@ -85,7 +83,8 @@ interface ExaminedJob {
 }
 
 function examineJob(job: Job, context: RuleContext): ExaminedJob {
-  const owned = context.owned(job.metadata.uid, 'Pod')
+  if (job.spec?.selector !== undefined) context.watch(podRequest(job))
+  const owned = context.present(job.metadata.uid, 'Pod')
   const isComplete = condition(job, 'Complete')?.status === 'True'
   const ended = failedProblem(job, owned, context)
   const hasEnded = isComplete || ended !== undefined

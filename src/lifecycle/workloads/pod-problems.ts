@@ -116,7 +116,7 @@ export function lostNodeToleratedUntil(pod: Pod, context: RuleContext): number |
 /** Since when the node of a pod that is not ready is not ready either: it was lost while the pod started. */
 function silentSince(pod: Pod, context: RuleContext): string | null | undefined {
   if (!isStarting(pod)) return undefined
-  const [node] = context.list(nodeRequest(pod.spec?.nodeName ?? ''))
+  const [node] = context.known(nodeRequest(pod.spec?.nodeName ?? ''))
   const ready = node && condition(node, 'Ready')
   return ready?.status === 'True' ? undefined : ready?.lastTransitionTime
 }
@@ -140,7 +140,7 @@ export function quietAt(pod: Pod, context: RuleContext): number | undefined {
 
 /** Whether it is known that no node has this name; `conclude` requests the nodes that do not respond. */
 function isNodeMissing(name: string, context: RuleContext): boolean {
-  return context.listState(nodeRequest(name)) === 'complete' && context.list(nodeRequest(name)).length === 0
+  return context.listState(nodeRequest(name)) === 'complete' && context.known(nodeRequest(name)).length === 0
 }
 
 function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {

@@ -22,8 +22,6 @@ export const podRule: Rule<Pod> = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
   hasPods: true,
   serving: podServing,
-  relatives: () => [],
-  optionalRelatives: (object) => (replicaSetOf(object) === undefined ? [] : [replicaSetsRequest(object)]),
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   assess: assessPod,
 }
@@ -67,10 +65,10 @@ function replicaSetOf({ metadata: { ownerReferences = [] } }: Pod): OwnerReferen
  */
 function olderVersionWarnings(pod: Pod, context: RuleContext): readonly string[] {
   const uid = replicaSetOf(pod)?.uid
-  if (uid === undefined || context.listState(replicaSetsRequest(pod)) !== 'complete') return []
-  const [own] = context.list(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
+  if (uid === undefined || context.watch(replicaSetsRequest(pod), 'optional') !== 'complete') return []
+  const [own] = context.known(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
-  if (deployment === undefined || newestOf(context.owned(deployment.uid, 'ReplicaSet')) === own) return []
+  if (deployment === undefined || newestOf(context.present(deployment.uid, 'ReplicaSet')) === own) return []
   const name = `${deployment.kind.toLowerCase()}/${deployment.name}`
   return [`runs an older version of ${name}: gate ${name} to prove its new version`]
 }

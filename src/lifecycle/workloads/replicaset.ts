@@ -30,7 +30,6 @@ export const replicaSetRule: Rule<ReplicaSet> = {
   milestones: workloadMilestones,
   hasPods: true,
   serving: workloadServing,
-  relatives: (object) => [podRequest(object)],
   assess: assessReplicaSet,
 }
 
@@ -38,7 +37,7 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
   const { status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
-  const owned = context.owned(set.metadata.uid, 'Pod')
+  const owned = context.owned(podRequest(set), set.metadata.uid)
   const lost = context.lostPods(set.metadata.uid)
   const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, context)
   const areSettled = haveSettled(examined, replicas, context, { removedAt: context.removedAt(set.metadata.uid) })

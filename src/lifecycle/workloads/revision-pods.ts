@@ -1,4 +1,3 @@
-import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Pod } from '../../cluster/objects.ts'
 import { isPodSubject, subjectOf } from '../../cluster/objects.ts'
 import type { EndedDetail } from '../../reasons/pods.ts'
@@ -25,8 +24,6 @@ export interface PodsState {
   readonly failure?: Problem
   readonly stallHold?: string
   readonly counters: ReadonlyMap<string, number>
-  /** The watches of nodes that may be lost. */
-  readonly explainedBy?: readonly WatchRequest[] | undefined
   /**
    * Texts about lost pods (evicted, preempted, failed), which their controller replaces. They do not change the result.
    */
@@ -48,6 +45,7 @@ export function examinePods(
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, context))
   const problems = [...combineProblems(pods), ...lostPodProblems(lost, context, lostSince)].toSorted(byImportance)
   const isAnyBetter = pods.some(({ better }) => better)
+  for (const node of quietNodes(pods)) context.watch(nodeRequest(node), 'explaining')
   return {
     pods,
     replaced: all.length - pods.length,
@@ -55,14 +53,13 @@ export function examinePods(
     failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
     stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     counters: new Map(pods.flatMap(({ pod, started }) => (started ? [] : eventCounters(pod, context)))),
-    explainedBy: quietNodes(pods),
     notes: lostPodNotes(all),
   }
 }
 
-function quietNodes(pods: readonly PodState[]): readonly WatchRequest[] | undefined {
-  const quiet = pods.map(({ quietNode }) => quietNode).filter((name) => name !== undefined)
-  return quiet.length === 0 ? undefined : [...new Set(quiet)].slice(0, maxQuietNodes).map(nodeRequest)
+/** The nodes that may be lost. */
+function quietNodes(pods: readonly PodState[]): readonly string[] {
+  return [...new Set(pods.flatMap(({ quietNode }) => quietNode ?? []))].slice(0, maxQuietNodes)
 }
 
 /** Combines the same problem of several pods into one: a proven one, else the one with the highest count. */

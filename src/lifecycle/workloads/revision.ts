@@ -28,13 +28,12 @@ const kinds = ['ReplicaSet', 'ControllerRevision'] as const
 /**
  * All revisions of a workload.
  * @param uid the workload's uid
- * @param owned returns the objects of a kind that an owner owns
  */
 export function revisionsOf(
   uid: string | undefined,
-  owned: (uid: string | undefined, kind: string) => readonly KubeObject[],
+  present: (uid: string | undefined, kind: string) => readonly KubeObject[],
 ): readonly KubeObject[] {
-  return kinds.flatMap((kind) => owned(uid, kind))
+  return kinds.flatMap((kind) => present(uid, kind))
 }
 
 /** Caches the template of each revision: workloads are assessed after each change of a pod, with the same revision objects. */
@@ -164,7 +163,7 @@ export function becamePresentAt(
   // No version is younger than the last write of the spec.
   const writtenAt = specWrittenAt(workload, context)
   if (present === undefined) return writtenAt
-  const revisions = context.owned(workload.metadata.uid, present.kind)
+  const revisions = context.present(workload.metadata.uid, present.kind)
   // The controller has not made it the present one yet.
   if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
   const at = context.time(createdAt(present))
@@ -189,9 +188,9 @@ function isRenumbered(revision: KubeObject, createdAt: number | undefined, { tim
 export function templateCreatedAt(
   { metadata }: KubeObject,
   present: KubeObject | undefined,
-  context: Pick<GateTime, 'startedAt' | 'time'> & { readonly owned: RevisionReader['ownedBy'] },
+  context: Pick<GateTime, 'startedAt' | 'time'> & { readonly present: RevisionReader['ownedBy'] },
 ): number {
-  const revisions = context.owned(metadata.uid, 'ControllerRevision')
+  const revisions = context.present(metadata.uid, 'ControllerRevision')
   if (revisions.length > 0 && present === undefined) return Infinity
   return context.time(newestCreation(revisions)) ?? context.startedAt
 }

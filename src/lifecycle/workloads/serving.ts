@@ -11,7 +11,7 @@ type Workload = KubeObject & {
 /** How requests reach the pods of a workload: at their own ports. A DaemonSet is empty if no node should run a pod. */
 export const workloadServing: Serving<Workload> = {
   ports: ({ spec }) => servedPorts({ spec: spec?.template?.spec }),
-  relatives: (object) => [podRequest(object)],
+  requests: (object) => [podRequest(object)],
   isEmpty: ({ spec, status }) => spec?.replicas === 0 || status?.desiredNumberScheduled === 0,
 }
 
@@ -20,7 +20,7 @@ export const orderedServing: Serving<Workload> = { ...workloadServing, isOrdered
 /** A bare pod is its own only pod. */
 export const podServing: Serving<Pod> = {
   ports: servedPorts,
-  relatives: () => [],
+  requests: () => [],
   isEmpty: () => false,
 }
 

@@ -4,13 +4,13 @@ import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { podRequest, selectedRequest } from '../selector.ts'
+import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import { examinePods } from './revision-pods.ts'
 import { orderedServing } from './serving.ts'
-import { undoHooks } from './undo.ts'
+import { undoHooks, watchReleaseHooks } from './undo.ts'
 import {
   assessWorkload,
   countMilestone,
@@ -41,14 +41,13 @@ export const statefulSetRule: Rule<StatefulSet> = {
   hasPods: true,
   serving: orderedServing,
   ...undoHooks,
-  relatives: (object) => [podRequest(object), selectedRequest('apps/v1', 'ControllerRevision', object)],
-  optionalRelatives: (object) => governingServiceRequests(object),
   changedAt: (object, context) =>
     becamePresentAt(object, isObserved(object) ? findUpdateRevision(object, context) : undefined, context),
   assess: assessStatefulSet,
 }
 
 function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
+  watchReleaseHooks(set, context)
   const { spec = {}, status = {} } = set
   const replicas = spec.replicas ?? 1
   const readyReplicas = status.readyReplicas ?? 0
@@ -119,7 +118,7 @@ function findPods(set: StatefulSet, context: RuleContext): SetPods {
   const { metadata, spec, status } = set
   const isOnDelete = spec?.updateStrategy?.type === 'OnDelete'
   const observed = isObserved(set)
-  const owned = context.owned(metadata.uid, 'Pod')
+  const owned = context.owned(podRequest(set), metadata.uid)
   const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
   const updateRevision = findUpdateRevision(set, context)
   const revision = status?.updateRevision ?? updateRevision?.metadata.name
@@ -151,11 +150,9 @@ function isScaled(set: StatefulSet): boolean {
 }
 
 /** The ControllerRevision that the status names, else the one with the present template. */
-function findUpdateRevision(
-  { metadata, spec, status }: StatefulSet,
-  context: Pick<RuleContext, 'owned'>,
-): KubeObject | undefined {
-  const revisions = context.owned(metadata.uid, 'ControllerRevision')
+function findUpdateRevision(set: StatefulSet, context: Pick<RuleContext, 'owned'>): KubeObject | undefined {
+  const { metadata, spec, status } = set
+  const revisions = context.owned(controllerRevisionRequest(set), metadata.uid)
   return status?.updateRevision === undefined
     ? findRevision(spec?.template, revisions)
     : revisions.find(({ metadata: { name } }) => name === status.updateRevision)
@@ -239,8 +236,8 @@ function governingServiceRequests({ metadata: { namespace }, spec }: StatefulSet
  */
 function missingServiceWarnings(set: StatefulSet, context: RuleContext): readonly string[] {
   return governingServiceRequests(set).flatMap((request) => {
-    const exists = context.list(request).length > 0
-    return exists || context.listState(request) !== 'complete'
+    const isListed = context.watch(request, 'optional') === 'complete'
+    return !isListed || context.known(request).length > 0
       ? []
       : [`its governing Service ${request.name} does not exist: its pods have no names in DNS`]
   })

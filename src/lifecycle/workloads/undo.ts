@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
+import type { RequestOf } from '../../cluster/feed.ts'
 import {
   type Container,
   isObject,
@@ -28,7 +28,7 @@ import {
 import { isOnlyRestarted, isSameTemplate } from './template.ts'
 
 /** `kubectl rollout undo` of a Deployment, StatefulSet or DaemonSet (pkg/polymorphichelpers/rollback.go in kubectl). */
-export const undoHooks = { availableRevision, undo, undoRelatives } satisfies Partial<Rule>
+export const undoHooks = { availableRevision, undo } satisfies Partial<Rule>
 
 /** The number of the newest older revision whose pods are all available. */
 function availableRevision(object: KubeObject, context: RuleContext): number | undefined {
@@ -87,14 +87,14 @@ function servingOf(object: KubeObject, context: RuleContext): ServingRevision | 
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
   const isServed =
-    older.length === 0 || revisionsOf(object.metadata.uid, context.owned).some((each) => readyOf(each) > 0)
+    older.length === 0 || revisionsOf(object.metadata.uid, context.present).some((each) => readyOf(each) > 0)
   return isServed || wanted === 0 ? undefined : { images: [], ready: 0, wanted }
 }
 
 /** The revisions with another template than the present one, which may have no revision yet. */
 function olderRevisions(object: KubeObject, context: RuleContext): readonly KubeObject[] {
   const template = templateOf(object)
-  return revisionsOf(object.metadata.uid, context.owned).filter(
+  return revisionsOf(object.metadata.uid, context.present).filter(
     (revision) => !Number.isNaN(numberOf(revision)) && !isSameTemplate(templateOf(revision), template),
   )
 }
@@ -113,8 +113,8 @@ function isAvailable(revision: KubeObject, object: KubeObject, context: RuleCont
 function podsOf(revision: KubeObject, object: KubeObject, context: RuleContext): readonly Pod[] {
   const { name, uid, labels } = revision.metadata
   const pods = isOfKind(revision, 'ReplicaSet')
-    ? context.owned(uid, 'Pod')
-    : context.owned(object.metadata.uid, 'Pod').filter(({ metadata }) => {
+    ? context.present(uid, 'Pod')
+    : context.present(object.metadata.uid, 'Pod').filter(({ metadata }) => {
         const hash = metadata.labels?.[hashLabel]
         return hash !== undefined && (hash === name || hash === labels?.[hashLabel])
       })
@@ -123,7 +123,7 @@ function podsOf(revision: KubeObject, object: KubeObject, context: RuleContext):
 
 /** When a revision was made, on the runner's clock, if it is the one before the present one, and no rollback made it so. */
 function madeAt(revision: KubeObject, object: KubeObject, context: RuleContext): number | undefined {
-  const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.owned))
+  const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.present))
   const isBefore = numberOf(revision) === (present === undefined ? Number.NaN : numberOf(present)) - 1
   return isBefore && !isReused(revision) ? context.time(createdAt(revision)) : undefined
 }
@@ -181,9 +181,9 @@ function releaseOf({ metadata }: KubeObject): string | undefined {
 
 const hookAnnotation = 'helm.sh/hook'
 
-/** The watch of the Jobs in the namespace of an object of a Helm release: hooks have no name that the object shows. */
-function undoRelatives(object: KubeObject): readonly WatchRequest[] {
-  return releaseOf(object) === undefined ? [] : [jobsRequest(object)]
+/** Watches the Jobs in the namespace of an object of a Helm release: hooks have no name that the object shows. */
+export function watchReleaseHooks(object: KubeObject, context: RuleContext): void {
+  if (releaseOf(object) !== undefined) context.watch(jobsRequest(object), 'undo')
 }
 
 function jobsRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Job'> {
@@ -192,10 +192,10 @@ function jobsRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Job'> 
 
 /** Why the older version may not work any more: a hook of the release has run for this change. */
 function hookObstacle(object: KubeObject, context: RuleContext): string | undefined {
-  const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.owned))
+  const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.present))
   const changedAt = context.time(present?.metadata.creationTimestamp) ?? context.startedAt
   const release = releaseOf(object)
-  const [hook] = context.list(jobsRequest(object), ({ metadata, status }) => {
+  const [hook] = context.known(jobsRequest(object), ({ metadata, status }) => {
     const { annotations = {}, labels = {} } = metadata
     const hook = annotations[hookAnnotation]
     const isOther = release !== undefined && (labels['app.kubernetes.io/instance'] ?? release) !== release

@@ -143,7 +143,6 @@ export function assessWorkload(
       findings.stallHold ??
       stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, context),
     counters: state?.counters,
-    explainedBy: state?.explainedBy,
     pods: new Set(pods.gated.map(({ metadata }) => metadata.uid).filter((uid) => uid !== undefined)),
     keptPods,
     notes,
