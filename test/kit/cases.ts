@@ -56,6 +56,8 @@ export interface Expected {
   readonly counts?: Readonly<Record<string, string>>
   /** The uids of the pods of the revision that is gated. */
   readonly pods?: readonly string[]
+  /** Those of the old pods that it keeps. */
+  readonly keptPods?: readonly string[]
   /** What else the assessment has: in texts `…` stands for any other words, and a moment is `@9`. */
   readonly result?: object
   /** What it has not. */

@@ -27,6 +27,8 @@ export interface NamedObject {
   /** Of a pod `ready 3`, of a Deployment `complete 2` or `progressing`, of its generation: of another one `complete 2 of 1`. */
   readonly status?: object | string
   readonly template?: TemplateWords
+  /** The number of a ControllerRevision, whose template is `template`. */
+  readonly revisionNumber?: number
   /** Its fields besides these, as `data`. */
   readonly [field: string]: unknown
 }
@@ -139,10 +141,14 @@ export function toObject(name: string, objects: NamedObjects, words?: PodStatus)
   const metadata = metadataOf(named)
   const made = template && toTemplate(template)
   const spec = withoutNulls({
-    ...(made && (kind === 'Pod' ? { containers: made.spec?.containers ?? [] } : { template: made })),
+    ...(made &&
+      kind !== 'ControllerRevision' &&
+      (kind === 'Pod' ? { containers: made.spec?.containers ?? [] } : { template: made })),
     ...named.spec,
   })
   const parts = { metadata: withoutNulls(metadata), spec, ...(status && { status: withoutNulls(status) }) }
+  if (kind === 'ControllerRevision' && above !== undefined)
+    return make.revision(above, named.name, named.revisionNumber ?? 1, parts.metadata, made)
   if (kind === 'Pod') return owner === null ? make.barePod(parts) : make.pod(parts, above)
   if (kind === 'ReplicaSet' && owner !== null) return make.replicaSet(parts, above)
   const ownerReferences = owner === null ? [] : above && ownedBy(above)

@@ -75,6 +75,7 @@ function testCase([text, verdict, own = {}]: RuleCase, { objects = {}, tapes = {
     }
     const result = read(given, ruleOf(object), object)
     expectAssessment(result, each, options)
+    if (options.keptPods !== undefined) expect(result.keptPods).toEqual(new Set(options.keptPods))
     if (options.pods !== undefined) expect(result.pods).toEqual(new Set(options.pods))
   }
 }
