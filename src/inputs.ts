@@ -537,10 +537,8 @@ export function unknownInput(name: string, action: ActionName = 'gate'): Mistake
 }
 
 /**
- * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and
- * is not in `written`.
- * @param raw texts by input name; blank means absent, because the runner sets absent inputs to ''
- * @param action an input that it does not have is a mistake, and gets its default
+ * Reads the inputs of the action or the flags of the command line; blank means absent. Never throws: an invalid input, or
+ * one that the action does not have, gets its default, and is not in `written`.
  */
 export function readInputs(
   raw: Readonly<Record<string, string | undefined>>,

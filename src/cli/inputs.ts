@@ -25,12 +25,7 @@ interface InputOptions {
   readonly isOffline?: boolean
 }
 
-/**
- * Reads the inputs and references of a command line. Reads stdin if a reference or file is `-`.
- * @param command the name of the command, shown in an example
- * @returns undefined if cancelled while reading stdin
- * @throws UserError with all mistakes
- */
+/** Reads the inputs and references of a command line, also from stdin: undefined if cancelled meanwhile. */
 export async function readCommandInputs(
   args: Arguments,
   context: CommandContext,

@@ -19,13 +19,7 @@ import {
 } from './reference.ts'
 import { nameKey } from './target.ts'
 
-/**
- * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
- * file and line.
- * @param lines files, folders and globs, one per line, relative to the workspace
- * @param workspace the absolute path
- * @param input the name of the input in messages about its lines
- */
+/** Reads the files of `manifests`, relative to the workspace: every object is a reference. Collects mistakes. */
 export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
   const { files, unusedExcludes, notices, mistakes } = readManifestFiles(lines, workspace, input)
   const parsed = parseFiles(files)

@@ -62,10 +62,8 @@ export function matchLimitMs(
 }
 
 /**
- * Finds the objects that each selection of a resolution matches: now, or, for a line that matches nothing yet, at its first
- * match, once no further one has come for `selectorCompleteMs`.
- * @param list returns the names of the objects that match a request now
- * @param wait by default, no line waits
+ * Finds the objects that each selection matches: now, or, for a line that matches nothing yet and waits, at its first match,
+ * once no further one has come for `selectorCompleteMs`.
  */
 export async function matchSelections(
   { resolved, selections }: Resolution,
@@ -122,10 +120,8 @@ interface MatchedReference extends ResolvedReference {
 }
 
 /**
- * Resolves the targets. A target in two lines is gated once, at its first place; see `combine`.
- * @param namesOf returns the names of the objects that one of `resolution.selections` matches
- * @param historyOf returns the history of a Helm release, if it is known
- * @throws UserError if two lines have different flags for a target
+ * Resolves the targets, with the history of a Helm release where it is known. A target in two lines is gated once, at its
+ * first place, and has the flags of one: see `combine`.
  */
 export function resolveTargets(
   { parsed, resolved, selections }: Resolution,

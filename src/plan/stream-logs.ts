@@ -48,12 +48,7 @@ export function resolveStreamLogs(
   return resolution
 }
 
-/**
- * Selects the targets whose logs are shown.
- * @param list returns the names of the objects that match the label selector of a request now
- * @returns the indexes of these targets
- * @throws UserError for references that match no target, or match one with `--for`, whose pods the gate does not watch
- */
+/** The indexes of the targets whose logs are shown. Throws a `UserError` for references that match none of them. */
 export async function selectStreamedTargets(
   { resolved }: Resolution,
   targets: readonly Target[],

@@ -20,10 +20,8 @@ import { indexRecording, isKind, type RecordingIndex } from './recording-index.t
 import type { RecordingHeader } from './writer.ts'
 
 /**
- * The inputs of a recorded gate, from the header of its recording, and the names of those that this version does not support:
- * without them the verdict may differ.
- * @param overrides values by input name; they take precedence over the recorded ones
- * @throws UserError with every mistake
+ * The inputs of a recorded gate, unless overridden, and the names of those that this version does not support: without them
+ * the verdict may differ. Throws a `UserError` with every mistake.
  */
 export function inputsOf({ inputs }: RecordingHeader, overrides: Readonly<Record<string, string | undefined>> = {}) {
   const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
@@ -64,9 +62,6 @@ export interface ReplayPlan extends Plan {
 /**
  * Resolves the targets of a replay: the user's own references, else the targets in the header, else the `resources` in the
  * header. A clock in the overrides replaces the recorded clock of each reference.
- * @param overrides the user's own values by input name
- * @param references the user's own references; by default those of `resources` among the overrides
- * @throws UserError when the targets cannot be found
  */
 export async function planReplay(
   index: RecordingIndex,

@@ -59,10 +59,8 @@ export class RecordingWriter {
   readonly #redact: (text: string) => string
 
   /**
-   * Creates the file, readable for its owner alone, or empties it; compresses it if the name ends in `.gz`.
-   * @param redact replaces the secrets of a text. The header is redacted with the first event: targets contain their
-   * manifests.
-   * @throws the error of the file system if the file cannot be opened for writing
+   * Creates the file, readable for its owner alone, or empties it; compresses it if the name ends in `.gz`. The header is
+   * redacted with the first event: targets contain their manifests.
    */
   constructor(path: string, header: RecordingHeader, redact: (text: string) => string = (text) => text) {
     mkdirSync(dirname(path), { recursive: true })
