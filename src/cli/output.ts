@@ -39,20 +39,10 @@ export interface CommandContext {
 
 /** Redacts secrets in everything written to a stream. */
 export function redactOutput(output: Output, { redact }: Secrets): RedactedOutput {
-  return {
-    redact,
-    write: (text) => output.write(redact(text)),
-    get isTTY() {
-      return output.isTTY
-    },
-    get columns() {
-      return output.columns
-    },
-    get rows() {
-      return output.rows
-    },
-    hasColors: () => output.hasColors?.() === true,
-  }
+  // The size of a terminal changes.
+  const changing = Object.create(output) as Output
+  const write = (text: string) => output.write(redact(text))
+  return Object.assign(changing, { redact, write, hasColors: () => output.hasColors?.() === true })
 }
 
 /** @param flag the value of `--color`, which takes precedence over the stream and the environment */

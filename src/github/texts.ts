@@ -52,8 +52,8 @@ export function gateName(
     ...(names.length > namedTargets ? [...gated.map(fullReference), ...names] : []),
     ...(namespaces.length > 1 ? gated.map(fullReference) : []),
   ]
-  const place = [workflow, [job, matrixText([...values.words, ...values.settings])].filter(isNotEmpty).join(' ')]
-    .filter(isNotEmpty)
+  const place = [workflow, [job, matrixText([...values.words, ...values.settings])].filter(Boolean).join(' ')]
+    .filter(Boolean)
     .join(' / ')
   const words = [
     'Rollout',
@@ -90,13 +90,9 @@ function matrixText(values: readonly string[]): string {
   return values.length === 0 ? '' : `(${values.join(', ')})`
 }
 
-function isNotEmpty(text: string): boolean {
-  return text !== ''
-}
-
 /** The words in one line, with a hash of the omitted facts and of the text that is cut off. */
 function withHash(words: readonly string[], hidden: readonly string[]): string {
-  const text = plain(words.filter(isNotEmpty).join(' '))
+  const text = plain(words.filter(Boolean).join(' '))
   const omitted = text.length > nameLimit ? [...hidden, text] : hidden
   if (omitted.length === 0) return text
   // 24 bits: enough for the gates of one commit.

@@ -92,11 +92,7 @@ export function describeAnnotation(name: 'skip' | 'for', object: ManifestObject)
   return `${annotationPrefix}${name}${value} of ${shortName(object)}`
 }
 
-export function hasAnnotation(name: 'for', object: ManifestObject): boolean {
-  return annotationOf(name, object) !== undefined
-}
-
-function annotationOf(name: string, { metadata }: ManifestObject): unknown {
+export function annotationOf(name: string, { metadata }: ManifestObject): unknown {
   const annotations = (metadata['annotations'] ?? {}) as Readonly<Record<string, unknown>>
   return annotations[`${annotationPrefix}${name}`]
 }

@@ -7,9 +7,9 @@ import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
 import { type Release, releaseKind, type Selection } from './helm-release.ts'
 import { apiVersionOf } from './kinds.ts'
 import {
+  annotationOf,
   describeAnnotation,
   duplicateOf,
-  hasAnnotation,
   type Manifest,
   type ParsedReferences,
   placeOf,
@@ -214,7 +214,7 @@ function annotatedWaits(
 ): readonly { readonly manifest: Manifest; readonly isUsed: boolean }[] {
   return matched.flatMap((entry) => {
     const { manifest, name = '' } = entry.reference
-    if (manifest === undefined || !hasAnnotation('for', manifest.object)) return []
+    if (manifest === undefined || annotationOf('for', manifest.object) === undefined) return []
     const draft = drafts.get(keyOf(draftOf(entry, input, name).target))
     return [{ manifest, isUsed: draft?.target.waitFor !== undefined }]
   })
@@ -242,10 +242,9 @@ function noticesOf(
         `${nameLine(line, file)}: rollout-gate/for is not used: ${shortName(object)} is also named without --for.`,
       ]
     }),
-    ...[...selectorsAsWritten(matched).values()].flatMap((entries) => {
-      const notice = unmatchedNotice(entries)
-      return notice === undefined ? [] : [`${nameLine(notice.line)}: ${notice.text}`]
-    }),
+    ...[...selectorsAsWritten(matched).values()].flatMap((entries) =>
+      unmatchedNotice(entries).map((text) => `${nameLine(entries[0]?.reference.line ?? 0)}: ${text}`),
+    ),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, line } = entry.reference
       if (!exclude || name === undefined || drafts.has(keyOf(draftOf(entry, input, name).target))) return []
@@ -254,20 +253,18 @@ function noticesOf(
   ]
 }
 
-/** The notice about kinds without a match of a selector; undefined if all match, or none: the target is `not-found`. */
-function unmatchedNotice(
-  entries: readonly MatchedReference[],
-): { readonly line: number; readonly text: string } | undefined {
+/** The notice about kinds without a match of a selector; none if all match, or none does: the target is `not-found`. */
+function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[] {
   const unmatched = entries.filter(({ names }) => names.length === 0)
   const [first] = unmatched
-  if (first === undefined) return undefined
-  const { line, selector, waitFor } = first.reference
+  if (first === undefined) return []
+  const { selector, waitFor } = first.reference
   if (unmatched.length === entries.length)
-    return waitFor?.type === 'delete' ? { line, text: 'nothing matches, so nothing is left to be deleted.' } : undefined
+    return waitFor?.type === 'delete' ? ['nothing matches, so nothing is left to be deleted.'] : []
   // A release contains objects of few kinds.
-  if (first.release !== undefined) return undefined
+  if (first.release !== undefined) return []
   const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
-  return { line, text: selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.` }
+  return [selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.`]
 }
 
 /** The mistake of an object that was skipped by its manifest, where nothing else is left to gate. */
