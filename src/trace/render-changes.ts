@@ -3,11 +3,36 @@ import { structuredPatch } from 'diff'
 import { dump } from 'js-yaml'
 import { createPatch, type Operation, type Pointer } from 'rfc6902'
 import { isMap, isScalar, isSeq, type ParsedNode, parseDocument } from 'yaml'
-import { displayName, targetId } from '../plan/target.ts'
+import type { RunRecord } from '../gate/run-record.ts'
+import { displayName, fullNames, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
-import { formatElapsed } from '../report/target-record.ts'
+import { formatElapsed, outcomeLabels } from '../report/target-record.ts'
+import { lookTally } from '../report/why.ts'
 import type { ObjectChange } from './changes.ts'
-import { dim, emptyLine, type Line, line } from './line.ts'
+import { colored, dim, emptyLine, type Line, line, type Mark, mark } from './line.ts'
+
+/** One line for each object, the worst first, below the number of objects by outcome; nothing if none exists. */
+export function overviewLines({ targets }: RunRecord): readonly Line[] {
+  if (targets.every(({ milestones }) => milestones.every(({ state }) => state !== 'done'))) return []
+  const names = fullNames(targets)
+  const width = Math.max(...names.map((name) => name.length))
+  return [
+    ...(targets.length === 1
+      ? []
+      : [line(0, { text: `${targets.length} objects: ${lookTally(targets)}`, style: 'cyan' })]),
+    ...targets.map(({ outcome, reason, message }, index) => {
+      const as: Mark = outcomeLabels[outcome].mark
+      return line(
+        0,
+        mark(as),
+        { text: names[index] ?? '', style: 'bold', width },
+        colored(reason === '' ? outcomeLabels[outcome].verb : reason, as),
+        message === outcomeLabels[outcome].verb ? undefined : `· ${message}`,
+      )
+    }),
+    emptyLine,
+  ]
+}
 
 /** A change as text: time, object, author, and the whole YAML at first, then the differences. */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
