@@ -185,14 +185,7 @@ function asList<T>(value: readonly T[] | null | undefined): readonly T[] {
  * may have succeeded, but could not be seen. `inactive`: the wait was cancelled.
  */
 function deploymentState(outcome: Outcome): Exclude<State, 'in_progress'> {
-  switch (outcome) {
-    case 'ready':
-      return 'success'
-    case 'unknown':
-      return 'error'
-    case 'cancelled':
-      return 'inactive'
-    default:
-      return 'failure'
-  }
+  if (outcome === 'ready') return 'success'
+  if (outcome === 'cancelled') return 'inactive'
+  return outcome === 'unknown' ? 'error' : 'failure'
 }

@@ -49,18 +49,15 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
   const target = (port: ServicePort) =>
     dim(`→ port ${formatTargetPort(port, selected)} of ${spec.selector ? 'the pods' : 'the endpoints'}`)
   const isHeadless = spec.clusterIP === 'None'
-  const all = ports.map((port) => {
-    const label = `${port.port}/${port.protocol ?? 'TCP'}${port.name ? ` (${port.name})` : ''}`
-    return { port, label, nodePort: port.nodePort }
-  })
+  const labelOf = ({ port, protocol = 'TCP', name }: ServicePort) => `${port}/${protocol}${name ? ` (${name})` : ''}`
   const external = (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   return [
-    ...all.map(({ port, label }) =>
+    ...ports.map((port) =>
       line(
         2,
         mark('·'),
         name,
-        label,
+        labelOf(port),
         target(port),
         isUndeclaredPort(port, selected) ? colored('· which none of their containers declares', '!') : undefined,
         isHeadless ? dim('· DNS names the pods themselves') : undefined,
@@ -69,13 +66,13 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
     ...(ports.length === 0
       ? [line(2, mark('·'), name, dim(isHeadless ? 'DNS names the pods themselves' : 'no ports'))]
       : []),
-    ...all.flatMap(({ port, label, nodePort }) =>
-      nodePort === undefined
+    ...ports.flatMap((port) =>
+      port.nodePort === undefined
         ? []
-        : [line(2, mark('·'), 'every node', `${nodePort}/${port.protocol ?? 'TCP'}`, dim(`→ ${label}`))],
+        : [line(2, mark('·'), 'every node', `${port.nodePort}/${port.protocol ?? 'TCP'}`, dim(`→ ${labelOf(port)}`))],
     ),
     ...[...(spec.externalIPs ?? []), ...external].map((address) =>
-      line(2, mark('✓'), 'outside', { text: address, style: 'bold' }, dim(all.map(({ label }) => label).join(', '))),
+      line(2, mark('✓'), 'outside', { text: address, style: 'bold' }, dim(ports.map(labelOf).join(', '))),
     ),
     ...(spec.type === 'LoadBalancer' && external.length === 0
       ? [line(2, mark('…'), 'outside', colored('no address yet: a load balancer controller has to assign one', '…'))]
