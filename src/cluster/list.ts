@@ -96,11 +96,7 @@ export function asKind(object: object, { apiVersion, kind }: KindName): KubeObje
   // Its annotations may contain the whole Secret, as `kubectl apply` writes it.
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = (object as KubeObject)
     .metadata
-  return {
-    apiVersion,
-    kind,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp },
-  }
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } }
 }
 
 const helmPrefix = 'sh.helm.release.v1.'

@@ -122,10 +122,7 @@ export class DeploymentStatus implements Extra {
 
 export const closeDeployment: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
   const request = { ...requestOf(run, signal), deployment_id: id }
-  const { data } = await octokit.request(listStatuses, {
-    ...request,
-    per_page: perPage,
-  })
+  const { data } = await octokit.request(listStatuses, { ...request, per_page: perPage })
   const latest = latestOf(data)
   if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
   await octokit.request(createStatus, {
