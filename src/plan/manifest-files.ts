@@ -61,12 +61,10 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
       files.some(({ real }) => found.has(real)) ? [] : [{ line, text }],
     ),
     notices: named.flatMap(({ line, pattern, subfolders }) =>
-      subfolders
-        .filter(isMissed)
-        .map((path) => ({
-          line,
-          message: `the subfolder ${nameOf(path, workspace)} is not read, as with kubectl apply -f ${pattern}. To gate its objects too, write ${join(pattern, '**')}.`,
-        })),
+      subfolders.filter(isMissed).map((path) => ({
+        line,
+        message: `the subfolder ${nameOf(path, workspace)} is not read, as with kubectl apply -f ${pattern}. To gate its objects too, write ${join(pattern, '**')}.`,
+      })),
     ),
     mistakes,
   }
