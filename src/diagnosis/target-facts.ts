@@ -7,7 +7,7 @@ import { isMarkedBy } from '../lifecycle/custom/owned-objects.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import { condition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
-import { numberOf, type RevisionReader, revisionsOf, templateOf } from '../lifecycle/workloads/revision.ts'
+import { numberOf, type RevisionReader, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, reasons, traitsOf } from '../reasons/reasons.ts'
@@ -153,7 +153,7 @@ export function revisionChanges(
   // Of a newer change of somebody else, the version before is the gated one.
   const available = outcome === 'superseded' ? undefined : basis.availableRevision
   const order = (revision: KubeObject) => (numberOf(revision) === available ? Infinity : numberOf(revision) || 0)
-  const older = revisionsOf(object.metadata.uid, (owner, kind) => facts.ownedBy(owner, kind))
+  const older = revisionsOfWorkload(object.metadata.uid, (owner, kind) => facts.ownedBy(owner, kind))
     .toSorted((a, b) => order(b) - order(a))
     .map((revision) => {
       const before = templateOf(revision)

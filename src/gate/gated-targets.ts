@@ -22,6 +22,7 @@ import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
+import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
 import { definedClocks, displayName, fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import type { AfterReady } from './after-ready.ts'
@@ -332,9 +333,9 @@ export class GatedTargets {
   /** Logs why a pod of a gated revision is removed; its controller replaces it. */
   #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<GatedTarget>): void {
     const { uid = '' } = before.metadata
-    for (const { rule, state, index } of concerned) {
+    for (const { state, index } of concerned) {
       if (state.type === 'ended' || !state.assessment?.pods?.has(uid)) continue
-      const text = rule.removalMessage?.(before, after)
+      const text = removalMessage(before, after)
       if (text !== undefined) this.#log({ kind: 'note', text, target: index })
     }
   }
@@ -406,7 +407,7 @@ export class GatedTargets {
   #assessObject(gated: GatedTarget, object: KubeObject, readers?: Set<GatedTarget>): void {
     const { rule, state } = gated
     const context = this.contextOf(gated, this.#now())
-    const revisions = rule.revisions?.(object, context) ?? []
+    const revisions = revisionsOf(object, context)
     const assessment = rule.assess(object, context)
     this.#keepReads(gated, context.reads)
     gated.readObject = object

@@ -3,7 +3,7 @@ import { differsOnlyInStatus, specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject, ManagedFields } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
-import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
+import { differencesOf, type IdentityChange } from '../lifecycle/versions.ts'
 import {
   compareRecord,
   type Difference,
@@ -21,7 +21,6 @@ export function identityVerdict(
   revision: IdentityChange['revision'],
   gated: KubeObject,
   object: KubeObject,
-  rule: Rule,
 ): Verdict<'superseded'> {
   const who = {
     author: specAuthorOf(gated, object),
@@ -30,8 +29,7 @@ export function identityVerdict(
     toGeneration: object.metadata.generation,
   }
   if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })
-  const differences = rule.differences?.(gated, object) ?? []
-  return verdictOf('superseded', type, { ...who, differences })
+  return verdictOf('superseded', type, { ...who, differences: differencesOf(gated, object) })
 }
 
 /** Subresources that controllers and autoscalers write: these writes are not the awaited change. */

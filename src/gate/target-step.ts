@@ -1,8 +1,8 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import type { IdentityChange } from '../lifecycle/rule.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
+import { compareVersions } from '../lifecycle/versions.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { deletedMs, removedCauseMs } from '../thresholds.ts'
@@ -307,9 +307,8 @@ function afterReplacement(
   now: number,
   context: StepContext,
 ): Step {
-  const type = context.rule.compare?.(versionsOf(before), object, [], context.gateTime).type
-  if (type === 'superseded')
-    return end(next, identityVerdict(type, undefined, before.gated, object, context.rule), now, context)
+  const type = compareVersions(versionsOf(before), object, [], context.target, context.gateTime).type
+  if (type === 'superseded') return end(next, identityVerdict(type, undefined, before.gated, object), now, context)
   const text = 'was replaced by a new object of the same name, which is gated from its first milestone'
   return { state: next, entries: [note(text)] }
 }
@@ -414,7 +413,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
   const revisions = withRevisions(state.seen.revisions, listed)
   const seen = { ...state.seen, revisions }
   if (object === before && revisions === state.seen.revisions) return { state, entries: [] }
-  const change = context.rule.compare?.(versionsOf(seen), object, [...revisions.values()], context.gateTime) ?? same
+  const change = compareVersions(versionsOf(seen), object, [...revisions.values()], context.target, context.gateTime)
   switch (change.type) {
     case 'same':
       return { state: { ...state, seen: { ...seen, gated: object } }, entries: [] }
@@ -436,15 +435,13 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
     }
     case 'superseded':
     case 'rolled-back': {
-      const verdict = identityVerdict(change.type, change.revision, before, object, context.rule)
+      const verdict = identityVerdict(change.type, change.revision, before, object)
       return end({ ...state, seen }, verdict, now, context)
     }
     default:
       return { state: { ...state, seen }, entries: [] }
   }
 }
-
-const same: IdentityChange = { type: 'same' }
 
 function withRevisions(
   known: ReadonlyMap<string, KubeObject>,

@@ -12,21 +12,6 @@ import { type GateTime, lastWriteOf, specWrittenAt } from './gate-time.ts'
 import { latestOfAll } from './proof.ts'
 import type { Amendment, KnownRevision, RuleContext } from './rule-context.ts'
 
-/** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
-export interface IdentityChange {
-  readonly type: 'same' | 'replaced' | 'returned' | 'followed' | 'superseded' | 'rolled-back'
-  readonly revision?: number
-  /** The operator that deploys the object changed it. */
-  readonly isOperators?: true
-}
-
-export interface GatedVersions {
-  /** The version that was gated first. */
-  readonly first: KubeObject
-  /** The last version that has the gated template: that of the first one, or of a change that the gate followed. */
-  readonly gated: KubeObject
-}
-
 /** What the gate knows of an awaited revision besides the object. */
 export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
   readonly firstSeenAt: number
@@ -136,17 +121,14 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
     listed: KubeObject | undefined,
     context: RuleContext | undefined,
   ): boolean | Problem | undefined
-  /** All revisions of the object that exist now. */
-  revisions?(object: Gated, context: RuleContext): readonly KubeObject[]
   /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival
   /**
    * When the present version came, in milliseconds since the epoch on the runner's clock; undefined if unknown. A scale, a
-   * label or a status makes no version. Without this method, the last write of the spec counts.
+   * label or a status makes no version. Without this method, the last write of the spec counts, and `require-change` does not
+   * ask for it: it asks for the age of what pods run.
    */
   changedAt?(object: Gated, context: ChangeContext): number | undefined
-  /** `require-change` asks for the age of its version: that is what its pods run. */
-  readonly requiresChange?: boolean | undefined
   /** The number of the newest older revision that is available now. Asked when the object is judged first. */
   availableRevision?(object: Gated, context: RuleContext): number | undefined
   /**
@@ -156,17 +138,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * @param problem the problem that failed it
    */
   undo?(object: Gated, revision: number | undefined, problem: Problem | undefined, context: RuleContext): Undo
-  /** How a later version differs from the gated ones, by all its known revisions; without this method, no version does. */
-  compare?(
-    versions: GatedVersions,
-    object: Gated,
-    revisions: readonly KubeObject[],
-    gateTime: Pick<GateTime, 'startedAt' | 'time'>,
-  ): IdentityChange
-  /** The differences of two versions, one line each. */
-  differences?(before: Gated, after: Gated): readonly string[]
-  /** Why an object of the gated revision is removed and replaced; undefined while it stays. */
-  removalMessage?(before: KubeObject, after: KubeObject | undefined): string | undefined
   /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
   failureOfAll?(targets: readonly ReadyTarget[], now: number): Problem | undefined
   /**

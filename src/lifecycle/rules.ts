@@ -33,7 +33,6 @@ import { commonMilestones, type Rule } from './rule.ts'
 import { daemonSetRule } from './workloads/daemonset.ts'
 import { deploymentRule } from './workloads/deployment.ts'
 import { withExpectedImages } from './workloads/expected-images.ts'
-import { revisionHooks } from './workloads/gated-revision.ts'
 import { jobRule } from './workloads/job.ts'
 import { podRule } from './workloads/pod.ts'
 import { replicaSetRule } from './workloads/replicaset.ts'
@@ -331,31 +330,13 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const explained = { ...own, ...(serving && { serving }) }
   const { withRevision = missingRevisionRule, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
-  const { changedAt, hasPods: requiresChange } = ruleOf(target)
-  const whole = withExpectedImages({ ...revisionHooks, ...awaited, changedAt, requiresChange }, expectImages)
-  return target.deployedBy === undefined ? whole : followingItsOperator(whole)
+  const { changedAt } = ruleOf(target)
+  return withExpectedImages({ ...awaited, ...(changedAt && { changedAt }) }, expectImages)
 }
 
 /** Without it a target would be ready at any revision. */
 function missingRevisionRule(): never {
   throw new Error('A target awaits a revision, and its rule was not loaded by loadChecks')
-}
-
-/**
- * The rule of an object that an operator deployed: the operator states which version is deployed, and corrects changes by
- * others. So no other template supersedes the gated one.
- */
-function followingItsOperator(rule: Rule): Rule {
-  const { compare } = rule
-  if (compare === undefined) return rule
-  return {
-    ...rule,
-    compare: (...versions) => {
-      const change = compare(...versions)
-      const isOther = change.type === 'superseded' || change.type === 'rolled-back'
-      return isOther ? { type: 'followed', isOperators: true } : change
-    },
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
-import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
+import { compareVersions } from '../../src/lifecycle/versions.ts'
 import {
   added,
   at,
@@ -58,7 +58,7 @@ describe('a later version of a target', () => {
     ['with another image is superseded', withTemplate(next), 'superseded'],
     ['with the image of an older revision is rolled back', withTemplate(previous), 'rolled-back'],
   ])('%s', (_, object, change) => {
-    expect(revisionHooks.compare(versions(make.deployment()), object, [oldRevision], createGateTime())).toMatchObject({
+    expect(compareVersions(versions(make.deployment()), object, [oldRevision], {}, createGateTime())).toMatchObject({
       type: change,
     })
   })
@@ -71,7 +71,7 @@ describe('a later version of a target', () => {
   ])('whose template is %s is compared by its uid alone', (_, before, after) => {
     const custom = (template: unknown) =>
       ({ apiVersion: 'x/v1', kind: 'X', metadata: { name: 'x', uid: 'x' }, spec: { template } }) as KubeObject
-    expect(revisionHooks.compare(versions(custom(before)), custom(after), [], createGateTime())).toEqual({
+    expect(compareVersions(versions(custom(before)), custom(after), [], {}, createGateTime())).toEqual({
       type: 'same',
     })
   })
@@ -82,12 +82,12 @@ describe('a later version of a target', () => {
       ({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec }) as KubeObject
     const queued = job({ suspend: true, template: make.template() })
     const admitted = job({ suspend: false, template: make.template({ schedulingGates: [{ name: 'topology' }] }) })
-    expect(revisionHooks.compare(versions(queued), admitted, [], createGateTime())).toEqual({ type: 'same' })
+    expect(compareVersions(versions(queued), admitted, [], {}, createGateTime())).toEqual({ type: 'same' })
   })
 
   it('without a template is compared by its uid alone', () => {
     const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
-    expect(revisionHooks.compare(versions(service({ a: 1 })), service({ a: 2 }), [], createGateTime())).toEqual({
+    expect(compareVersions(versions(service({ a: 1 })), service({ a: 2 }), [], {}, createGateTime())).toEqual({
       type: 'same',
     })
   })

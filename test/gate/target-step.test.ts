@@ -13,7 +13,6 @@ import {
 import { step, type TargetEvent } from '../../src/gate/target-step.ts'
 import type { AssessedFacts, Assessment } from '../../src/lifecycle/assessment.ts'
 import { createGateTime } from '../../src/lifecycle/gate-time.ts'
-import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { createSettings, createTarget } from '../kit/gate.ts'
 import { make, moment } from '../kit/objects.ts'
@@ -28,7 +27,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
     target: createTarget(),
     index: 0,
     name: 'deployment/web',
-    rule: { milestones: ['created', 'observed', 'ready'], assess, ...revisionHooks, ...rule },
+    rule: { milestones: ['created', 'observed', 'ready'], assess, ...rule },
     settings,
     gateTime: createGateTime(settings),
     changedAt: () => undefined,

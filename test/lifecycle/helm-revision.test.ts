@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { helmRevisionRule } from '../../src/lifecycle/platform/helm-revision.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
+import { compareVersions, revisionsOf } from '../../src/lifecycle/versions.ts'
 import { iso, make, moment } from '../kit/objects.ts'
 import { context, createGateTime, found } from '../kit/rule.ts'
 
@@ -73,7 +74,7 @@ it.each<[string, readonly KubeObject[], string, string]>([
 ])('a revision of a Helm release that %s is compared with the other revisions', (_, others, status, type) => {
   const first = revision(7, 'pending-upgrade')
   const object = revision(7, status)
-  const revisions = helmRevisionRule.revisions?.(object, context({ objects: [...others, object] }))
-  const change = helmRevisionRule.compare?.({ first, gated: first }, object, revisions ?? [], createGateTime())
+  const revisions = revisionsOf(object, context({ objects: [...others, object] }))
+  const change = compareVersions({ first, gated: first }, object, revisions, {}, createGateTime())
   expect(change).toEqual({ type })
 })

@@ -5,14 +5,7 @@ import { isPending, releaseOfRevision, revisionsRequest } from '../../plan/helm-
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { type ConditionSignal, ownProblem, reportedProblem, signalKey } from '../conditions.ts'
-import {
-  commonMilestones,
-  conclude,
-  type GatedVersions,
-  type IdentityChange,
-  type Rule,
-  statusMilestones,
-} from '../rule.ts'
+import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 const hookAnnotation = 'helm.sh/hook'
@@ -27,8 +20,6 @@ export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
   failures: (object) => (isFailed(object) ? [signalKey(failedSignal)] : []),
   states: (object) => [statusOf(object)],
-  revisions: revisionsOfRelease,
-  compare: compareRevisions,
   assess: assessRevision,
 }
 
@@ -43,7 +34,7 @@ function ofReleaseRequest({ metadata: { name, namespace = '' } }: KubeObject): W
 }
 
 /** All revisions of the release of a revision. */
-function revisionsOfRelease(object: KubeObject, context: RuleContext): readonly KubeObject[] {
+export function revisionsOfRelease(object: KubeObject, context: RuleContext): readonly KubeObject[] {
   const { release } = releaseOfRevision(object.metadata.name)
   const isOfSame = ({ metadata }: KubeObject) => releaseOfRevision(metadata.name).release === release
   return context.list(ofReleaseRequest(object), isOfSame, 'optional')
@@ -54,16 +45,16 @@ function numberOf({ metadata }: KubeObject): number {
 }
 
 /** Another revision has followed: by `helm rollback`, or by another upgrade. After a failure that is no news: it stays failed. */
-function compareRevisions(
-  { gated }: GatedVersions,
+export function compareRevisions(
+  gated: KubeObject,
   object: KubeObject,
   revisions: readonly KubeObject[],
-): IdentityChange {
-  if (isFailed(object)) return { type: 'same' }
+): 'same' | 'superseded' | 'rolled-back' {
+  if (isFailed(object)) return 'same'
   const next = revisions.filter((other) => numberOf(other) > numberOf(object)).map(statusOf)
-  if (next.includes('pending-rollback')) return { type: 'rolled-back' }
+  if (next.includes('pending-rollback')) return 'rolled-back'
   const isSuperseded = statusOf(object) === 'superseded' && statusOf(gated) !== 'superseded'
-  return { type: isSuperseded || next.length > 0 ? 'superseded' : 'same' }
+  return isSuperseded || next.length > 0 ? 'superseded' : 'same'
 }
 
 function statusOf({ metadata }: KubeObject): string {

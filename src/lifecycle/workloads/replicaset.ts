@@ -1,6 +1,6 @@
 import type { Pod, ReplicaSet } from '../../cluster/objects.ts'
 import type { Assessment } from '../assessment.ts'
-import { lastWriteOf } from '../gate-time.ts'
+import { lastWriteOf, specWrittenAt } from '../gate-time.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
@@ -30,6 +30,7 @@ export const replicaSetRule: Rule<ReplicaSet> = {
   milestones: workloadMilestones,
   hasPods: true,
   serving: workloadServing,
+  changedAt: specWrittenAt,
   assess: assessReplicaSet,
 }
 

@@ -29,7 +29,7 @@ const kinds = ['ReplicaSet', 'ControllerRevision'] as const
  * All revisions of a workload.
  * @param uid the workload's uid
  */
-export function revisionsOf(
+export function revisionsOfWorkload(
   uid: string | undefined,
   present: (uid: string | undefined, kind: string) => readonly KubeObject[],
 ): readonly KubeObject[] {

@@ -22,7 +22,7 @@ import {
   isReused,
   newestOf,
   numberOf,
-  revisionsOf,
+  revisionsOfWorkload,
   templateOf,
 } from './revision.ts'
 import { isOnlyRestarted, isSameTemplate } from './template.ts'
@@ -87,14 +87,14 @@ function servingOf(object: KubeObject, context: RuleContext): ServingRevision | 
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
   const isServed =
-    older.length === 0 || revisionsOf(object.metadata.uid, context.present).some((each) => readyOf(each) > 0)
+    older.length === 0 || revisionsOfWorkload(object.metadata.uid, context.present).some((each) => readyOf(each) > 0)
   return isServed || wanted === 0 ? undefined : { images: [], ready: 0, wanted }
 }
 
 /** The revisions with another template than the present one, which may have no revision yet. */
 function olderRevisions(object: KubeObject, context: RuleContext): readonly KubeObject[] {
   const template = templateOf(object)
-  return revisionsOf(object.metadata.uid, context.present).filter(
+  return revisionsOfWorkload(object.metadata.uid, context.present).filter(
     (revision) => !Number.isNaN(numberOf(revision)) && !isSameTemplate(templateOf(revision), template),
   )
 }
@@ -123,7 +123,7 @@ function podsOf(revision: KubeObject, object: KubeObject, context: RuleContext):
 
 /** When a revision was made, on the runner's clock, if it is the one before the present one, and no rollback made it so. */
 function madeAt(revision: KubeObject, object: KubeObject, context: RuleContext): number | undefined {
-  const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.present))
+  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, context.present))
   const isBefore = numberOf(revision) === (present === undefined ? Number.NaN : numberOf(present)) - 1
   return isBefore && !isReused(revision) ? context.time(createdAt(revision)) : undefined
 }
@@ -192,7 +192,7 @@ function jobsRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Job'> 
 
 /** Why the older version may not work any more: a hook of the release has run for this change. */
 function hookObstacle(object: KubeObject, context: RuleContext): string | undefined {
-  const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.present))
+  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, context.present))
   const changedAt = context.time(present?.metadata.creationTimestamp) ?? context.startedAt
   const release = releaseOf(object)
   const [hook] = context.known(jobsRequest(object), ({ metadata, status }) => {

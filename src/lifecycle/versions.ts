@@ -1,26 +1,65 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
-import type { GateTime } from '../gate-time.ts'
-import { timestampUnitMs } from '../proof.ts'
-import type { GatedVersions, IdentityChange, Rule } from '../rule.ts'
-import { condition } from './pod-fields.ts'
-import { findRevision, formerNumbersOf, numberOf, revisionsOf, templateOf } from './revision.ts'
-import { isFollowedChange, isSameTemplate, templateChanges } from './template.ts'
+import { helmRevisions } from '../cluster/feed.ts'
+import { isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
+import type { Target } from '../plan/target.ts'
+import type { GateTime } from './gate-time.ts'
+import { compareRevisions, revisionsOfRelease } from './platform/helm-revision.ts'
+import { timestampUnitMs } from './proof.ts'
+import type { RuleContext } from './rule-context.ts'
+import { condition } from './workloads/pod-fields.ts'
+import { findRevision, formerNumbersOf, numberOf, revisionsOfWorkload, templateOf } from './workloads/revision.ts'
+import { isFollowedChange, isSameTemplate, templateChanges } from './workloads/template.ts'
 
-/** How the gate follows a pod template and its pods: the same for every kind, also for custom ones with a pod template. */
-export const revisionHooks = {
-  revisions: ({ metadata: { uid } }, { present }) => revisionsOf(uid, present),
-  compare: compareVersions,
-  differences: (before, after) => templateChanges(templateOf(before), templateOf(after)),
-  removalMessage,
-} satisfies Partial<Rule>
+/** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
+export interface IdentityChange {
+  readonly type: 'same' | 'replaced' | 'returned' | 'followed' | 'superseded' | 'rolled-back'
+  readonly revision?: number
+  /** The operator that deploys the object changed it. */
+  readonly isOperators?: true
+}
+
+export interface GatedVersions {
+  /** The version that was gated first. */
+  readonly first: KubeObject
+  /** The last version that has the gated template: that of the first one, or of a change that the gate followed. */
+  readonly gated: KubeObject
+}
+
+/** All revisions of an object that exist now. */
+export function revisionsOf(object: KubeObject, context: RuleContext): readonly KubeObject[] {
+  if (object.kind === helmRevisions.kind) return revisionsOfRelease(object, context)
+  return revisionsOfWorkload(object.metadata.uid, context.present)
+}
+
+/** How the templates of two versions differ, one line each. */
+export function differencesOf(before: KubeObject, after: KubeObject): readonly string[] {
+  return templateChanges(templateOf(before), templateOf(after))
+}
+
+/**
+ * How a later version differs from the gated ones. What an operator deployed is not superseded: the operator states which
+ * version is deployed, and corrects changes by others.
+ * @param revisions all known revisions of the object
+ */
+export function compareVersions(
+  versions: GatedVersions,
+  object: KubeObject,
+  revisions: readonly KubeObject[],
+  { deployedBy }: Pick<Target, 'deployedBy'>,
+  gateTime: Pick<GateTime, 'startedAt' | 'time'>,
+): IdentityChange {
+  if (object.kind === helmRevisions.kind) return { type: compareRevisions(versions.gated, object, revisions) }
+  const change = compareTemplates(versions, object, revisions, gateTime)
+  const isOther = change.type === 'superseded' || change.type === 'rolled-back'
+  return isOther && deployedBy !== undefined ? { type: 'followed', isOperators: true } : change
+}
 
 /**
  * Compares a later version of an object with the gated ones. Without a template, only the uid is compared. An object
  * that was being deleted when it was gated first is expected to come back with another template.
  * @param revisions all known revisions of the object
  */
-function compareVersions(
+function compareTemplates(
   { first, gated }: GatedVersions,
   object: KubeObject,
   revisions: readonly KubeObject[],
@@ -72,7 +111,7 @@ function formerNumber(older: KubeObject, present: KubeObject | undefined): numbe
 }
 
 /** Why a pod of the gated revision is removed and replaced; undefined while it stays. */
-function removalMessage(before: KubeObject, after: KubeObject | undefined): string | undefined {
+export function removalMessage(before: KubeObject, after: KubeObject | undefined): string | undefined {
   if (!isOfKind(before, 'Pod')) return undefined
   const { name, deletionTimestamp, ownerReferences = [] } = before.metadata
   const owner = ownerReferences.find(({ controller }) => controller)?.kind ?? 'controller'
