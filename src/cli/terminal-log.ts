@@ -17,10 +17,7 @@ interface TerminalLogOptions {
   readonly groups: boolean
 }
 
-/**
- * @param flags of the command line
- * @param options.drawsState false for a replay at full speed, which has no present state to draw
- */
+/** @param options.drawsState false for a replay at full speed, which has no present state to draw */
 export function openTerminalLog(
   output: Output,
   flags: ReadonlyMap<string, string>,

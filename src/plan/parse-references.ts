@@ -67,10 +67,7 @@ interface ParseOptions {
   readonly withFlags?: (words: readonly string[], line: number, addMistake: AddMistake) => readonly string[]
 }
 
-/**
- * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output. Collects mistakes with the
- * numbers of their lines, so that the text must be untrimmed.
- */
+/** Reads references, one per line, from an untrimmed text: mistakes are collected with the numbers of lines. */
 export function parseReferences(text: string, input = 'resources', options: ParseOptions = {}): ParsedReferences {
   return parseLines(linesOf(text, input), input, options)
 }

@@ -45,10 +45,7 @@ export interface MatchWait {
   readonly onWaiting: (selectors: readonly string[]) => void
 }
 
-/**
- * How long a line waits for its first match, in milliseconds: as long as a name would wait for its change, else for its
- * creation, and no longer than its timeout.
- */
+/** How long a line waits for its first match, in milliseconds: as a name waits for its change, else its creation. */
 export function matchLimitMs(
   { clocks }: Pick<Reference, 'clocks'>,
   {
@@ -119,10 +116,7 @@ interface MatchedReference extends ResolvedReference {
   readonly names: readonly string[]
 }
 
-/**
- * Resolves the targets, with the history of a Helm release where it is known. A target in two lines is gated once, at its
- * first place, and has the flags of one: see `combine`.
- */
+/** Resolves the targets. One in two lines is gated once, at its first place: see `combine`. */
 export function resolveTargets(
   { parsed, resolved, selections }: Resolution,
   namesOf: NamesOf,
@@ -312,10 +306,7 @@ function revisionDraft(
   return { target, byName: false, manifest: undefined }
 }
 
-/**
- * @param name empty for a selector without a match: the target of a release is then the release itself
- * @param history of the release
- */
+/** @param name empty for a selector without a match: the target of a release is then the release itself */
 function draftOf(
   { reference, resource, namespace, release }: ResolvedReference,
   input: string,
@@ -344,10 +335,7 @@ function draftOf(
   }
 }
 
-/**
- * The one target of all lines that contain it. It has the flags of the line that names it, else those of its selector.
- * Different flags in two such lines are a mistake.
- */
+/** The one target of all lines that contain it, with the flags of the one that names it, else of its selector. */
 function combine(
   first: Draft,
   further: readonly Draft[],

@@ -33,10 +33,7 @@ export interface View {
   draw(now: number): boolean
 }
 
-/**
- * The view of one resource. Throws UserError if the resource cannot be read.
- * @param draw called with every state; returns true to end the view
- */
+/** The view of one resource, until `draw` returns true. Throws a `UserError` if it cannot be read. */
 export function traceView(target: Target, trace: Trace, draw: (state: TraceState) => boolean): View {
   const own = requestKey(targetWatch(target))
   return {
