@@ -42,7 +42,10 @@ export async function runCli(): Promise<void> {
   await (await import('./cli/main.ts')).runCli()
 }
 
-/** The maximum size of the heap's young generation: in a larger one, garbage would stay longer in memory. */
+/**
+ * The maximum size of the young generation of the heap: in a larger one, garbage would stay longer in memory, and
+ * collecting it would take no less time.
+ */
 const maxYoungBytes = 8 << 20
 
 /**

@@ -39,7 +39,10 @@ export function mapMistakes(error: unknown, change: (mistake: Mistake) => Mistak
   return error instanceof UserError ? new UserError(error.mistakes.map(change), error.reason) : error
 }
 
-/** Runs both functions and returns their results. Throws a `UserError` with the mistakes of both. */
+/**
+ * Runs both functions and returns their results.
+ * @throws UserError with the mistakes of both
+ */
 export async function collectMistakes<A, B>(
   first: () => A | Promise<A>,
   second: () => B | Promise<B>,
@@ -61,21 +64,15 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The message of a parser without what it quotes: YAML reads a password like `*x` as an alias, and quotes it. */
+/**
+ * The message of a parser without what it quotes: a password that begins with `*`, `!` or `%` is read as an alias, a tag or a
+ * directive of YAML.
+ */
 export function withoutQuotedText(message: string): string {
   return message
     .replace(/"[^"]*"|<[^>]*>/g, '"…"')
     .replace(/(?:(?<=[\w)]):|(?<=directive|escape sequence|resolved, so|YAML version)) .*$/s, '')
     .replace(/^The \S+ tag/, 'The tag')
-}
-
-/** The value of a text of JSON; undefined for any other text. */
-export function jsonValue(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** A message of another program, without its end, so that a full stop and a sentence may follow. */
@@ -88,7 +85,10 @@ export function describeMistake({ message, ...place }: Mistake): string {
   return `${describePlace(place)}: ${message}`
 }
 
-/** The maximum number of mistakes that are described: a wrong file may have thousands. */
+/**
+ * The maximum number of mistakes that are described. A reader corrects the first ones and tries again: a wrong file may
+ * have thousands.
+ */
 const maxDescribed = 50
 
 /** The texts of mistakes: of the first 50, and how many more there are. */
@@ -119,7 +119,10 @@ export function cutText(text: string, limit: number): string {
 /** A mistake with the reason that the outcome gets; by default `input-invalid`. */
 export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
-/** Throws a `UserError` if there are mistakes: by input or file, sorted by line, with the reason of the first. */
+/**
+ * Throws if there are mistakes.
+ * @throws UserError with all mistakes, grouped by input or file and sorted by line. Its reason is that of the first
+ */
 export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
   const byInput = [...Map.groupBy(mistakes, ({ input }) => input).values()]
@@ -166,8 +169,20 @@ function distanceOf(word: string, other: string): number {
   return last[other.length] ?? 0
 }
 
-/** A hint: ` Did you mean timeout?`, or empty. `dashes` precede the candidates, and may precede the word. */
+/**
+ * A hint for the end of a message: ` Did you mean timeout?`, or empty.
+ * @param dashes what precedes the candidates, and may precede the word: of flags, `--`
+ */
 export function didYouMean(word: string, candidates: Iterable<string>, dashes = ''): string {
   const near = nearest(dashes === '' ? word : word.replace(/^--?/, ''), candidates)
   return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `${dashes}${name}`).join(' or ')}?`
+}
+
+/** The value of a text of JSON; undefined for any other text. */
+export function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

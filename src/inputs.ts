@@ -221,7 +221,10 @@ const both: readonly ActionName[] = ['gate', 'merge']
 /** For the inputs of the extras on GitHub: the command line has none of them, because they need a workflow run. */
 const forGitHub = { group: 'GitHub', isRecorded: false, actions: both, flag: 'none' } as const
 
-/** Every input by its property, in the order of the documentation. `npm run docs` makes `action.yml` from it. */
+/**
+ * Every input by its property in `Inputs`, in the order of the documentation. `npm run docs` generates the inputs of
+ * `action.yml` from it.
+ */
 const definitions = {
   kubeconfig: input(text, {
     name: 'kubeconfig',
@@ -534,8 +537,10 @@ export function unknownInput(name: string, action: ActionName = 'gate'): Mistake
 }
 
 /**
- * Reads the inputs of the action or the flags of the command line; blank means absent. Never throws: an invalid input, or
- * one that the action does not have, gets its default, and is not in `written`.
+ * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and
+ * is not in `written`.
+ * @param raw texts by input name; blank means absent, because the runner sets absent inputs to ''
+ * @param action an input that it does not have is a mistake, and gets its default
  */
 export function readInputs(
   raw: Readonly<Record<string, string | undefined>>,
@@ -570,7 +575,10 @@ function withoutToken({ githubToken, reportTo }: Inputs): Mistake[] {
   return [{ input: 'report-to', message }]
 }
 
-/** Like `readInputs`, but throws a `UserError` with all mistakes. */
+/**
+ * Like `readInputs`, but throws.
+ * @throws UserError with all mistakes
+ */
 export function parseInputs(raw: Parameters<typeof readInputs>[0]): Inputs {
   const { inputs, mistakes } = readInputs(raw)
   if (mistakes.length > 0) throw new UserError(mistakes)

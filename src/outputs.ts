@@ -112,7 +112,10 @@ export function buildOutputs(record: EndedRunRecord, results: Results): Readonly
   return Object.fromEntries(values)
 }
 
-/** Sets outputs of the step. Without the runner's file, `setOutput` would print an obsolete command. */
+/**
+ * Sets outputs of the step. Does nothing if the runner's output file is missing: `setOutput` would print an obsolete
+ * command instead.
+ */
 export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
   if (!existsSync(process.env['GITHUB_OUTPUT'] ?? '')) return
   for (const [name, value] of Object.entries(outputs)) setOutput(name, value)

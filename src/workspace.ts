@@ -74,8 +74,11 @@ export interface TrackedFile {
 export type TrackedFiles = ReadonlyMap<string, TrackedFile | 'untracked'>
 
 /**
- * Finds out which files, relative to the workspace, the checked-out commit contains, if GitHub has it. Links to others would
- * lead to nothing: rendered charts, files of a submodule, files of a commit that was made in the job. Never rejects.
+ * Finds out which files the checked-out commit contains. Links to others would lead to nothing: rendered charts, files of
+ * a second repository or a submodule, files of a commit that was made in the job. Never rejects.
+ * @param files paths relative to the workspace
+ * @param repository.url its page, without a trailing slash
+ * @param repository.commits those that GitHub has: for a pull request, the checked-out commit is its merge or its head
  */
 export async function findTrackedFiles(
   files: Iterable<string>,

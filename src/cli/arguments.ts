@@ -156,7 +156,10 @@ export function shownReferenceOptions(grammar: Grammar): string {
     .join(', ')
 }
 
-/** Reads the arguments of a command. Flags stand for all references, wherever they are, as in kubectl. Never throws. */
+/**
+ * Reads the arguments of a command. Flags may be anywhere, and stand for all references, as in kubectl. Never throws:
+ * mistakes are collected.
+ */
 export function readArguments(argv: readonly string[], grammar: Grammar): Arguments {
   return new ArgumentReader(argv, grammar).read()
 }

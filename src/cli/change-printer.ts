@@ -25,7 +25,10 @@ export function readFormat(
   }
 }
 
-/** Prints changes, after an overview of statuses. `print` calls back once the secrets in the lines are known. */
+/**
+ * Prints changes. Before changes of the status as text, it also prints an overview.
+ * @param print calls the function once the secrets in the lines are known
+ */
 export function changePrinter(
   part: Part,
   startedAt: number,

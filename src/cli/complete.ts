@@ -4,7 +4,10 @@ import { commands } from './commands.ts'
 import { shells } from './completion.ts'
 import { type CommandContext, printLines } from './output.ts'
 
-/** `__complete SHELL WORDS…`: prints what the last word may become, one a line. Asks no cluster. Returns 0. */
+/**
+ * `__complete SHELL WORDS…`: prints the commands, flags, values and kinds that the last word may become, one a line. Asks no
+ * cluster. Returns 0.
+ */
 export function complete([shell = '', ...written]: readonly string[], context: CommandContext): number {
   const words = shell === 'bash' ? joinAssignments(written) : written
   const current = words.at(-1) ?? ''

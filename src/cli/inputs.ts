@@ -25,7 +25,12 @@ interface InputOptions {
   readonly isOffline?: boolean
 }
 
-/** Reads the inputs and references of a command line, also from stdin: undefined if cancelled meanwhile. */
+/**
+ * Reads the inputs and references of a command line. Reads stdin if a reference or file is `-`.
+ * @param command the name of the command, shown in an example
+ * @returns undefined if cancelled while reading stdin
+ * @throws UserError with all mistakes
+ */
 export async function readCommandInputs(
   args: Arguments,
   context: CommandContext,
@@ -74,7 +79,11 @@ export async function readCommandInputs(
   })
 }
 
-/** Reads the inputs of a command that shows a cluster or a recording, and shows it. Returns the exit code. */
+/**
+ * Reads the inputs of a command that shows a cluster, as it is now or in a recording, and shows it.
+ * @param options.isReported whether mistakes are printed as a report too
+ * @param show returns the exit code
+ */
 export async function showWithInputs(
   command: string,
   args: Arguments,

@@ -76,7 +76,11 @@ export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets'
   }
 }
 
-/** Prints the mistakes of invalid input, and a report of a gate from its start to its end. Throws other errors. */
+/**
+ * Prints the mistakes of invalid input. Returns the exit code.
+ * @param report the start and end of the gate that its report contains; without them, no report is printed
+ * @throws any other error
+ */
 export function endWithMistakes(
   error: unknown,
   { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,

@@ -53,8 +53,10 @@ export async function record(args: Arguments, context: CommandContext): Promise<
 }
 
 /**
- * Records everything that the gate would watch, also after the verdict, until cancelled; logs that serve as evidence last.
- * Returns the number of events; undefined if cancelled before the targets were known.
+ * Records everything that the gate would watch. Continues after the verdict, until cancelled. The reporter receives the
+ * timeline entries until the verdict. Logs that serve as evidence are recorded last.
+ * @returns the number of events; undefined if cancelled before the targets were known
+ * @throws UserError for invalid input; the file system's error if the recording could not be written
  */
 function recordRollout(path: string, rollout: Rollout): Promise<number | undefined> {
   const { inputs, secrets, clock } = rollout

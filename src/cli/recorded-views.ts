@@ -32,7 +32,12 @@ export interface RecordedView {
   readonly play: (handle: (event: FeedEvent) => void) => Promise<void>
 }
 
-/** Opens the recording that `--recording` names, and shows it. `show` returns the exit code. */
+/**
+ * Opens the recording that `--recording` names, and shows it.
+ * @param name the name of the command, shown in an example
+ * @param mistakes found in the flags of the command
+ * @param show returns the exit code
+ */
 export function runRecordedView(
   name: string,
   args: Arguments,

@@ -9,7 +9,12 @@ import type { RecordingHeader } from '../recording/writer.ts'
 /** Prints a warning about a line of a recording; the first is 1. */
 type WarnOfLine = (line: number, text: string) => void
 
-/** Opens a recording, with the settings and targets of its gate, or for the user's own references and inputs. */
+/**
+ * Opens a recording, with the settings and targets of its gate.
+ * @param overrides values of inputs that replace the recorded ones, by name
+ * @param references the user's own references; by default those of the recorded gate
+ * @throws UserError with every mistake, or the reason of the signal
+ */
 export async function openRecording(
   file: string,
   header: RecordingHeader,

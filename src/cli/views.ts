@@ -36,7 +36,12 @@ interface View extends CommandInputs {
   readonly kinds: readonly ApiResource[]
 }
 
-/** Connects to the cluster for a view, and closes the connection at the end or on cancellation. */
+/**
+ * Connects to the cluster for a view, and closes the connection at the end or on cancellation.
+ * @param name the name of the command, shown in an example
+ * @param mistakes found in the flags of the command
+ * @param show returns the exit code
+ */
 function runView(
   name: string,
   args: Arguments,

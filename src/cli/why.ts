@@ -32,7 +32,10 @@ import {
 } from './output.ts'
 import { runRecordedView } from './recorded-views.ts'
 
-/** `why`: one look at what is not ready. Returns 1 for a failure or a problem that stands in its way, else 0. */
+/**
+ * `why`: one look at what is not ready, and why. Returns 1 if something failed or has a problem that stands in its way, else 0,
+ * also while it progresses.
+ */
 export async function why(args: Arguments, context: CommandContext): Promise<number> {
   const mistakes = flagMistakes(args)
   if (args.flags.has('recording')) {
@@ -80,7 +83,11 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'fi
   }
 }
 
-/** Looks at the targets once: at the first lists and the evidence. Undefined if cancelled; throws a `UserError`. */
+/**
+ * Looks at the targets once: reads the first lists, and the evidence for targets that are not ready.
+ * @returns undefined if cancelled
+ * @throws UserError for invalid input
+ */
 function look(rollout: Rollout, startedAt: number): Promise<RunRecord | undefined> {
   return withPlan(rollout, startedAt, async (plan, settings, cluster, exit) => {
     const consumerOf = (gate: Gate) => untilListed(gate, systemClock.now() + lookMs)

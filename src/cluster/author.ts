@@ -30,7 +30,10 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
   return possible.length === 1 ? nameOf(possible[0]) : undefined
 }
 
-/** The clients that changed an object outside its status; undefined if `managedFields` does not show them. */
+/**
+ * The clients that changed an object outside its status. Undefined if `managedFields` does not show them: a client
+ * wrote twice within one second, or has no name.
+ */
 export function specAuthorOf(before: KubeObject, after: KubeObject): string | undefined {
   const written = writtenEntries(before, after).filter(
     ({ manager, subresource }) => subresource !== 'status' && manager !== 'unknown',

@@ -40,7 +40,10 @@ export interface RequestOptions {
   readonly keepsFieldSets?: boolean
 }
 
-/** The maximum size of an answer that is parsed with its field sets, which the redactor removes: it is faster. */
+/**
+ * The maximum size of an answer that is parsed together with its field sets: finding them would take longer. The redactor
+ * removes them in any case.
+ */
 const smallAnswerBytes = 64 << 10
 
 interface Session {
@@ -276,7 +279,10 @@ export class Client {
   }
 }
 
-/** Sends one request; resolves with the headers. It is repeated if the server has just closed its connection. */
+/**
+ * Sends one request; resolves with the headers. If the server has just closed a connection of the pool, the request is
+ * repeated on another one.
+ */
 export async function exchange(url: URL, options: https.RequestOptions, body?: string): Promise<IncomingMessage> {
   for (;;) {
     const request = (url.protocol === 'https:' ? https : http).request(url, options)
@@ -293,7 +299,10 @@ export async function exchange(url: URL, options: https.RequestOptions, body?: s
   }
 }
 
-/** The error of a failed request, with the message of its Status object if it has one. */
+/**
+ * The error of a failed request, with the message of its Status object if it has one.
+ * @param now milliseconds since the epoch
+ */
 export async function apiErrorOf(response: IncomingMessage, now: number): Promise<ApiError> {
   const text = await readBody(response, maxErrorBytes).catch(() => '')
   const { statusCode = 0, statusMessage, headers } = response

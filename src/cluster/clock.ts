@@ -1,7 +1,10 @@
 import { clockCheckMs, suspendedMs } from '../thresholds.ts'
 import { ConnectionError } from './failures.ts'
 
-/** Time, in milliseconds since the epoch on this machine's clock, and randomness; tests inject their own. */
+/**
+ * Time and randomness; tests inject their own.
+ * `now`: milliseconds since the epoch on this machine's clock; `random`: in [0, 1).
+ */
 export interface Clock {
   now(): number
   random(): number

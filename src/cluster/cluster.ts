@@ -284,7 +284,10 @@ export class Cluster {
     }
   }
 
-  /** Runs the first requests of a part of the gate, as `discover` does. Throws a `UserError`. */
+  /**
+   * Runs the first requests of a part of the gate, as `discover` does.
+   * @throws UserError
+   */
   initially<T>(requests: () => Promise<T>): Promise<T> {
     return runInitially(this.#connection, { action: 'use the API', remedyOf: async () => '' }, requests)
   }

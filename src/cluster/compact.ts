@@ -3,7 +3,12 @@ const fieldSetStart = Buffer.from('"fieldsType":"FieldsV1","fieldsV1":{')
 
 const [quote, backslash, open, close] = Buffer.from('"\\{}')
 
-/** Parses JSON of an API server without the field sets of `managedFields`, up to half of a pod. Changes the bytes. */
+/**
+ * Parses the JSON of an API server, with empty field sets in `managedFields`: they are up to half of a pod, and nothing
+ * reads them.
+ * @param json is changed; nothing else may refer to it
+ * @throws SyntaxError
+ */
 export function parseJson(json: Buffer): unknown {
   return JSON.parse(withoutFieldSets(json).toString('utf8'))
 }

@@ -38,8 +38,10 @@ const errorInText =
 const stackFrame = /^\s+(?:at |File ")/
 
 /**
- * The index of the last line of a log that looks like an error: by the level field of JSON, the level in a line of text, or
- * what programs write when they end (`panic:`, `java.io.IOException: …`); -1 if none. Of a traceback: its exception.
+ * The last line of a container's log that looks like an error: by the level field of JSON, the level in a line of text, or
+ * what programs write when they end (`panic:`, `java.io.IOException: …`). For a Python traceback, the result is the line of
+ * the exception.
+ * @returns the index of the line; -1 if no line looks like an error
  */
 export function findErrorLine(lines: readonly string[]): number {
   const exceptions = exceptionLines(lines)

@@ -23,7 +23,10 @@ export function firstOccurrence({ firstTimestamp, eventTime, metadata }: EventOb
   return (firstTimestamp || eventTime || metadata.creationTimestamp) ?? undefined
 }
 
-/** Sorts events by their last occurrence, earliest first; of the same second, by resource version. */
+/**
+ * Sorts events by their last occurrence, earliest first. Some timestamps have only whole seconds, so events of the same
+ * second are sorted by resource version.
+ */
 export function byLastOccurrence(a: EventObject, b: EventObject): number {
   return secondOf(a) - secondOf(b) || versionOf(a) - versionOf(b)
 }

@@ -16,7 +16,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Converts a Status object of the API to an error; `message` is used if it has none. */
+/**
+ * Converts a Status object (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status) to an error.
+ * @param message used if the Status object has none
+ */
 export function errorFromStatus(body: unknown, status: number, message: string, retryAfterMs?: number): ApiError {
   const { message: written } = Object(body) as { message?: unknown }
   return new ApiError(

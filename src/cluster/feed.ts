@@ -15,7 +15,10 @@ export interface ApiResource {
   readonly verbs?: readonly string[]
 }
 
-/** What one watch reads: objects of a kind in a namespace, by name or label selector. Equal fields, same watch. */
+/**
+ * What one watch reads: objects of a kind, which the server filters by namespace, and by name or label selector.
+ * Two requests with equal fields are the same watch.
+ */
 export interface WatchRequest extends KindName {
   readonly namespace?: string
   readonly name?: string
@@ -60,7 +63,10 @@ export interface LogText extends LogRef {
   readonly why?: string
 }
 
-/** A failed request; without `kind`, of every watch. Recordings contain it as an `ERROR` with the HTTP status. */
+/**
+ * A failed request; without `kind` the failure concerns every watch.
+ * Recordings contain it as a line of type `ERROR` with the HTTP status.
+ */
 export type Failure = { readonly message: string } & Partial<WatchRequest> &
   (
     | {
@@ -82,7 +88,10 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
     | { readonly type: 'MISSING' }
   )
 
-/** The answer to a request of `http-checks`, or why there is none. It is hostile text of the pod, redacted. */
+/**
+ * The answer to a request of `http-checks`, or why there is none. Everything in it is hostile text of the pod: the body and the
+ * error are redacted.
+ */
 export interface Answer {
   readonly type: 'ANSWER'
   /** Index of the line among `http-checks`, counted from 0. */
@@ -118,7 +127,10 @@ export type Observation =
   | { readonly type: 'CANCEL' }
   | { readonly type: 'END' }
 
-/** One event of the feed. `at`: milliseconds since the epoch on this machine's clock, never decreasing. */
+/**
+ * One event of the feed: the input of the gate, from a live cluster, a recording or a test.
+ * `at`: milliseconds since the epoch on this machine's clock, never decreasing.
+ */
 export type FeedEvent = Observation & { readonly at: number }
 
 /** Caches the key of each request: during an outage, all keys are read after each event. */

@@ -15,7 +15,10 @@ export interface EventConsumer {
   readonly isOver: boolean
   /** `request` is the watch that reported the event; absent for events that no watch reported. */
   handle(event: FeedEvent, request?: WatchRequest): void
-  /** When to call `advance`, unless an event comes first. `needsAnswers`: it ends a target, so ask its watches. */
+  /**
+   * When to call `advance`, unless an event comes first. Before a deadline that ends a target, the follower lists the
+   * watches of that target again.
+   */
   nextDeadline(): { readonly at: number; readonly needsAnswers: boolean } | undefined
   advance(now: number): void
   /** The watches that must answer before a deadline ends a target. */

@@ -121,7 +121,10 @@ function existingFile(text: string, home: string): string | undefined {
   return path
 }
 
-/** Decodes base64 in any form; undefined for other text: a kubeconfig contains `:`, so it is never valid base64. */
+/**
+ * Decodes base64 in any form: wrapped, without padding, URL-safe. Undefined for other text: a kubeconfig contains `:`,
+ * so it is never valid base64.
+ */
 function decode(text: string): string | undefined {
   const compact = text.replace(/\s+/g, '')
   if (compact.length < 16 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(compact) || /^[./~]/.test(text)) return undefined

@@ -124,7 +124,10 @@ function isOfSecrets(kind: string): boolean {
   return kind === secretNames.kind || kind === helmRevisions.kind
 }
 
-/** The kind that a request reads from the API server: names of Secrets and revisions of Helm are Secrets there. */
+/**
+ * The kind that a request reads from the API server. Two kinds of watches are Secrets there: their names, and Helm's
+ * revisions.
+ */
 export function servedKind({ apiVersion, kind }: KindName): KindName {
   return { apiVersion, kind: isOfSecrets(kind) ? 'Secret' : kind }
 }
@@ -139,7 +142,10 @@ export function acceptOf(
   return metadataOnly ? `application/json;as=${form};g=meta.k8s.io;v=v1` : undefined
 }
 
-/** The query that filters on the server. A role with `resourceNames` permits the field selector of a name too. */
+/**
+ * The query that filters the collection on the server. A name becomes a field selector, which a role with `resourceNames`
+ * permits too.
+ */
 export function selection({ kind, name, labelSelector }: WatchRequest): Record<string, string> {
   const served = kind === helmRevisions.kind ? `${helmPrefix}${name}` : name
   return {

@@ -45,7 +45,10 @@ export async function readLog(
   }
 }
 
-/** Why a log could not be read: no run of the container, no pod, no access, or no answer. */
+/**
+ * Why a log could not be read: the container has not started or has no previous run, the pod is gone, access is denied, or
+ * the server did not answer.
+ */
 export function logFailureOf(error: unknown): 'not-started' | 'gone' | 'refused' | 'unavailable' {
   if (isBadRequest(error)) return 'not-started'
   if (isNotFound(error)) return 'gone'
@@ -56,7 +59,10 @@ function logPath({ namespace, pod }: { readonly namespace: string; readonly pod:
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`
 }
 
-/** What the kubelet answers with status 200 if a log is gone (`GetContainerLogs`; cri-client, `ReadLogs`). */
+/**
+ * If the log is gone, the kubelet answers with one of these messages and status 200 (pkg/kubelet/kuberuntime,
+ * `GetContainerLogs`; cri-client/pkg/logs, `ReadLogs`).
+ */
 const kubeletRefusals =
   /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
 

@@ -130,9 +130,14 @@ const checkedKinds: ReadonlySet<string> = new Set([
 
 /**
  * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are null,
- * and a generation that is no number. A file can contain anything, and so may the answer of an aggregated API server or a
- * proxy; rules rely on the types that the API server guarantees, and a wrong type may give a wrong verdict without an error
- * (`replicas: "three"` compares as NaN). Field names have the same type in all checked kinds, apart from a few exceptions.
+ * and a generation that is no number: the object is judged as one without.
+ *
+ * A file can contain anything, and so may the answer of an aggregated API server or a proxy; rules rely on the types that
+ * the API server guarantees. Field names have the same type in
+ * all checked kinds, apart from a few exceptions, so one list of names is enough; fields that are not in it are not read. The
+ * types are checked here, not where a rule fails: a wrong type may give a wrong verdict without an error
+ * (`replicas: "three"` compares as NaN), or an error at a later line, and a defect of a rule must not look like a damaged
+ * recording.
  */
 export function objectMistake(object: KubeObject): string | undefined {
   if (anyOf('number', 'string')(object.metadata.generation) !== undefined) delete object.metadata.generation

@@ -197,7 +197,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A function of an object that keeps each result as long as its object: objects do not change. */
+/**
+ * A function of an object that keeps each result as long as its object. Objects do not change, and are assessed again after
+ * changes of others.
+ */
 export function oncePerObject<Result, Of extends object = KubeObject>(
   read: (object: Of) => Result,
 ): (object: Of) => Result {

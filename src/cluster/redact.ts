@@ -41,7 +41,10 @@ const secretAnnotation = /token|passw|credential|secret[^/]*value/i
  * Maximum length of a text: the longest regular message, the termination message of a container, has 4,096 characters.
  */
 const maxTextLength = 8_192
-/** The maximum number of levels of an object: the schemas of CustomResourceDefinitions have less than 100. */
+/**
+ * The maximum number of levels of an object. The schema of a CustomResourceDefinition, the deepest regular object, has less
+ * than 100.
+ */
 const maxDepth = 500
 
 /** Collects the secrets that objects contain, before their values are hashed. */
@@ -50,7 +53,11 @@ export type KnownSecrets = Pick<Secrets, 'learnSecret' | 'learnSetting' | 'learn
 /** The maximum number of cached hashes. All pods of a template have the same environment variables. */
 const maxCachedHashes = 10_000
 
-/** Creates a `Redactor`, by default with a new random key. Only what the same one redacted can be compared. */
+/**
+ * Creates a `Redactor`. Two objects can be compared only if the same `Redactor` redacted both.
+ * @param key the secret key of the hashes; by default a new random key
+ * @param known collects the secrets
+ */
 export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = new Secrets()): Redactor {
   const walk = new ObjectWalk(key, known)
   return Object.assign((object: KubeObject) => walk.redactObject(object), {

@@ -17,7 +17,10 @@ const stars = '***'
 const startLength = 3
 /** The minimum length of the part of a secret that is found before the end of a cut text (`…`). */
 const minPartLength = 6
-/** The maximum length of a secret whose encoded forms are kept, which need memory. The longest tokens have less. */
+/**
+ * The maximum length of a secret whose encoded forms are kept: more would need much memory. The longest tokens have less
+ * than 2,000 characters.
+ */
 const maxEncodedLength = 2_000
 /** The length of a line of a certificate or key: https://www.rfc-editor.org/rfc/rfc7468#section-2. */
 const minPemLine = 64
@@ -198,7 +201,10 @@ function encodingsOf(secret: string): readonly string[] {
   return [...encoded, ...inUrl.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))]
 }
 
-/** The names of settings whose value is a secret: `DB_PASSWORD` and `client-secret`, but not `SECRET_NAME`. */
+/**
+ * Matches the names of variables and flags whose value is a secret: `DB_PASSWORD` and `client-secret`, but not
+ * `KEYCLOAK_URL` or `SECRET_NAME`.
+ */
 const secretVariable =
   /(password|passwd|passphrase|token|secret|(?:^|[-_])(?:pass|pwd)|(api|access|private|secret|signing|encryption)[-_]?key)$/i
 
@@ -290,7 +296,10 @@ function secretSetting(name: string, value: unknown): string[] {
   return maybeSecret.test(name) ? texts(value).filter(looksSecret) : []
 }
 
-/** Whether a text looks random: 24 letters and digits in a row, or 12 of four or more words: `k3JH8sdf0QmZ`. */
+/**
+ * Whether a text looks random: 24 letters and digits in a row, or 12 that form four or more words and numbers, such as
+ * `k3JH8sdf0QmZ`. Words, names and paths do not.
+ */
 function looksSecret(text: string): boolean {
   return text
     .split(/[^A-Za-z0-9]+/)

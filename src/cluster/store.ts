@@ -77,7 +77,10 @@ export class Store {
     this.#watched = watched
   }
 
-  /** Returns the changes: none for a version that is known or outdated, two for an object with another uid. */
+  /**
+   * Returns the changes: none for a repeated or outdated version of an object (two watches may report the same object), two
+   * if the object was replaced by one with another uid.
+   */
   apply(event: FeedEvent): readonly Change[] {
     this.#applied++
     if (event.type === 'ADDED' || event.type === 'MODIFIED') return this.#put(event.object)
@@ -108,7 +111,10 @@ export class Store {
     return this.#objects.get(key) ?? this.#deleted.get(key)
   }
 
-  /** The object of this kind, in lower case, in the namespace, else cluster-scoped; without a namespace, in any. */
+  /**
+   * The object with this name whose kind is this word in lower case: `pod`. In the namespace, else cluster-scoped; without
+   * a namespace, in any.
+   */
   find(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
     const isWithin = ({ metadata }: KubeObject) =>
       namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace
@@ -170,7 +176,10 @@ export class Store {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)
   }
 
-  /** Whether the store has all objects of a request, also after a 404 for the kind: its CRD may not be applied yet. */
+  /**
+   * Whether the store contains all objects of a request. A 404 for the kind is complete: before the CRD is applied, no
+   * objects exist.
+   */
   listState(request: WatchRequest): ListState {
     const refusals = this.#refusals(request)
     if (refusals.some(deniesAccess)) return 'unknown'

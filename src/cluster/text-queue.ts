@@ -61,7 +61,11 @@ export class TextQueue {
     if (this.#cancelTimer === undefined) this.#release()
   }
 
-  /** Releases all texts: those that may quote a secret after `quotedMs`, and once `refresh` has read missing lists. */
+  /**
+   * Releases all texts. Those that may quote a secret wait for `quotedMs`, and at most `textFinishMs` for lists that have
+   * not arrived.
+   * @param refresh resolves when these watches have answered or failed
+   */
   async finish(
     refresh: (requests: readonly WatchRequest[]) => Promise<void>,
     cancelled: AbortSignal,

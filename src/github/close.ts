@@ -13,7 +13,10 @@ import { leftOpenTitle } from './texts.ts'
 import { UpdateThrottle } from './update-throttle.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
-/** Gives everything that the action left open the outcome of the gate; see `Close`. Never rejects. */
+/**
+ * Gives everything that the action left open the outcome of the gate; see `Close`. Never rejects.
+ * @param log.onClosed called with the extra that was still open
+ */
 export async function closeExtras(
   { verdict, open }: Pick<LeftOpen, 'verdict' | 'open'>,
   { octokit, run, clock }: { readonly octokit: Octokit; readonly run: WorkflowRun; readonly clock: Clock },

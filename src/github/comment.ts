@@ -4,7 +4,10 @@ import { ifPresent } from './failure.ts'
 import { belowNote, boundedSummary, findLinks, type Links, shortHash } from './texts.ts'
 import { requestOf } from './workflow-run.ts'
 
-/** The maximum length of the summary in a comment: GitHub accepts 65,536 characters, also for the marker. */
+/**
+ * The maximum length of the summary in a comment. GitHub accepts comments of 65,536 characters; the difference leaves space
+ * for the marker.
+ */
 const summaryLimit = 60_000
 const pageSize = 100
 const trusted = ['OWNER', 'MEMBER', 'COLLABORATOR']

@@ -9,7 +9,10 @@ import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 /** Shows the rollout on GitHub outside the job log. */
 export interface Extra {
   readonly name: ExtraName
-  /** Creates or updates the comment or status, also after a failure. Rejects with octokit's error, or if aborted. */
+  /**
+   * Creates or updates the comment or status. The caller may call it again after a failure. Rejects with the
+   * error of octokit, or if the signal is aborted.
+   */
   show(record: RunRecord, signal: AbortSignal): Promise<void>
 }
 

@@ -26,7 +26,11 @@ interface HttpError extends Error {
   readonly response?: { readonly headers: Headers }
 }
 
-/** Interprets status codes: https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api */
+/**
+ * The only place that interprets status codes of GitHub:
+ * https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
+ * @param now milliseconds since the epoch
+ */
 export function readFailure(error: unknown, now: number): Failure {
   const fail = (type: Failure['type'], cause: string, retryAfterMs = 0) => ({ type, retryAfterMs, cause })
   if (['AbortError', 'TimeoutError'].includes(Object(error).name))
@@ -83,7 +87,10 @@ export async function ifPresent<T>(update: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Whether GitHub refers to the new name of a repository ("Best practices for using the REST API", redirects). */
+/**
+ * Whether a repository was renamed:
+ * https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects
+ */
 export function isMoved(status: number): boolean {
   return status >= 300 && status < 400
 }

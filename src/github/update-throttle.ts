@@ -42,7 +42,11 @@ export class UpdateThrottle {
     })
   }
 
-  /** Shows a state that must not be lost, such as the outcome, until `endsAt`. Returns whether it is shown. */
+  /**
+   * Shows a state that must not be lost, such as the outcome. Never rejects.
+   * @param endsAt when the signal will be aborted at the latest
+   * @returns whether it is shown
+   */
   async finish(record: RunRecord, signal: AbortSignal, endsAt: number): Promise<boolean> {
     this.#cancelTimer?.()
     // Wait for a running creation: the next update needs its id.

@@ -88,7 +88,11 @@ export interface Payload {
   readonly context?: string
 }
 
-/** The run of this process. Throws an error outside of a workflow run, or if its event cannot be read. */
+/**
+ * The run of this process. The event file is read only in a workflow.
+ * @param sha the input `sha`
+ * @throws Error with the missing variable, outside of a workflow run; of `readFileSync` or `JSON.parse`
+ */
 export function currentRun(variables: RunnerVariables, sha: string | undefined): WorkflowRun {
   const path = variables['GITHUB_EVENT_PATH']
   const payload = path ? JSON.parse(readFileSync(path, 'utf8')) : {}

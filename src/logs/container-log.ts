@@ -83,7 +83,10 @@ export class ContainerLog {
     if (this.#state === 'idle') this.#start('reading')
   }
 
-  /** Reads the lines written so far, and closes. Resolves when this is done. Skips a log that waits for a slot. */
+  /**
+   * Reads the lines written so far, and then closes. Resolves when this is done or `close` is called. Skips a running
+   * container whose log still waits for a slot.
+   */
   finish(): Promise<void> {
     if (this.#state === 'finishing' || this.#isClosed) return this.#done.promise
     const hasMore = this.#run === undefined || (this.#run.hasEnded ? this.#hasMore : this.#opened >= 0)

@@ -121,7 +121,10 @@ export class LiveLogs {
     closeAll(streams)
   }
 
-  /** @param withUnstarted whether to read what seems not started: a status may arrive after the end of its Job */
+  /**
+   * @param withUnstarted whether containers that seem not started are read too: a container's status may arrive later than
+   * the end of its Job
+   */
   #read(target: number, withUnstarted: boolean): void {
     for (const pod of this.#options.gate.gatedPods(target)) {
       for (const { container, status } of containersOf(pod)) {

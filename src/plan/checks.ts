@@ -236,7 +236,11 @@ export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): reado
   return httpChecks.flatMap(({ headers }) => headers).flatMap(([name, value]) => secretsInHeader(name, value))
 }
 
-/** The checks with the kinds of their references. Throws a `UserError` with every reference of an unknown kind. */
+/**
+ * The checks with the kinds of their references.
+ * @param resources the server's resource types, in the order of discovery
+ * @throws UserError with every reference of an unknown kind
+ */
 export function resolveCheckKinds(checks: Checks, resources: readonly ApiResource[]): Checks {
   const references = checks.httpChecks.map(({ reference: { kind, name, namespace }, line }) => ({
     ...{ line, kind, name, namespace },
@@ -263,7 +267,10 @@ export function withMilestones(
 
 const noDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [] }
 
-/** The checks with namespaces: without `-n`, that of the only target of this name, else the default one. */
+/**
+ * The checks with the namespaces of their references: without `-n`, that of the only target of this name, else the default one.
+ * @param namespace the default namespace
+ */
 export function placeChecks(checks: Checks, targets: readonly Target[], namespace: string): Checks {
   const place = (reference: ObjectName): ObjectName => {
     if (reference.namespace !== undefined) return reference

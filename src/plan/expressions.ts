@@ -23,7 +23,11 @@ const maxValues = 200_000
 /** The macros, which evaluate an expression for each element of a list; nested ones for each pair, triple, and so on. */
 const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
-/** Loads the CEL library only when it is needed. `limitMs`: of an evaluation that has patterns or many steps. */
+/**
+ * Loads the CEL library: only when it is needed, because loading it delays the start.
+ *
+ * @param limitMs how long one evaluation may take that has patterns or many steps
+ */
 export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   const [{ Environment }, vm] = await Promise.all([import('@marcbachmann/cel-js'), import('node:vm')])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
@@ -134,7 +138,10 @@ function firstText(value: unknown): string | undefined {
   return texts.map((each) => each.trim().slice(0, maxTextLength)).find((each) => each !== '')
 }
 
-/** The fields of an object, and the number of values in them. Throws an error for too many values. */
+/**
+ * The fields of an object, and the number of values in them.
+ * @throws Error for an object with too many values
+ */
 const fieldsInCel = oncePerObject((object) => {
   let values = 0
   /** Whole numbers of JSON are integers in CEL, as for the API server. */

@@ -7,7 +7,11 @@ import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
 const names = ['timeout', 'stall-timeout', 'for', 'skip']
 const known = names.map((name) => `${annotationPrefix}${name}`)
 
-/** Reads the annotations with the gate's prefix, not yet validated. A mistake has the key of its annotation. */
+/**
+ * Reads the annotations whose keys have the gate's prefix.
+ * @param annotations `metadata.annotations`, not yet validated
+ * @param addMistake called with the key of the annotation
+ */
 export function readGateAnnotations(
   annotations: unknown,
   addMistake: (key: string, message: string) => void,

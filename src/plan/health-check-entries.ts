@@ -62,7 +62,11 @@ function rank({ group, kind }: KindPattern, wanted: string): number {
   return 2 * (group === wanted ? Number.MAX_SAFE_INTEGER / 4 : group.length) + (kind === '*' ? 0 : 1)
 }
 
-/** Reads the entries of a file, without compiling their expressions. Throws a `UserError` with every mistake. */
+/**
+ * Reads the entries of a file, without compiling their expressions.
+ * @param path of the file, for messages
+ * @throws UserError with every mistake
+ */
 export async function parseEntries(text: string, path: string): Promise<readonly HealthCheckEntry[]> {
   const { mistakes, entries } = await readEntries(text, path)
   if (mistakes.length > 0) throw new UserError(mistakes)
@@ -93,7 +97,11 @@ async function readEntries(text: string, path: string) {
   return { mistakes, addMistake, entries }
 }
 
-/** Reads a YAML list of health checks and compiles them. Throws a `UserError` with every mistake. */
+/**
+ * Reads a YAML list of health checks and compiles their expressions.
+ * @param path of the file, for messages
+ * @throws UserError with every mistake
+ */
 export async function parseHealthChecks(text: string, path: string): Promise<readonly HealthCheck[]> {
   const [{ mistakes, addMistake, entries }, compiler] = await Promise.all([readEntries(text, path), loadCompiler()])
   const checks = entries.map(({ entry, where }) =>
@@ -110,7 +118,11 @@ export async function parseHealthChecks(text: string, path: string): Promise<rea
 const invalid = () => ({ holds: false })
 const noText = () => undefined
 
-/** Compiles the expressions of an entry. Throws the first mistake in their syntax, unless `onMistake` gets all. */
+/**
+ * Compiles the expressions of an entry.
+ * @param onMistake gets the field and the mistake of each expression with invalid syntax; by default, the first one is
+ * thrown
+ */
 export function compileEntry(
   entry: HealthCheckEntry,
   compiler: Compiler,
@@ -156,7 +168,10 @@ function statusFieldsOf(source: string): readonly string[] {
   return [...new Set([...named, ...(/\b(isTrue|isFalse)\(/.test(source) ? ['conditions'] : [])])]
 }
 
-/** Reads the health checks of a file; none without a path. Throws a `UserError` with every mistake. */
+/**
+ * Reads the health checks of a file; none without a path.
+ * @throws UserError if the file cannot be read, or with every mistake in it
+ */
 export async function readHealthChecks(path: string | undefined): Promise<readonly HealthCheck[]> {
   if (path === undefined) return []
   let text: string

@@ -87,7 +87,11 @@ export const entrySchema = z.strictObject({
   documentation: optional(text('the address of what the expressions are based on. Required in the catalogue')),
 })
 
-/** Checks an entry of a file. `where` is its place for messages: `Entry 2`. */
+/**
+ * Checks an entry of a file.
+ * @param where its place for messages: `Entry 2`
+ * @param addMistake gets every mistake
+ */
 export function isEntry(raw: unknown, where: string, addMistake: AddMistake): raw is z.infer<typeof entrySchema> {
   if (!isObject(raw)) {
     addMistake(`${where} is not a mapping. Write apiVersion, kind and current.`)

@@ -100,7 +100,10 @@ export function releaseOfRevision(name: string): { readonly release: string; rea
   return { release, revision }
 }
 
-/** The kinds that a release may contain, in their preferred versions, but for those that are ready once they exist. */
+/**
+ * The kinds that a release may contain, each in its preferred version.
+ * @param isGated whether objects of a kind are gated: those of other kinds are ready once they exist
+ */
 export function kindsOfRelease(
   resources: readonly ApiResource[],
   isGated: (resource: ApiResource) => boolean,

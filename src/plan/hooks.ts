@@ -15,7 +15,11 @@ const otherEvents: ReadonlySet<string> = new Set([
 /** The policies by which a tool removes a hook that has succeeded. Without a policy it removes a hook before its next run. */
 const removalPolicies: ReadonlySet<string> = new Set(['hook-succeeded', 'hooksucceeded'])
 
-/** Reads the annotations of Helm and Argo CD, not yet validated, that make an object a hook. */
+/**
+ * Reads the annotations of Helm and Argo CD that make an object a hook.
+ * @param annotations `metadata.annotations`, not yet validated
+ * @returns undefined for an object that is no hook
+ */
 export function readHook(annotations: unknown): Hook | undefined {
   const written = isObject(annotations) ? annotations : {}
   const wordsOf = (key: string) =>

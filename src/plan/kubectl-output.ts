@@ -10,7 +10,10 @@ interface Word {
 /** White space, a text in double or single quotes, an escaped character, other text, or a quote that is never closed. */
 const piece = /(\s+)|"((?:\\["\\$`]|[^"\\]|\\(?!["\\$`]))*)"|'([^']*)'|\\(.)|([^\s"'\\]+|\\$)|(["'])/gs
 
-/** Splits a line into words as a POSIX shell does, without expansion; undefined after a mistake. */
+/**
+ * Splits a line into words as a POSIX shell does, with quotes, backslashes and `#` comments. Nothing is expanded.
+ * @returns the words; undefined after a mistake
+ */
 export function splitWords(line: string, addMistake: AddMistake): Word[] | undefined {
   const words: Word[] = []
   let word: Word | undefined
@@ -59,8 +62,10 @@ const printedEnd =
   /(?:^|\s)(?:created|configured|unchanged|serverside-applied|replaced|patched|pruned|deleted|condition met)(?: \([^)]*\))?$/
 
 /**
- * Finds excludes among lines that kubectl printed, counted from 1: a name of RBAC may contain line breaks (apimachinery
+ * Finds excludes among lines that kubectl printed: a name of RBAC may contain line breaks (apimachinery pkg/api/validation/path,
  * `ValidatePathSegmentName`), so that its object could exclude others. The end of such a name is the end of kubectl's line.
+ * @param lines the whole text
+ * @returns the numbers of the lines, counted from 1
  */
 export function excludesInOutput(lines: readonly string[]): number[] {
   const last = lines.findLastIndex((line) => printedEnd.test(line.trim()))
@@ -123,7 +128,9 @@ function parseKubectlLine(line: string): KubectlLine | undefined {
 
 /**
  * Recognizes other output, which contains no references: a table of `kubectl get`, a manifest, a difference of
- * `kubectl diff`, or Helm's report of a release. Returns its line, counted from 1, and what to pass instead.
+ * `kubectl diff`, or Helm's report of a release.
+ * @param lines the text, line by line
+ * @returns the line, counted from 1, and what to pass instead
  */
 export function recognizeForeignOutput(lines: readonly string[]) {
   const find = (pattern: RegExp, message: string) => {

@@ -629,7 +629,10 @@ function isEncrypted(manifest: ManifestObject): boolean {
   return isObject((manifest as unknown as Json)['sops'])
 }
 
-/** Adds the comparable manifest to each target, for `await-change`. `redact` must be that of the live objects. */
+/**
+ * Adds the comparable manifest to each target, for `await-change` in a live run and a replay. `redact` must be that of the
+ * live objects, to compare hashed values.
+ */
 export function withComparableManifests<P extends ResolvedPlan>(plan: P, redact: Redactor): P {
   const pairs = plan.targets.map((target) => {
     const manifest = plan.manifests.get(target)

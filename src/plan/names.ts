@@ -44,7 +44,10 @@ export function checkSelector(text: string, addMistake: AddMistake): boolean {
   return false
 }
 
-/** Whether a valid label selector matches labels, as in Kubernetes: an absent label matches `!=` and `notin`. */
+/**
+ * Whether a valid label selector matches these labels (k8s.io/apimachinery pkg/labels: an absent label matches `!=` and
+ * `notin`). An empty one matches everything.
+ */
 export function matchesSelector(selector: string, labels: Readonly<Record<string, string>>): boolean {
   return splitSelector(selector).every((part) => {
     const { key = '', operator, values = [] } = parseRequirement(part) ?? {}

@@ -8,6 +8,8 @@ import type { ParsedReferences } from './reference.ts'
 /**
  * References to the objects of a namespace that are judged, and that no other of them controls: that one explains them. Of
  * the objects that run once, as the Jobs of a CronJob, the newest of each controller is named too.
+ * @param isJudged whether objects of a kind need more than to exist
+ * @param list returns the metadata of the objects that match a request; undefined if they cannot be listed
  */
 export async function namespaceObjects(
   resources: readonly ApiResource[],

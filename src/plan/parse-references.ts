@@ -15,7 +15,10 @@ import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 const bothInputsEmpty =
   'resources and manifests are both empty. Write one reference per line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
 
-/** Reads the inputs `resources` and `manifests`; paths are relative to `workspace`. Mistakes are collected. */
+/**
+ * Reads the inputs `resources` and `manifests`. Never throws for invalid text: mistakes are collected.
+ * @param workspace the folder that paths in `manifests` are relative to
+ */
 export async function readTargetInputs(
   { resources = '', manifests = '' }: Partial<Pick<Inputs, 'resources' | 'manifests'>>,
   workspace: string,
@@ -67,7 +70,12 @@ interface ParseOptions {
   readonly withFlags?: (words: readonly string[], line: number, addMistake: AddMistake) => readonly string[]
 }
 
-/** Reads references, one per line, from an untrimmed text: mistakes are collected with the numbers of lines. */
+/**
+ * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output. Never throws:
+ * mistakes are collected with their lines.
+ * @param text the whole input, untrimmed for correct line numbers
+ * @param input the name of the input or file, for messages
+ */
 export function parseReferences(text: string, input = 'resources', options: ParseOptions = {}): ParsedReferences {
   return parseLines(linesOf(text, input), input, options)
 }
@@ -117,7 +125,11 @@ export function parseLines(
   return { input, references, invalid: invalid.length === 0 ? undefined : invalid, skipped, mistakes }
 }
 
-/** Reads the words of one line, the first of which may begin with `!`, also if a flag has a mistake. */
+/**
+ * Reads the words of one line.
+ * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
+ * @returns one reference for each resource or selector, also if a flag has a mistake
+ */
 function parseWords(words: readonly string[], line: number, addMistake: AddMistake): Reference[] {
   if (words.length > maxReferences) {
     addMistake(tooManyReferences)

@@ -19,7 +19,13 @@ import {
 } from './reference.ts'
 import { nameKey } from './target.ts'
 
-/** Reads the files of `manifests`, relative to the workspace: every object is a reference. Collects mistakes. */
+/**
+ * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
+ * file and line.
+ * @param lines files, folders and globs, one per line, relative to the workspace
+ * @param workspace the absolute path
+ * @param input the name of the input in messages about its lines
+ */
 export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
   const { files, unusedExcludes, notices, mistakes } = readManifestFiles(lines, workspace, input)
   const parsed = parseFiles(files)
@@ -33,7 +39,10 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
   }
 }
 
-/** Reads manifests from standard input, also those that kubectl printed; `file`: its name in messages, `stdin`. */
+/**
+ * Reads manifests from standard input, also those that kubectl printed.
+ * @param file the name of the text in messages and in the targets' source: `stdin`
+ */
 export function parseManifests(text: string, file: string): ParsedReferences {
   const printed = readPrintedObjects(text, file)
   if (printed.mistakes.length > 0) return { input: file, references: [], skipped: [], mistakes: printed.mistakes }
@@ -100,7 +109,11 @@ type FoundObject = Manifest & { readonly hasGeneratedName?: true }
 
 type AddMistakeAt = (line: number, message: string) => void
 
-/** Reads every object of a manifest file, also within lists, with its line. Invalid ones are mistakes. */
+/**
+ * Reads every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: an
+ * invalid or unrendered object is a mistake.
+ * @param file its name, for messages
+ */
 function readObjects(text: string, file: string, addMistake: AddMistakeAt): readonly FoundObject[] {
   const source = new YamlSource(text)
   const objects: FoundObject[] = []

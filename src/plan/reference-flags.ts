@@ -27,7 +27,11 @@ export type FlagOptions = Readonly<
   Record<string, { readonly type: 'boolean' | 'string'; readonly short?: string; readonly multiple?: boolean }>
 >
 
-/** Separates flags from other words, in any order as for kubectl; `owner`: what has the flags, for messages. */
+/**
+ * Separates flags from other words, in any order as for kubectl.
+ * @param options by default the flags of a reference
+ * @param owner what has the flags, for messages: `reference`
+ */
 export function splitFlags(
   args: string[],
   addMistake: AddMistake,
@@ -211,7 +215,10 @@ export function timeoutMistakes(
   return [...mistakes.values()]
 }
 
-/** Why the timeout of a reference has no effect: the gate's is shorter. Both in milliseconds; 0 means off. */
+/**
+ * Why the timeout of a reference has no effect: the gate's timeout is shorter. Undefined if the timeout of the reference has
+ * an effect. Both in milliseconds; 0 means off.
+ */
 function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
   if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined
   const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'

@@ -74,7 +74,10 @@ export interface Manifest {
   /** First line of the object, counted from 1. */
   readonly line: number
   readonly object: ManifestObject
-  /** The line of a field (`['containers', { name: 'app' }, 'image']`), or of the nearest parent of a missing one. */
+  /**
+   * The line of a field: `['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image']`. For a missing field, the
+   * line of its nearest parent.
+   */
   readonly lineOf: (path: readonly PathStep[]) => number
 }
 
@@ -86,7 +89,10 @@ export function duplicateOf(manifest: Manifest, earlier: Manifest): string {
 
 export const annotationPrefix = 'rollout-gate/'
 
-/** An annotation that changed what is gated: `rollout-gate/for=create of deployment/web`. */
+/**
+ * An annotation that changed what is gated: `rollout-gate/for=create of deployment/web`.
+ * @param object the object that has it
+ */
 export function describeAnnotation(name: 'skip' | 'for', object: ManifestObject): string {
   const value = name === 'for' ? `=${annotationOf(name, object)}` : ''
   return `${annotationPrefix}${name}${value} of ${shortName(object)}`

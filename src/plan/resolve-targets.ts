@@ -45,7 +45,10 @@ export interface MatchWait {
   readonly onWaiting: (selectors: readonly string[]) => void
 }
 
-/** How long a line waits for its first match, in milliseconds: as a name waits for its change, else its creation. */
+/**
+ * How long a line waits for its first match, in milliseconds: as long as a name would wait for its change, else for its
+ * creation, and no longer than its timeout.
+ */
 export function matchLimitMs(
   { clocks }: Pick<Reference, 'clocks'>,
   {
@@ -59,8 +62,10 @@ export function matchLimitMs(
 }
 
 /**
- * Finds the objects that each selection matches: now, or, for a line that matches nothing yet and waits, at its first match,
- * once no further one has come for `selectorCompleteMs`.
+ * Finds the objects that each selection of a resolution matches: now, or, for a line that matches nothing yet, at its first
+ * match, once no further one has come for `selectorCompleteMs`.
+ * @param list returns the names of the objects that match a request now
+ * @param wait by default, no line waits
  */
 export async function matchSelections(
   { resolved, selections }: Resolution,
@@ -116,7 +121,12 @@ interface MatchedReference extends ResolvedReference {
   readonly names: readonly string[]
 }
 
-/** Resolves the targets. One in two lines is gated once, at its first place: see `combine`. */
+/**
+ * Resolves the targets. A target in two lines is gated once, at its first place; see `combine`.
+ * @param namesOf returns the names of the objects that one of `resolution.selections` matches
+ * @param historyOf returns the history of a Helm release, if it is known
+ * @throws UserError if two lines have different flags for a target
+ */
 export function resolveTargets(
   { parsed, resolved, selections }: Resolution,
   namesOf: NamesOf,
@@ -189,7 +199,10 @@ function selectorsAsWritten<T extends ResolvedReference>(matched: readonly T[]):
   return Map.groupBy(selecting, writtenKey)
 }
 
-/** Identifies a selector as written, of one or several references: by its line, and by the release in it. */
+/**
+ * Identifies a selector as the user wrote it: by its line, and its Helm release because a line may name several. One written
+ * selector may have become several references.
+ */
 function writtenKey({ reference, release }: ResolvedReference): string {
   return `${reference.line} ${release?.name ?? ''}`
 }
@@ -247,7 +260,10 @@ function noticesOf(
   ]
 }
 
-/** The notice about kinds without a match of a selector; none if all match, or none does: the target is `not-found`. */
+/**
+ * The notice about kinds without a match of the line's selector; none if all match, or if none matches and the target is
+ * `not-found`.
+ */
 function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[] {
   const unmatched = entries.filter(({ names }) => names.length === 0)
   const [first] = unmatched
@@ -292,7 +308,10 @@ function revisionName(
   return { apiVersion, kind, namespace, name: `${name}.v${number}` }
 }
 
-/** The target of a release whose last revision is not deployed: pending or failed; or that has no other targets. */
+/**
+ * The target of a release whose last revision Helm has not deployed: it is pending, or has failed. A release without other
+ * targets is such a target too.
+ */
 function revisionDraft(
   { reference: { clocks, waitFor, line }, release }: ResolvedReference,
   input: string,
@@ -306,7 +325,10 @@ function revisionDraft(
   return { target, byName: false, manifest: undefined }
 }
 
-/** @param name empty for a selector without a match: the target of a release is then the release itself */
+/**
+ * @param name empty for a selector without a match: the target of a release is then the release itself
+ * @param history of the release
+ */
 function draftOf(
   { reference, resource, namespace, release }: ResolvedReference,
   input: string,
@@ -335,7 +357,10 @@ function draftOf(
   }
 }
 
-/** The one target of all lines that contain it, with the flags of the one that names it, else of its selector. */
+/**
+ * The one target of all lines that contain it. It has the flags of the line that names it, else those of its selector.
+ * Different flags in two such lines are a mistake.
+ */
 function combine(
   first: Draft,
   further: readonly Draft[],

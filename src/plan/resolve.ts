@@ -51,8 +51,10 @@ export interface Resolution {
 }
 
 /**
- * Finds the kind of each reference among the kinds of the server and those that CustomResourceDefinitions in the manifests
- * define. Throws a `UserError` with every mistake of the lines and of their kinds, names and milestones.
+ * Finds the kind of each reference among the kinds of the server and those that CustomResourceDefinitions in the
+ * manifests define.
+ * @param resources the server's resource types, in the order of discovery
+ * @throws UserError with every mistake of the lines and of their kinds, names and milestones
  */
 export function resolveReferences(
   parsed: ParsedReferences,

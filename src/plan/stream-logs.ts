@@ -11,7 +11,10 @@ import { displayName, type Target } from './target.ts'
 
 const input = 'stream-logs'
 
-/** Reads `stream-logs`: references to gated resources, without `--for` and clocks, in a namespace or in all. */
+/**
+ * Reads the references of `stream-logs`, in the form of `resources`. They select gated resources, and a namespace
+ * narrows the selection. `--for` and timeouts are mistakes.
+ */
 export function parseStreamLogs(text: string): Pick<ParsedReferences, 'references' | 'mistakes'> {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
   const withClocks = references
@@ -24,7 +27,11 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
   return { references, mistakes: [...mistakes, ...withClocks].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
 }
 
-/** Finds the kinds of the references. Throws a `UserError` with every mistake, and for kinds without pods. */
+/**
+ * Finds the kinds of the references.
+ * @param hasPods whether the gate watches the pods of a kind
+ * @throws UserError with every mistake in their kinds and names, and for kinds without pods
+ */
 export function resolveStreamLogs(
   references: readonly Reference[],
   resources: readonly ApiResource[],
@@ -48,7 +55,12 @@ export function resolveStreamLogs(
   return resolution
 }
 
-/** The indexes of the targets whose logs are shown. Throws a `UserError` for references that match none of them. */
+/**
+ * Selects the targets whose logs are shown.
+ * @param list returns the names of the objects that match the label selector of a request now
+ * @returns the indexes of these targets
+ * @throws UserError for references that match no target, or match one with `--for`, whose pods the gate does not watch
+ */
 export async function selectStreamedTargets(
   { resolved }: Resolution,
   targets: readonly Target[],

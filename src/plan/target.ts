@@ -70,7 +70,10 @@ export interface Target {
   readonly kind: string
   readonly namespace?: string
   readonly name: string
-  /** Set only if it matched nothing, and `name` is empty, or that of a Helm release. Empty for `--all`. */
+  /**
+   * Set only if the selector matched nothing: the target is `not-found`, and `name` is empty, or that of a Helm release.
+   * Empty for `--all`.
+   */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor

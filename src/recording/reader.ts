@@ -11,7 +11,10 @@ import { errorText, jsonValue, UserError } from '../errors.ts'
 import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
-/** Reads the header of a recording and adds defaults. Throws a `UserError` if the file is no recording. */
+/**
+ * Reads the header of a recording and adds defaults, so a few handwritten lines are a valid recording.
+ * @throws UserError if the file cannot be read or is not a recording
+ */
 export async function readHeader(path: string): Promise<RecordingHeader> {
   const header = withoutNulls(parse(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
   if (header.recording === recordingVersion) {
@@ -201,11 +204,17 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (last !== '') yield last
 }
 
-/** The maximum length of a text in a recording: above the limits of a redacted object, which is replayed as it was. */
+/**
+ * The maximum length of a text in a recording: above the limits of a redacted object, so that a recording is replayed as it
+ * was written.
+ */
 const maxTextLength = 16_384
 const maxDepth = 1_000
 
-/** An object of a file, which may contain anything: without the rest of too long a text, and too deep levels. */
+/**
+ * An object of a file, which may contain anything: without what is beyond the first 16,384 characters of a text, or nested
+ * deeper than 1,000 levels.
+ */
 export function limitObject(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.slice(0, maxTextLength)
   if (typeof value !== 'object' || value === null) return value

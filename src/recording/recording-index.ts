@@ -65,7 +65,10 @@ export class RecordingIndex {
     return false
   }
 
-  /** The kinds that a reference can mean: from discovery, common ones with objects, others, other common ones. */
+  /**
+   * The kinds that a reference can mean, most likely first: from discovery, common kinds with objects, other kinds with
+   * objects, and the remaining common kinds.
+   */
   get kinds(): readonly ApiResource[] {
     const named = [...this.#kinds.values()]
     const isNamed = (resource: ApiResource) => named.some(({ apiVersion, kind }) => isKind(resource, apiVersion, kind))
@@ -134,7 +137,10 @@ export function isKind(resource: ApiResource, apiVersion: string, kind: string):
   return resource.kind === kind && groupOf(apiVersionOf(resource)) === groupOf(apiVersion)
 }
 
-/** Reads a whole recording. Ignores damage, which the replay reports. Throws the reason of the signal. */
+/**
+ * Reads a whole recording. Ignores damage, which the replay reports.
+ * @throws the reason of the signal
+ */
 export async function indexRecording(path: string, cancelled?: AbortSignal): Promise<RecordingIndex> {
   const index = new RecordingIndex()
   for await (const event of readEvents(path, () => {}, undefined, cancelled)) index.add(event)
@@ -150,7 +156,10 @@ function resource(apiVersion: string, kind: string, namespaced: boolean, ...shor
   return { group, version, kind, singular, plural: pluralOf(singular), shortNames, namespaced, status: true }
 }
 
-/** Common kinds, for recordings without discovery (`kubectl api-resources` of Kubernetes 1.34, Gateway API 1.4). */
+/**
+ * Common kinds with their short names, for recordings without discovery (`kubectl api-resources` of Kubernetes 1.34 and
+ * Gateway API 1.4).
+ */
 const commonKinds: readonly ApiResource[] = [
   resource('v1', 'ConfigMap', true, 'cm'),
   resource('v1', 'Event', true, 'ev'),

@@ -20,8 +20,10 @@ import { indexRecording, isKind, type RecordingIndex } from './recording-index.t
 import type { RecordingHeader } from './writer.ts'
 
 /**
- * The inputs of a recorded gate, unless overridden, and the names of those that this version does not support: without them
- * the verdict may differ. Throws a `UserError` with every mistake.
+ * The inputs of a recorded gate, from the header of its recording, and the names of those that this version does not support:
+ * without them the verdict may differ.
+ * @param overrides values by input name; they take precedence over the recorded ones
+ * @throws UserError with every mistake
  */
 export function inputsOf({ inputs }: RecordingHeader, overrides: Readonly<Record<string, string | undefined>> = {}) {
   const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
@@ -34,7 +36,10 @@ export function inputsOf({ inputs }: RecordingHeader, overrides: Readonly<Record
   }
 }
 
-/** The checks of the recorded gate after ready; undefined without. Throws a `UserError` with their mistakes. */
+/**
+ * The checks of the recorded gate once its targets were ready: requests and the hold. Undefined if it had none.
+ * @throws UserError with the mistakes of these inputs
+ */
 export async function recordedChecks(
   inputs: Inputs,
   index: RecordingIndex,
@@ -48,7 +53,11 @@ export async function recordedChecks(
   return afterReady(placeChecks(resolveCheckKinds(checks, index.kinds), targets, namespaceOf(index, inputs)))
 }
 
-/** The settings of the recorded gate. Throws a `UserError` if the recording contains invalid values of inputs. */
+/**
+ * The settings of the recorded gate.
+ * @param inputs by default the recorded ones
+ * @throws UserError if the recording contains invalid values of inputs
+ */
 export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(header).inputs): GateSettings {
   const { startedAt, server, context, serverOffsetMs } = header
   return gateSettings(inputs, { startedAt: Date.parse(startedAt), context, serverVersion: server, serverOffsetMs })
@@ -62,6 +71,9 @@ export interface ReplayPlan extends Plan {
 /**
  * Resolves the targets of a replay: the user's own references, else the targets in the header, else the `resources` in the
  * header. A clock in the overrides replaces the recorded clock of each reference.
+ * @param overrides the user's own values by input name
+ * @param references the user's own references; by default those of `resources` among the overrides
+ * @throws UserError when the targets cannot be found
  */
 export async function planReplay(
   index: RecordingIndex,
@@ -128,7 +140,10 @@ function withoutClocks(target: Target, overrides: Readonly<Record<string, string
   return { ...target, clocks }
 }
 
-/** Adds a missing namespace, or removes that of a cluster-scoped kind: recordings of other tools may be wrong. */
+/**
+ * Adds a missing namespace, or removes it for a cluster-scoped kind: recordings of other tools may be wrong. Unknown kinds
+ * stay unchanged.
+ */
 function withScope<T extends { readonly namespace?: string }>(
   named: T,
   isNamespaced: boolean | undefined,

@@ -54,8 +54,10 @@ export class RecordingWriter {
   readonly #redact: (text: string) => string
 
   /**
-   * Creates the file, readable for its owner alone, or empties it; compresses it if the name ends in `.gz`. The header is
-   * redacted with the first event: targets contain their manifests.
+   * Creates the file, readable for its owner alone, or empties it; compresses it if the name ends in `.gz`.
+   * @param redact replaces the secrets of a text. The header is redacted with the first event: targets contain their
+   * manifests.
+   * @throws the error of the file system if the file cannot be opened for writing
    */
   constructor(path: string, header: RecordingHeader, redact: (text: string) => string = (text) => text) {
     mkdirSync(dirname(path), { recursive: true })
@@ -77,7 +79,10 @@ export class RecordingWriter {
     this.#line(formatEvent(event.type === 'DISCOVERY' ? event : (redactTexts(event, this.#redact) as FeedEvent)))
   }
 
-  /** Ends the recording with an `END` line, which marks it as complete. Throws the error of the file system. */
+  /**
+   * Ends the recording with an `END` line, which marks it as complete.
+   * @throws the error of the file system if the file could not be written completely
+   */
   async end(at: number): Promise<void> {
     this.write({ at, type: 'END' })
     this.#sink.end()
@@ -90,7 +95,11 @@ export class RecordingWriter {
   }
 }
 
-/** Creates the recording of a gate. Throws a `UserError` when the file cannot be written. */
+/**
+ * Creates the recording of a gate.
+ * @param redact replaces the secrets of a text
+ * @throws UserError when the file cannot be written
+ */
 export async function startRecording(
   path: string,
   { targets }: Plan,

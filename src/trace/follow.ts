@@ -127,7 +127,10 @@ export class ChangesView implements View {
     return this.#gate.record(now).targets.every(({ outcome }) => outcome === 'ready')
   }
 
-  /** Reports the overview and the changes before it once the first lists arrived. `isLast`: missing ones never will. */
+  /**
+   * Reports the overview and the changes before it, once the first lists have arrived.
+   * @param isLast whether the lists that are missing will not come
+   */
   introduce(now: number, isLast = false): void {
     this.#gate?.advance(now)
     const look = this.#gate?.isComplete ? lookAt(this.#gate, now) : undefined
@@ -138,7 +141,11 @@ export class ChangesView implements View {
   }
 }
 
-/** Follows a view until it ends, and draws it after each change and every second. False if cancelled. */
+/**
+ * Follows a view, and draws it soon after each change and every second.
+ * @returns whether the view ended by itself; false if cancelled
+ * @throws UserError if objects cannot be read
+ */
 export async function follow(
   view: View,
   cluster: WatchedCluster,

@@ -34,7 +34,10 @@ export function overviewLines({ targets }: RunRecord): readonly Line[] {
   ]
 }
 
-/** A change as text: time, object, author, and the whole YAML at first, then the differences. */
+/**
+ * A change as text: time, object, author and YAML. The first change of an object shows its whole YAML, later changes show the
+ * differences.
+ */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
   const { before, after, type } = change
   const head = line(
@@ -48,7 +51,10 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   return [head, ...bodyLines(before, after), emptyLine]
 }
 
-/** A change as one line of JSON. `patch` (RFC 6902) converts the previous state, null at first, to the present one. */
+/**
+ * A change as one line of JSON. `patch` (RFC 6902) converts the previous state to the present one. The first previous
+ * state is null.
+ */
 export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
   const { namespace } = object.metadata
   const patch =

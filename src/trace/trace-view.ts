@@ -33,7 +33,11 @@ const details: readonly Detail[] = [
   { milestones: 'line', conditions: false, events: 0 },
 ]
 
-/** A resource as lines, with what belongs to it, in the most detail that the rows of the terminal permit. */
+/**
+ * A resource as lines: status, problems with hints, milestones, the objects that belong to it, conditions and the
+ * latest events.
+ * @param rows the height of the terminal; by default everything is shown
+ */
 export function renderTrace(state: TraceState, rows = Number.POSITIVE_INFINITY): readonly Line[] {
   let view: readonly Line[] = []
   for (const detail of details) {

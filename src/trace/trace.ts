@@ -185,7 +185,10 @@ export class Trace {
   }
 }
 
-/** The watches of the kinds behind a resource: without selectors, to show pods that a selector nearly matches. */
+/**
+ * The watches of the kinds behind a resource. They cover the whole namespace without selectors, to show pods whose labels
+ * change, and pods that a selector nearly matches.
+ */
 function requestsBehind(target: Target, settings: GateSettings): readonly WatchRequest[] {
   const { namespace, name } = target
   if (namespace === undefined) return []

@@ -6,7 +6,10 @@ import { age, colored, dim, type Line, line, type Mark, mark, section, statusMar
 import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { DepartedObject, TracedObject } from './trace.ts'
 
-/** The maximum depth: owner references may form a cycle. Usual: custom resource → Deployment → ReplicaSet → Pod. */
+/**
+ * The maximum depth of the tree, because owner references may form a cycle. The deepest usual tree: custom resource →
+ * Deployment → ReplicaSet → Pod.
+ */
 const maxDepth = 5
 
 /** The tree of objects that a resource owns, with those that recently left it. Empty if there are none. */

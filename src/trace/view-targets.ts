@@ -12,7 +12,10 @@ const maxNames = 5
 
 export type WrittenLines = Pick<ParsedReferences, 'input' | 'places'>
 
-/** Finds the objects that a view shows: named ones, and those that a selector matches now. Throws a `UserError`. */
+/**
+ * Finds the objects that a view shows: named ones, and those that a selector matches now.
+ * @throws UserError with every mistake of the references
+ */
 export async function viewTargets(
   parsed: ParsedReferences,
   kinds: readonly ApiResource[],
@@ -37,7 +40,10 @@ export function existingTargets(targets: readonly Target[], parsed: WrittenLines
   return targets
 }
 
-/** The one resource that `trace` shows. Throws a `UserError` if there are several or none. */
+/**
+ * The one resource that `trace` shows.
+ * @throws UserError if there are several or none
+ */
 export function onlyTarget(targets: readonly Target[], parsed: WrittenLines): Target {
   const [target] = targets
   if (target === undefined)
