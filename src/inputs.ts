@@ -133,7 +133,10 @@ export const milestoneNames = [
 
 export type MilestoneName = (typeof milestoneNames)[number]
 
-/** Reads `scheduled=2m, ready=5m`, with commas or lines between them, without invalid entries. */
+/**
+ * Reads `scheduled=2m, ready=5m`, with commas or lines between them.
+ * @returns milliseconds by milestone, without invalid entries
+ */
 export function parseMilestoneTimeouts(text: string, addMistake: AddMistake): Record<string, number> {
   const timeouts = new Map<string, number>()
   for (const entry of text.split(/[,\r\n]/)) {

@@ -84,7 +84,10 @@ export const kubeletRetryMs = 20_000
 /** A pod older than this at the gate's start is not of the apply before it: most gates start seconds after that. */
 export const earlierPodMs = 60_000
 
-/** A container that runs for less is starting: its failing probe is not logged, since any server starts that way. */
+/**
+ * A container that runs for less than this is starting: its failing probe is not logged. A probe with a period of 1 s and a
+ * threshold of 1 fails while any server starts.
+ */
 export const startTimeMs = 10_000
 
 /** An init container or hook that runs longer than this is reported: it may wait for something that is missing. */

@@ -17,7 +17,10 @@ interface TerminalLogOptions {
   readonly groups: boolean
 }
 
-/** @param options.drawsState false for a replay at full speed, which has no present state to draw */
+/**
+ * @param flags of the command line
+ * @param options.drawsState false for a replay at full speed, which has no present state to draw
+ */
 export function openTerminalLog(
   output: Output,
   flags: ReadonlyMap<string, string>,

@@ -116,7 +116,10 @@ export class Client {
     )
   }
 
-  /** Opens a stream; the time limit covers only that. It is uncompressed, since compression delays events. */
+  /**
+   * Opens a stream. The time limit covers only the opening. Reading rejects when the stream breaks or the signal is aborted.
+   * Asks for an uncompressed answer, because a proxy that compresses a stream delays its events.
+   */
   async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
     const signals = [options.signal, this.#closing.signal]
     const uncompressed = { ...options, encoding: 'identity' } as const

@@ -66,7 +66,10 @@ export function runExecPlugin(
   })
 }
 
-/** What a credential plugin does not need: the action's inputs, which contain secrets, and tokens of GitHub. */
+/**
+ * What a credential plugin does not need, because a step that runs kubectl would not have it: the action's inputs, which contain
+ * the kubeconfig and tokens, and the tokens of GitHub.
+ */
 const hiddenVariable = /^(?:INPUT_.*|STATE_.*|GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN)$/
 
 function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

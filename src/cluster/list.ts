@@ -132,7 +132,10 @@ export function servedKind({ apiVersion, kind }: KindName): KindName {
   return { apiVersion, kind: isOfSecrets(kind) ? 'Secret' : kind }
 }
 
-/** The form of the objects: undefined, or only metadata (kubernetes.io, "Receiving resources as Tables"). */
+/**
+ * The form in which the server sends the objects of a request: undefined, or only their metadata
+ * (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
+ */
 export function acceptOf(
   { kind }: KindName,
   verb: 'list' | 'watch',

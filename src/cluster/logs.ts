@@ -16,7 +16,10 @@ export type LogTail =
   | { readonly text: string }
   | { readonly text: undefined; readonly why: string; readonly neverStarted?: boolean }
 
-/** Reads the last lines of a container's log; no text if it does not exist. Redacts it before it is cut. */
+/**
+ * Reads the last lines of a container's log. If the log does not exist (not yet, or no longer), the result has no text;
+ * other failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
+ */
 export async function readLog(
   client: Client,
   request: LogRequest,

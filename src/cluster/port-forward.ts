@@ -64,7 +64,10 @@ function open(url: URL, request: RequestOptions, clock: Clock, signal: AbortSign
   return promise.finally(() => signal.removeEventListener('abort', abort))
 }
 
-/** The bytes of a forwarded connection, which ends with its WebSocket. An error waits for the first read. */
+/**
+ * The bytes of a forwarded connection. Its end is the end of the WebSocket: the protocol cannot close one direction. An
+ * error waits for the first read, so that it has a listener.
+ */
 class PodConnection extends Duplex {
   readonly #socket: WebSocket
   readonly #begun = new Set<number>()

@@ -306,7 +306,10 @@ function isIdentifier(name: string, value: unknown): boolean {
   return wholeIdentifiers.test(name) || identifiers.test(name) || (codeFields.test(name) && code.test(value))
 }
 
-/** A value with all texts redacted, except those that identify something: what leaves the process as it came. */
+/**
+ * A value with all texts redacted, except those that identify something. For what leaves the process as the cluster returned
+ * it, such as the lines of a recording: a field that this function does not know is redacted.
+ */
 export function redactTexts(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === 'string') return redact(value)
   if (Array.isArray(value)) return mapArray(value, (item) => redactTexts(item, redact))

@@ -56,7 +56,10 @@ interface ReflectorOptions {
   /** Whether the server has the kind of the request. Rejects if the server does not answer. */
   readonly kindState: () => Promise<KindState>
   readonly sink: Sink
-  /** Called with an object that no longer matches, or no longer exists. Resolves once the sink received which. */
+  /**
+   * Called with an object that no longer matches the label selector or no longer exists: only reading the object shows
+   * which of the two. Resolves once the sink received the result.
+   */
   readonly onUnmatched: (object: KubeObject) => Promise<void>
   /** Delays the first watch. */
   readonly firstLists?: FirstLists
@@ -358,7 +361,10 @@ export class Reflector {
     this.#options.sink({ type: known && !replaced ? 'MODIFIED' : 'ADDED', object })
   }
 
-  /** Redacts an object. It shares its equal parts with its last version, or with another pod of its controller. */
+  /**
+   * Redacts an object. It shares its equal parts with its last version, or with another object of its controller: the pods
+   * of one controller have the same containers, volumes and tolerations.
+   */
   #compact(object: KubeObject): KubeObject {
     const redacted = this.#options.redact(object)
     const controller = controllerOf(redacted)

@@ -68,7 +68,10 @@ export class Secrets {
   /** Adds what is secret by its name in a text that may contain settings, such as an annotation or argument. */
   readonly learnText = (name: string, value: string): void => this.#learn(name, value, namedSecretsIn)
 
-  /** Names of objects that the output shows: to replace an equal value of a Secret elsewhere would hide nothing. */
+  /**
+   * Names of objects that the output shows, such as those of targets and namespaces. A value of a Secret that is equal to
+   * one of them stays readable: to replace it elsewhere would hide nothing.
+   */
   exempt(names: readonly string[]): void {
     for (const name of names) {
       this.#names.add(name)
@@ -381,7 +384,10 @@ function isPlace(text: string): boolean {
   return /^(?:\.{0,2}(?:\/[\w.-]+){2,}|\$\([\w.-]+\)|\$\{[\w.-]+\}|\$\w+)$/.test(text) && !looksSecret(text)
 }
 
-/** Whether a field or annotation contains a secret by its name. `existingSecret` may have the name of a Secret. */
+/**
+ * Whether a field or annotation contains a secret by its name. One such as `existingSecret` or `secretKey` may contain the
+ * name of a Secret or of its key, which explanations of a missing one show.
+ */
 export function isSecretField(name: string, value: string): boolean {
   if (!secretVariable.test(name) || value === '' || isSwitch.test(value) || isPlace(value)) return false
   const mayBeName = /secret([-_]?key)?$/i.test(name) && !/client[-_]?secret$/i.test(name)

@@ -19,7 +19,10 @@ import {
   type ObjectOf,
 } from './objects.ts'
 
-/** Whether the store contains all objects of a request; `unknown` if it is refused or not watched. */
+/**
+ * Whether the store contains all objects of a request: `pending` until the first list, then `complete`. `unknown` if
+ * access is refused or the request is not watched: an object that is not in the store may then exist.
+ */
 export type ListState = 'pending' | 'complete' | 'unknown'
 
 /** A value with the number of the event that reported it. */
@@ -43,7 +46,10 @@ function noEventsAbout(): EventsAbout {
   return { byName: new Map(), sorted: noEvents }
 }
 
-/** The last known state of every object, and the events about each. It depends only on the sequence of events. */
+/**
+ * The last known state of every object, indexed by name and owner, and the events about each object. The state depends only
+ * on the sequence of events, so a replay has the same state as the live run.
+ */
 export class Store {
   readonly #objects = new Map<string, KubeObject>()
   readonly #byUid = new Map<string, KubeObject>()
@@ -155,7 +161,10 @@ export class Store {
     )
   }
 
-  /** The events about one object by their last occurrence. Without a uid, they are found by kind and name. */
+  /**
+   * The events about one object in the order of their last occurrence, the latest last. Without a uid, events are found by
+   * kind and name, also for an object that is not in the store.
+   */
   eventsOf(object: KubeObject): readonly EventObject[] {
     const { uid, namespace } = object.metadata
     const events =
@@ -418,7 +427,10 @@ function isOutdated(object: KubeObject, known: KubeObject): boolean {
   )
 }
 
-/** Whether an object is older than the last of its name: by version, unless its creation shows a restored backup. */
+/**
+ * Whether an object is older than the last known one with its name. Uids have no order, so resource versions decide,
+ * unless the object was created later, for example after the restore of an etcd backup.
+ */
 function isEarlier(object: KubeObject, known: KubeObject): boolean {
   const order = compareVersions(object, known)
   const created = object.metadata.creationTimestamp ?? ''

@@ -28,7 +28,10 @@ export interface Shared {
   readonly onOpened: (opened: Opened) => void
 }
 
-/** What an extra writes to, and leaves open if its process is killed: enough to close it in another process. */
+/**
+ * What an extra writes to. It stays open on GitHub until the extra shows the outcome: a process that is killed leaves a
+ * status that blocks merging. These fields suffice to close it in another process.
+ */
 export interface Opened {
   readonly extra: ExtraName
   /** The number of the commit status, the deployment or the comment. */

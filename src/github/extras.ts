@@ -62,7 +62,10 @@ export class Extras {
     for (const throttle of this.#throttles.values()) throttle.update(this.#present)
   }
 
-  /** Shows the outcome, for `outcomeLimitMs` at the latest. Each extra that does not show it gets a warning. */
+  /**
+   * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs` after
+   * the job was cancelled: each extra that does not show it gets a warning.
+   */
   async finish(record: EndedRunRecord, cancelled: AbortSignal): Promise<void> {
     const late = new AbortController()
     const abort = () => late.abort()

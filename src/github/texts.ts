@@ -18,7 +18,10 @@ const nameLimit = 200
 /** The maximum length of a comment in characters. */
 const commentLimit = 65_535
 
-/** The longest description of a status; of a commit's: https://github.com/zalando/zappr/issues/378 */
+/**
+ * The description of a status (https://docs.github.com/rest/deployments/statuses). For the status of a commit, the
+ * documentation lacks it: https://github.com/zalando/zappr/issues/378
+ */
 export const descriptionLimit = 140
 
 /** The title of what a job left open: it was killed, or its runner was lost. */
@@ -136,7 +139,10 @@ export async function findLinks(
   return { run: origin.run, headSha, logUrl: await origin.logUrl(), tracked }
 }
 
-/** The job summary, shortened to a limit in characters, else its headline; with the gate, the commit and the log. */
+/**
+ * The job summary, shortened to a limit in characters, and a line with the gate, the commit and the log. Only the headline
+ * if the shortest summary is too long, as for a thousand input errors.
+ */
 export function boundedSummary(
   record: RunRecord,
   name: string,

@@ -160,7 +160,10 @@ export class ContainerLog {
     return this.#readStream(false)
   }
 
-  /** Reads one stream from the cursor on. Returns whether the server ended it, not `#interrupt` or its silence. */
+  /**
+   * Reads one stream from the cursor on. The final stream ends with the present log; others follow the container. Returns
+   * whether the server ended the stream, not `#interrupt` or its silence.
+   */
   async #readStream(previous: boolean): Promise<boolean> {
     const { source } = this.#resources
     const isFinal = this.#state === 'finishing'

@@ -126,7 +126,10 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
   )
 }
 
-/** Lists the names of the objects that selections match. Of a Helm release, kinds that are forbidden are skipped. */
+/**
+ * Lists the names of the objects that selections match. Of a Helm release, kinds that cannot be listed are skipped.
+ * @param remedyOf how to grant access that a list lacks
+ */
 export function selectionReader(
   selections: readonly Selection[],
   cluster: Pick<Cluster, 'select' | 'selectPresent'>,

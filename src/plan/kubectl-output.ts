@@ -45,7 +45,10 @@ export type KubectlLine =
   /** A further line of an error. */
   | { readonly type: 'failure-detail' }
 
-/** Reads kubectl's output, line by line; a strange one after an error belongs to it. Undefined for a reference. */
+/**
+ * Reads kubectl's output, line by line. After an error, a line that kubectl does not print otherwise belongs to the error.
+ * @returns undefined for each line that kubectl does not print: a reference
+ */
 export function readKubectlLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {
   let hasFailed = false
   return lines.map((line, index) => {

@@ -270,7 +270,10 @@ const maxAliases = 1_000
 const maxNodes = 1_000_000
 const maxDepth = 200
 
-/** The documents of a YAML file and the lines of their fields. `release` frees the syntax tree until it is needed. */
+/**
+ * The documents of a YAML file and the lines of their fields. The syntax tree needs 70 times the memory of the text, so
+ * `release` frees the tree, and a later `lineOf` parses the text again.
+ */
 class YamlSource {
   readonly #text: string
   #parsed: Parsed | undefined

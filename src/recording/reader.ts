@@ -162,7 +162,10 @@ export type OnInvalidLine = (line: number, why: string) => void
 /** A file is read in small pieces: damage loses what gunzip has not returned of the last one. */
 const readBytes = 4_096
 
-/** The text of a file in chunks, gunzipped if its name ends in `.gz`. Damage is an error after what precedes it. */
+/**
+ * The text of a file in chunks; gunzipped if the name ends in `.gz`. A file that ends early, as that of a killed job, is read to
+ * its end. Damage is an error after what precedes it.
+ */
 async function* readText(path: string): AsyncGenerator<string> {
   const file = createReadStream(path, { highWaterMark: readBytes })
   const unpacked = path.endsWith('.gz')

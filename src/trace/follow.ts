@@ -33,7 +33,10 @@ export interface View {
   draw(now: number): boolean
 }
 
-/** The view of one resource, until `draw` returns true. Throws a `UserError` if it cannot be read. */
+/**
+ * The view of one resource. Throws UserError if the resource cannot be read.
+ * @param draw called with every state; returns true to end the view
+ */
 export function traceView(target: Target, trace: Trace, draw: (state: TraceState) => boolean): View {
   const own = requestKey(targetWatch(target))
   return {
