@@ -96,21 +96,16 @@ export async function trace(args: Arguments, given: CommandContext): Promise<num
     const texts = new TextQueue(systemClock)
     try {
       const options = { clock: systemClock, texts, cancelled: context.cancelled }
-      let isListed = false
-      const listExisting = () => {
-        if (isListed) return
-        isListed = true
-        const { apiVersion, kind, namespace } = target
-        // Without permission to list, the view shows no names.
-        void cluster.select({ apiVersion, kind, namespace }).then(
-          (objects) => {
-            traced.existing = objects.map(({ metadata }) => metadata.name)
-          },
-          () => {},
-        )
+      const { apiVersion, kind, namespace } = target
+      let isRead = false
+      const readNames = async () => {
+        if (isRead) return
+        isRead = true
+        traced.existing = (await cluster.select({ apiVersion, kind, namespace })).map(({ metadata }) => metadata.name)
       }
       const view = traceView(target, traced, (state) => {
-        if (!state.isLoading && state.traced === undefined) listExisting()
+        // Without permission to list, the view shows no names.
+        if (!state.isLoading && state.traced === undefined) void readNames().catch(() => {})
         texts.push(() => drawing.draw(state))
         isReady = endsWhenReady && state.isReady
         return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)

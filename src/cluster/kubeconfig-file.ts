@@ -216,22 +216,18 @@ function entries(content: Section, list: string, body: string): Entry[] {
   })
 }
 
+const pathSettings = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile']
+
 function withAbsolutePaths(document: KubeconfigDocument, folder: string): KubeconfigDocument {
-  const absolute = (entry: Entry, names: readonly string[]): Entry => ({
-    ...entry,
-    body: Object.fromEntries(
-      Object.entries(entry.body).map(([name, value]) => {
-        if (names.includes(name) && typeof value === 'string' && value !== '') return [name, resolve(folder, value)]
-        if (name === 'exec' && isObject(value)) return [name, withAbsoluteCommand(value, folder)]
-        return [name, value]
-      }),
-    ),
-  })
-  return {
-    ...document,
-    clusters: document.clusters.map((entry) => absolute(entry, ['certificate-authority'])),
-    users: document.users.map((entry) => absolute(entry, ['client-certificate', 'client-key', 'tokenFile'])),
+  const absolute = ({ name, body }: Entry): Entry => {
+    const settings = Object.entries(body).map(([setting, value]) => {
+      const isPath = pathSettings.includes(setting) && typeof value === 'string' && value !== ''
+      if (setting === 'exec' && isObject(value)) return [setting, withAbsoluteCommand(value, folder)]
+      return [setting, isPath ? resolve(folder, value) : value]
+    })
+    return { name, body: Object.fromEntries(settings) }
   }
+  return { ...document, clusters: document.clusters.map(absolute), users: document.users.map(absolute) }
 }
 
 /** `./bin/plugin` is relative to the kubeconfig; a name without a slash is searched in the PATH. */
