@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { viewSettings } from '../../src/gate/settings.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry } from '../../src/plan/health-check-entries.ts'
-import { createSettings } from '../kit/gate.ts'
+import { createSettings, createTarget } from '../kit/gate.ts'
 import { testTapes } from '../kit/tape-cases.ts'
 import { shopEntry } from './shop-entry.ts'
 
@@ -13,11 +14,30 @@ const replacing = compileEntry({ apiVersion: shopEntry.apiVersion, kind: 'Shop',
 })
 const { owns: _, ...owningNothing } = shopEntry
 const workload = [compileEntry({ ...shopEntry, isWorkload: true }, compiler)]
+const awaiting = {
+  apiVersion: shopEntry.apiVersion,
+  kind: 'Shop',
+  documentation: 'https://acme.example',
+  current: "status.phase == 'Running'",
+  owns: [{ apiVersion: 'apps/v1', kind: 'Deployment' }],
+  awaitsWorkloads: true,
+} as const
+const ofUser = compileEntry({ apiVersion: shopEntry.apiVersion, kind: 'Shop', current: 'true' }, compiler, {
+  isUsers: true,
+})
 const settings = {
   view: viewSettings(createSettings()),
   unknown: { catalogue: [] },
   operator: { catalogue: [compileEntry(shopEntry, compiler)] },
   operatorOwningNothing: { catalogue: [compileEntry(owningNothing, compiler)] },
+  awaiting: { catalogue: [compileEntry(awaiting, compiler)] },
+  awaitingOfUser: { catalogue: [compileEntry(awaiting, compiler)], healthChecks: [ofUser] },
+  catalogue: {
+    catalogue: await loadCatalogue([
+      createTarget({ apiVersion: 'monitoring.coreos.com/v1', kind: 'Prometheus' }),
+      createTarget({ apiVersion: 'pxc.percona.com/v1', kind: 'PerconaXtraDBCluster' }),
+    ]),
+  },
   workload: { catalogue: workload },
   workloadOfUser: { catalogue: workload, healthChecks: [replacing] },
 }
