@@ -63,6 +63,11 @@ function merge(base: object | undefined, own: object | undefined): object | unde
   return base === undefined && own === undefined ? undefined : { ...base, ...own }
 }
 
+/** With undefined for null, which replaces a default. */
+function nullsUnset<Fields extends object>(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? undefined])) as Fields
+}
+
 function withoutNulls<Fields extends object>(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Fields
 }
@@ -140,7 +145,7 @@ export function toObject(name: string, objects: NamedObjects, words?: PodStatus)
   const status = words ?? statusOf(kind, named.status, named.metadata?.generation)
   const metadata = metadataOf(named)
   const made = template && toTemplate(template)
-  const spec = withoutNulls({
+  const spec = nullsUnset({
     ...(made &&
       kind !== 'ControllerRevision' &&
       (kind === 'Pod' ? { containers: made.spec?.containers ?? [] } : { template: made })),
