@@ -71,15 +71,10 @@ interface ParseOptions {
 }
 
 /**
-<<<<<<< HEAD
  * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output. Never throws:
  * mistakes are collected with their lines.
  * @param text the whole input, untrimmed for correct line numbers
  * @param input the name of the input or file, for messages
-=======
- * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output. Collects mistakes with the
- * numbers of their lines, so that the text must be untrimmed.
->>>>>>> parent of a3438d49 (Shorten further comments to one line)
  */
 export function parseReferences(text: string, input = 'resources', options: ParseOptions = {}): ParsedReferences {
   return parseLines(linesOf(text, input), input, options)

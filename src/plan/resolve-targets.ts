@@ -122,15 +122,10 @@ interface MatchedReference extends ResolvedReference {
 }
 
 /**
-<<<<<<< HEAD
  * Resolves the targets. A target in two lines is gated once, at its first place; see `combine`.
  * @param namesOf returns the names of the objects that one of `resolution.selections` matches
  * @param historyOf returns the history of a Helm release, if it is known
  * @throws UserError if two lines have different flags for a target
-=======
- * Resolves the targets, with the history of a Helm release where it is known. A target in two lines is gated once, at its
- * first place, and has the flags of one: see `combine`.
->>>>>>> parent of a3438d49 (Shorten further comments to one line)
  */
 export function resolveTargets(
   { parsed, resolved, selections }: Resolution,
