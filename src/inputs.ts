@@ -548,7 +548,10 @@ export function unknownInput(name: string, action: ActionName = 'gate'): Mistake
 export function readInputs(
   raw: Readonly<Record<string, string | undefined>>,
   action: ActionName = 'gate',
-): { readonly inputs: Inputs; readonly mistakes: readonly Mistake[] } {
+): {
+  readonly inputs: Inputs
+  readonly mistakes: readonly Mistake[]
+} {
   const known = byAction[action]
   const given = Object.entries(raw).flatMap(([name, value]) =>
     value?.trim() ? [[name, known.get(name)?.isLines ? value : value.trim()] as const] : [],
@@ -568,7 +571,10 @@ export function readInputs(
     return [property, value ?? parse(definition.default, () => {})]
   })
   const inputs = { ...Object.fromEntries(values), written } as Inputs
-  return { inputs, mistakes: [...mistakes, ...withoutToken(inputs)] }
+  return {
+    inputs,
+    mistakes: [...mistakes, ...withoutToken(inputs)],
+  }
 }
 
 function withoutToken({ githubToken, reportTo }: Inputs): Mistake[] {

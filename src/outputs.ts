@@ -43,7 +43,10 @@ export const outputDefinitions = {
     details: 'Empty if the outcome is `ready`.',
     value: ({ reason }) => reason,
   },
-  message: { description: 'The outcome and its reason in one line of text.', value: ({ message }) => plain(message) },
+  message: {
+    description: 'The outcome and its reason in one line of text.',
+    value: ({ message }) => plain(message),
+  },
   'failed-resources': {
     description:
       'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`.',

@@ -55,7 +55,10 @@ export const maxShownAnswers = 10
 /** How long the end of the hold waits for the answers to its last questions. */
 export const lastAnswerMs = 30_000
 
-/** How long a target without pods may be not ready before the end of the hold: Flux reports `Unknown` for seconds. */
+/**
+ * How long a target without pods of its own may be not ready before the end of the hold counts: controllers that reconcile at an
+ * interval report so for some seconds, as those of Flux do (`Ready=Unknown`).
+ */
 export const fallenMs = 10_000
 
 // Deaths of containers, and what is missing for them
@@ -78,7 +81,10 @@ export const unauthorizedRefusals = 3
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
 
-/** By then the kubelet has retried to create a container: after 10 to 15 s (backOffPeriod with jitter, pkg/kubelet). */
+/**
+ * The time in which the kubelet has certainly retried to create a container: it does so after 10 to 15 s (backOffPeriod and
+ * its jitter, pkg/kubelet).
+ */
 export const kubeletRetryMs = 20_000
 
 /** A pod older than this at the gate's start is not of the apply before it: most gates start seconds after that. */
@@ -113,19 +119,32 @@ export const acknowledgedMs = 10_000
 /** How long a pod on a lost node may stay after its toleration: a controller deletes it, and its owner replaces it. */
 export const replacedMs = 10_000
 
-/** After this time without a report about a pod, its node is asked for: a lost node is marked after 50 s. */
+/**
+ * The time without a report about a pod after which its node is asked for. The node controller marks a lost node after 50 s
+ * (`--node-monitor-grace-period` of kube-controller-manager); nothing else reports a pod of the node that was not ready
+ * before.
+ */
 export const quietNodeMs = 120_000
 
-/** The maximum number of nodes that are asked for because their pods are quiet: more nodes are hardly the cause. */
+/**
+ * The maximum number of nodes that are asked for because nothing is reported about their pods: if there are more, the nodes
+ * are hardly the cause.
+ */
 export const maxQuietNodes = 5
 
-/** The longest time between two attempts of the kubelet to mount a volume (exponentialbackoff, goroutinemap). */
+/**
+ * The longest time between two attempts of the kubelet to mount a volume; it doubles up to this limit (exponentialbackoff,
+ * pkg/util/goroutinemap).
+ */
 export const mountRetryMs = 122_000
 
 /** How long after its grace period a pod may still exist: the kubelet ends its containers, and deletes it shortly after. */
 export const overdueDeletionMs = 10_000
 
-/** How long a claim must be Lost: it is bound again at a sync, every 15 s (syncBoundClaim, pkg/controller/volume). */
+/**
+ * How long a claim must be Lost. If its volume is restored, the controller binds the claim again at its next sync,
+ * every 15 s (syncBoundClaim, pkg/controller/volume/persistentvolume).
+ */
 export const lostClaimMs = 30_000
 
 // Controllers and policies
@@ -139,7 +158,10 @@ export const deniedMs = 3_000
 /** How often a policy must deny the pods, or the API server find them invalid. */
 export const refusedCreations = 2
 
-/** A controller's first wait to create a pod (DefaultTypedControllerRateLimiter, client-go); it doubles. */
+/**
+ * A controller's wait after the first refused attempt to create a pod (DefaultTypedControllerRateLimiter, client-go); it
+ * doubles.
+ */
 export const firstCreationRetryMs = 5
 
 /** The longest wait of a controller between two attempts to create a pod (DefaultTypedControllerRateLimiter, client-go). */
@@ -154,13 +176,19 @@ export const firstJobBackOffMs = 10_000
 /** The longest wait of the Job controller (MaxJobPodFailureBackOff, pkg/controller/job). */
 export const maxJobBackOffMs = 10 * 60_000
 
-/** After this time, a new leader reports the end of a pod: a lease lasts 15 s (k8s.io/component-base/config). */
+/**
+ * Controllers that have lost their leader report the end of a pod after this time at the latest: a lease lasts 15 s
+ * (leaseDuration, k8s.io/component-base/config), and the next leader first lists all objects.
+ */
 export const leaderChangeMs = 30_000
 
 /** A deadline that had passed at first sight counts after this time without progress: an undo or a scale keeps it. */
 export const standingDeadlineMs = 10_000
 
-/** How often HorizontalPodAutoscalers are reconciled (`--horizontal-pod-autoscaler-sync-period`). */
+/**
+ * How often the controller of HorizontalPodAutoscalers works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-
+ * manager).
+ */
 export const autoscalerSyncMs = 15_000
 
 /** How long a load balancer may need to move to an address that is requested of it. */
@@ -206,7 +234,11 @@ export const shortestSettlingMs = 2_000
 /** If an object is older than this at the gate's start, the apply before the gate did not create it; see `earlierPodMs`. */
 export const oldObjectMs = 60_000
 
-/** A version that came this shortly before the gate is this change. The events of a pod are kept for as long. */
+/**
+ * A version that came within this time before the gate is this change: the timeline begins with it, and the output `changed`
+ * contains it. A target that is ready at first sight with an older one is unchanged. The work of an older Job does not
+ * prevent an undo. The events of a pod are kept for as long.
+ */
 export const recentVersionMs = 3_600_000
 
 /** A change that came this long before the gate is shown before it: elapsed times are whole seconds. */
@@ -265,7 +297,9 @@ export const firstInitialRetryMs = 200
 /** The longest wait before the first requests are repeated. */
 export const maxInitialRetryMs = 3_000
 
-/** After this time without a byte, a small list tests the server; if it succeeds, the watch is opened again. */
+/**
+ * If no byte arrives for this time, a small list request tests the server. If it succeeds, the watch is opened again.
+ */
 export const watchSilenceMs = 30_000
 
 /** The shortest time that the server is asked to keep a watch open. With the spread, a watch ends within a minute. */
@@ -277,19 +311,28 @@ export const watchSpreadSeconds = 16
 /** The interval of the lists that replace a watch which is forbidden, or fails while lists succeed. */
 export const watchForbiddenPollMs = 5_000
 
-/** The maximum number of pages of a list: the 150,000 pods of the largest supported cluster are 300. */
+/**
+ * The maximum number of pages of a list: no page proves that the list ends. The 150,000 pods of the largest cluster that
+ * Kubernetes supports are 300 pages.
+ */
 export const maxListPages = 1_000
 
 /** The maximum size of a list: some 30,000 pods of 8 KB, far more than a namespace has. */
 export const maxListBytes = 256 << 20
 
-/** How many events about an object are kept, the latest: anyone with access may create any number. */
+/**
+ * How many events about an object are kept, the latest: anyone with access may create any number. Clients send at most 25
+ * about an object at once, and one in five minutes (EventSourceObjectSpamFilter, client-go), for each component.
+ */
 export const maxEventsOfObject = 300
 
 /** The maximum size of an answer: a page of 500 objects is far smaller, so a longer answer is not from an API server. */
 export const maxAnswerBytes = 128 << 20
 
-/** How long each text that may quote a secret waits: its object comes on another connection, maybe later. */
+/**
+ * How long each text that may quote a secret waits. An object may arrive later than an event that quotes its secret: they
+ * come on different connections.
+ */
 export const quotedTextMs = 250
 
 /** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
@@ -342,7 +385,10 @@ export const listSilenceMs = 30_000
 /** Maximum time without a byte during a refresh; also the time limit of a probe and of opening a watch. */
 export const answerTimeoutMs = 10_000
 
-/** The shortest time limit of a refresh, for which a deadline waits; else twice the time of the last complete list. */
+/**
+ * The shortest time limit of a refresh. A deadline waits for a refresh, and pages do not prove that a list ends. The limit
+ * is twice the time of the last complete list, but at least this.
+ */
 export const minRefreshMs = 10_000
 
 /** The longest time limit of a refresh. */
@@ -384,7 +430,10 @@ export const quickRetries = 4
 /** The wait before each of the `quickRetries` after a 403. */
 export const quickRetryMs = 7_000
 
-/** Maximum number of watches of a kind in a namespace, a connection each: more become one watch of the namespace. */
+/**
+ * Maximum number of watches of one kind in a namespace: each is a connection of its own. More of them
+ * become one watch of the namespace.
+ */
 export const maxWatchesOfKind = 8
 
 /** For how many requests the permissions are checked: each check is a request. */
@@ -448,7 +497,10 @@ export const maxLogAnswerBytes = 4 << 20
 /** Bytes read beyond `logLineBytes`, so that a secret that crosses this limit can be redacted. */
 export const logReadAheadBytes = 4_000
 
-/** A stream that is silent for this time is opened again: its connection may be dead. No line is lost. */
+/**
+ * If a stream is silent for this time, it is opened again: the connection may be dead, or the kubelet may have lost the
+ * log file when it was rotated. This costs one request, and no line is lost.
+ */
 export const logSilenceMs = 60_000
 
 /** How many of the last lines `finish` requests: more than are shown, but few enough to arrive quickly. */
@@ -506,7 +558,10 @@ export const maxOpenFields = 3
 /** The least time between two updates on GitHub. */
 export const updateIntervalMs = 15_000
 
-/** Time limit for showing the outcome on GitHub: longer than most secondary rate limits. */
+/**
+ * Time limit for showing the outcome on GitHub: longer than most secondary rate limits, after which a required check would
+ * block merging.
+ */
 export const outcomeLimitMs = 90_000
 
 /** `outcomeLimitMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
@@ -530,7 +585,10 @@ export const maxAnnotations = 8
 /** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
 export const maxSummaryBytes = 1_040_000
 
-/** How long the step at the end of the job waits for the action, which needs some 6 s after a signal. */
+/**
+ * How long the step at the end of the job waits for the action, which needs some 6 s after a signal; see
+ * `textFinishWhenCancelledMs`.
+ */
 export const jobEndMs = 8_000
 
 /** How often the end of the action is checked for. */
@@ -548,7 +606,10 @@ export const outcomeTimeoutMs = 30_000
 /** The wait before an update on GitHub is tried again; it doubles. */
 export const firstUpdateRetryMs = 1_000
 
-/** How many refusals withdraw a token that worked: https://github.com/Azure/azure-rest-api-specs/issues/39586 */
+/**
+ * The number of refusals in a row after which a token that worked counts as withdrawn. GitHub sometimes refuses a good
+ * token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586
+ */
 export const maxGithubRefusals = 3
 
 /** How many problems the details of a target contain. */
@@ -608,10 +669,16 @@ export const maxManifestObjects = 5_000
 /** How many objects references may name: more than in any apply. Limits `a,b,c,… 1 2 3 …`. */
 export const maxReferences = 5_000
 
-/** How many server errors skip a kind of a Helm release: the conversion webhook of a kind may be down. */
+/**
+ * The number of server errors after which a kind of a Helm release is skipped: the conversion webhook of a custom kind may
+ * be down, and the release need not contain the kind.
+ */
 export const maxKindErrors = 3
 
-/** The largest error of the time from a Helm revision to its changes: both are whole seconds of two clocks. */
+/**
+ * Helm begins a revision before it changes objects. Both moments are whole seconds, and the offset of the server's clock is
+ * measured: their difference is smaller than this.
+ */
 export const releaseClockMs = 2_000
 
 /** How long Helm may work on a revision before it changes a workload, or its hooks run: twice its default `--timeout`. */
@@ -626,7 +693,10 @@ export const maxRequestLines = 100
 /** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */
 export const awaitRevisionMs = 600_000
 
-/** How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter. */
+/**
+ * How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter
+ * (https://argo-cd.readthedocs.io/en/stable/operator-manual/high_availability/).
+ */
 export const argoPollMs = 180_000
 
 /** How many objects that an operator has deployed become targets: more than most applications have. Each needs a watch. */

@@ -73,17 +73,23 @@ export interface TrackedFile {
 /** Files by their path relative to the workspace. Without git, or outside of a checkout, a file is not in it. */
 export type TrackedFiles = ReadonlyMap<string, TrackedFile | 'untracked'>
 
+/** The repository that this workflow runs for. */
+interface LinkedRepository {
+  /** The repository's page, without a trailing slash. */
+  readonly url: string
+  /** Commits that GitHub has. For a pull request, the checked-out commit is its merge or its head. */
+  readonly commits: readonly (string | undefined)[]
+}
+
 /**
  * Finds out which files the checked-out commit contains. Links to others would lead to nothing: rendered charts, files of
  * a second repository or a submodule, files of a commit that was made in the job. Never rejects.
  * @param files paths relative to the workspace
- * @param repository.url its page, without a trailing slash
- * @param repository.commits those that GitHub has: for a pull request, the checked-out commit is its merge or its head
  */
 export async function findTrackedFiles(
   files: Iterable<string>,
   workspace: string,
-  repository: { readonly url: string; readonly commits: readonly (string | undefined)[] },
+  repository: LinkedRepository,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<TrackedFiles> {
   const rootOf = new Map<string, string | undefined>()
@@ -121,12 +127,22 @@ function checkoutOf(folder: string, known: Map<string, string | undefined>): str
   return root
 }
 
+/** The commits before and after one of the checkout. */
+export interface CommitsAround {
+  readonly older: readonly string[]
+  readonly newer: readonly string[]
+}
+
 /**
  * The commits around a revision in the history of the checkout, as far as that was fetched: the latest of each side.
  * Undefined without git, outside of a checkout, and if the checkout does not contain the revision. Never rejects.
  * @param revision a commit or a tag
  */
-export async function findCommitsAround(revision: string, workspace: string, env: NodeJS.ProcessEnv = process.env) {
+export async function findCommitsAround(
+  revision: string,
+  workspace: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<CommitsAround | undefined> {
   const root = checkoutOf(resolve(workspace), new Map())
   if (root === undefined || !/^[\w.][\w./-]*$/.test(revision)) return undefined
   const [commit = ''] = await runGit(root, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`], env)

@@ -237,8 +237,7 @@ class ArgumentReader {
       this.#addUnknown(rawName, index, isInline)
     } else if (flag.value === undefined) {
       const choices = flag.choices ?? []
-      const [yes = 'true', no = 'false'] = choices.filter((choice) => choice !== 'auto')
-      if (value === undefined) this.#put(flag.name, rawName, flag === negated ? no : yes)
+      if (value === undefined) this.#put(flag.name, rawName, switchValue(choices, flag === negated))
       else if (flag === negated || choices.length === 0)
         addMistake(`It takes no value. Leave out ${quote(`=${value}`)}.`)
       else if (choices.includes(value)) this.#put(flag.name, rawName, value)
@@ -286,4 +285,9 @@ class ArgumentReader {
 /** Whether a following word is another name of this reference: `deploy web api`. */
 function canTakeMoreNames([kind = '']: readonly string[]): boolean {
   return kind !== '-' && !/[/\s]/.test(kind)
+}
+
+function switchValue(choices: readonly string[], isNegated: boolean): string {
+  const [yes = 'true', no = 'false'] = choices.filter((choice) => choice !== 'auto')
+  return isNegated ? no : yes
 }

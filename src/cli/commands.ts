@@ -312,9 +312,7 @@ export function renderCommandHelp(program: string, command: Command): string {
     ...(command.takes === 'references' ? ['', ...wrapWords(ofReferences, helpWidth)] : []),
     '',
     'Flags:',
-    ...table(
-      flags.map((flag) => [flagForm(flag), `${flag.description}${flag.default ? ` Default: ${flag.default}.` : ''}`]),
-    ),
+    ...table(flags.map((flag) => [flagForm(flag), describeFlag(flag)])),
   )
 }
 
@@ -323,6 +321,10 @@ function flagForm({ name, short, value, choices }: Flag): string {
   const takes = value !== undefined ? `=${value}` : choices?.includes('auto') ? `=${choices.join('|')}` : ''
   const shown = choices?.[0] === 'true' ? `[no-]${name}` : name
   return `${short === undefined ? '    ' : `-${short}, `}--${shown}${takes}`
+}
+
+function describeFlag({ description, default: fallback }: Flag): string {
+  return fallback ? `${description} Default: ${fallback}.` : description
 }
 
 /** Two columns; a first cell that is too wide gets its own line. */

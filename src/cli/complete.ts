@@ -1,5 +1,5 @@
 import { knownKinds } from '../lifecycle/rules.ts'
-import { type Arguments, helpFlag, readArguments, referenceFlagsOf } from './arguments.ts'
+import { type Arguments, type Flag, helpFlag, readArguments, referenceFlagsOf } from './arguments.ts'
 import { commands } from './commands.ts'
 import { shells } from './completion.ts'
 import { type CommandContext, printLines } from './output.ts'
@@ -41,14 +41,17 @@ function candidatesFor([name, ...before]: readonly string[], current: string): r
   if (command.name === 'completion') return shells
   const flags = [...referenceFlagsOf(command), ...command.flags.filter(({ hidden }) => !hidden), helpFlag]
   const inline = /^(--?[\w-]+)=/.exec(current)?.[1]
-  const written = inline ?? before.at(-1)
-  const flag = flags.find(({ name, short }) => written === `--${name}` || (short && written === `-${short}`))
+  const flag = findFlag(flags, inline ?? before.at(-1) ?? '')
   if (flag !== undefined && (inline !== undefined || flag.value !== undefined)) {
     const values = flag.choices ?? []
     return inline === undefined ? values : values.map((value) => `${inline}=${value}`)
   }
   if (current.startsWith('-')) return flags.map((each) => `--${each.name}${each.value === undefined ? '' : '='}`)
   return command.takes === 'references' ? kindsFor(current, readArguments(before, command)) : []
+}
+
+function findFlag(flags: readonly Flag[], written: string): Flag | undefined {
+  return flags.find(({ name, short }) => written === `--${name}` || (short !== undefined && written === `-${short}`))
 }
 
 /** The words of kinds. Behind the word of a kind come names, which only the cluster knows. */

@@ -6,6 +6,7 @@ import { looksLikeManifests } from '../plan/kubectl-output.ts'
 import { type Line, linesOf, mergeReferences, parseLines } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { type Flags, readFlagValues, readSelector, splitFlags } from '../plan/reference-flags.ts'
+import type { WaitFor } from '../plan/target.ts'
 import { checkInputs, type RolloutInputs } from '../rollout/rollout-inputs.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
 import { type CommandContext, cancelledCode, connectionOf, endWithMistakes } from './output.ts'
@@ -140,13 +141,21 @@ export function onFlag(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistak
   }
 }
 
+interface CommandReferences {
+  /** The references as lines of the input `resources`. A recording contains this text. */
+  readonly text: string
+  readonly parsed: ParsedReferences
+  /** What all references wait for that have no `--for` of their own. */
+  readonly waitFor: WaitFor | undefined
+  /** Mistakes of flags that stand for all references, each once. */
+  readonly mistakes: readonly Mistake[]
+}
+
 /**
  * Reads the references of a command line, each with the flags that stand for all. The lines of stdin replace `-`.
  * @param stdin empty unless `-` is among the references
  * @param options.hasManifests whether objects are named by manifests too
  * @param options.isOptional whether no reference is required; by default only with manifests
- * @returns the references, also as lines of the input `resources`, which a recording contains; what all wait for that have no
- * `--for` of their own; and the mistakes of flags that stand for all references, each once
  */
 export function readReferences(
   args: Omit<Arguments, 'files' | 'mistakes'>,
@@ -155,7 +164,7 @@ export function readReferences(
     hasManifests = false,
     isOptional = hasManifests,
   }: { readonly hasManifests?: boolean; readonly isOptional?: boolean } = {},
-) {
+): CommandReferences {
   const { references, flags } = args
   const ofArguments = references.flatMap((words) => (isStdin(words) ? textLines(stdin, 'stdin') : argumentLine(words)))
   const lines = [...ofArguments, ...textLines(flags.get('resources') ?? '', '--resources')]

@@ -42,9 +42,7 @@ export async function record(args: Arguments, context: CommandContext): Promise<
     return cancelled.aborted ? cancelledCode : 0
   } catch (error) {
     log.close()
-    // A full disk, for example.
-    const isOfFile = error instanceof Error && 'syscall' in error && /^(?:write|open|close)$/.test(`${error.syscall}`)
-    if (!isOfFile) return endWithMistakes(error, context)
+    if (!isFileError(error)) return endWithMistakes(error, context)
     printMessage(stderr, describeWriteFailure(path, error))
     return 1
   } finally {
@@ -89,4 +87,9 @@ function readRecordFlags({ flags }: Arguments): { path: string; durationMs?: num
   const durationMs = written === undefined ? undefined : parseDuration(written, addMistake)
   if (durationMs === 0) addMistake('The duration must not be zero. Omit it, or write 2m.')
   return { path: path ?? '', durationMs, mistakes }
+}
+
+/** A full disk, for example. */
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && ['write', 'open', 'close'].includes(String(error.syscall))
 }

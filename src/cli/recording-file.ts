@@ -1,16 +1,28 @@
+import type { AfterReadyFactory } from '../gate/after-ready.ts'
+import type { GateSettings } from '../gate/settings.ts'
+import type { Inputs } from '../inputs.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import { readHealthChecks } from '../plan/health-check-entries.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { counted } from '../reasons/wording.ts'
-import { indexRecording } from '../recording/recording-index.ts'
-import { inputsOf, planReplay, recordedChecks, settingsOf } from '../recording/replay-gate.ts'
+import { indexRecording, type RecordingIndex } from '../recording/recording-index.ts'
+import { inputsOf, planReplay, type ReplayPlan, recordedChecks, settingsOf } from '../recording/replay-gate.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 
 /** Prints a warning about a line of a recording; the first is 1. */
 type WarnOfLine = (line: number, text: string) => void
 
+/** A recording with the settings and targets of its gate. */
+interface OpenRecording {
+  readonly index: RecordingIndex
+  readonly inputs: Inputs
+  readonly plan: ReplayPlan
+  readonly settings: GateSettings
+  readonly afterReady: AfterReadyFactory | undefined
+}
+
 /**
- * Opens a recording, with the settings and targets of its gate.
+ * Opens a recording.
  * @param overrides values of inputs that replace the recorded ones, by name
  * @param references the user's own references; by default those of the recorded gate
  * @throws UserError with every mistake, or the reason of the signal
@@ -22,7 +34,7 @@ export async function openRecording(
   warn: WarnOfLine,
   cancelled: AbortSignal,
   references?: ParsedReferences,
-) {
+): Promise<OpenRecording> {
   const { inputs, unknown } = inputsOf(header, overrides)
   for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
   const path = overrides['health-check-exprs']

@@ -14,7 +14,7 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
   const entries = after.metadata.managedFields ?? []
   if (before === undefined) return entries.length === 1 ? nameOf(entries[0]) : undefined
   const isBound = nodeOf(before) === undefined && nodeOf(after) !== undefined
-  if (isBound) return `${Object(after.spec).schedulerName ?? 'a scheduler'} (binding)`
+  if (isBound) return `${schedulerOf(after)} (binding)`
 
   const written = writtenEntries(before, after)
   if (written.length > 0) return namesOf(written)
@@ -73,6 +73,10 @@ export function differsOnlyInStatus(before: KubeObject, after: KubeObject): bool
 
 function nodeOf(object: KubeObject): string | undefined {
   return isOfKind(object, 'Pod') ? object.spec?.nodeName : undefined
+}
+
+function schedulerOf(pod: KubeObject): string {
+  return (pod.spec as { schedulerName?: string } | undefined)?.schedulerName ?? 'a scheduler'
 }
 
 function replicasOf(object: KubeObject): number | undefined {

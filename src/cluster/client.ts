@@ -22,7 +22,7 @@ interface ClientOptions {
   readonly env: NodeJS.ProcessEnv
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly accept?: string
   /** A document to post, as JSON. Without it, the request is a GET. */
   readonly post?: object
@@ -252,9 +252,7 @@ export class Client {
         kubeconfig.tokenFile === undefined ? credential.token : readFileSync(kubeconfig.tokenFile, 'utf8').trim()
       if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }
     } catch (error) {
-      const cause = cutText(errorText(error).replace(/\s+/g, ' '), 500)
-      const message = `The credentials of user "${kubeconfig.user}" cannot be used: ${cause}`
-      throw new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
+      throw credentialsUnreadable(kubeconfig.user, error)
     }
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
@@ -320,6 +318,12 @@ function retryAfter(header: string | undefined, now: number): number | undefined
   if (header === undefined) return undefined
   const delayMs = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now
   return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs)
+}
+
+function credentialsUnreadable(user: string, error: unknown): UserError {
+  const cause = cutText(errorText(error).replace(/\s+/g, ' '), 500)
+  const message = `The credentials of user "${user}" cannot be used: ${cause}`
+  return new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
 }
 
 /** The body of an answer, gunzipped if needed: a proxy may compress it although the request forbids it. */

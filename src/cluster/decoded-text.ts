@@ -105,7 +105,10 @@ function replaceParts(
     const beyond = place - edit.at - edit.length
     return beyond < 0 ? [edit.from, edit.to] : [edit.to + beyond, edit.to + beyond + 1]
   }
-  return { text, originOf: (start, end) => source.originOf(partOf(start)[0], partOf(end - 1)[1]) }
+  return {
+    text,
+    originOf: (start, end) => source.originOf(partOf(start)[0], partOf(end - 1)[1]),
+  }
 }
 
 /** As in JSON that contains a text of JSON. */

@@ -95,14 +95,16 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
           namespaced: resource.scope === 'Namespaced',
           status: (resource.subresources ?? []).some(({ subresource }) => subresource === 'status'),
           singular: resource.singularResource || undefined,
-          verbs: resource.verbs,
-          shortNames: resource.shortNames,
-          categories: resource.categories,
+          ...names(resource),
         })
       }
     }
   }
   return { resources, stale }
+}
+
+function names({ verbs, shortNames, categories }: Pick<AggregatedResource, 'verbs' | 'shortNames' | 'categories'>) {
+  return { verbs, shortNames, categories }
 }
 
 /** The resource of a kind, in exactly this group and version. */

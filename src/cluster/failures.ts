@@ -159,19 +159,32 @@ export function failureOf(error: unknown, details: FailureDetails = {}): Failure
 /** The same from an HTTP status, as recordings contain it. */
 export function failureFromStatus(status: number, message: string, details: FailureDetails = {}): Failure | undefined {
   const { lastSuccessAt, final = false, ...request } = details
-  if (status === 401) return { type: 'REFUSED', what: 'credentials', message, final, ...request }
-  if (status === 403) return { type: 'REFUSED', what: 'access', message, final, ...request }
-  if (status === 404) return { type: 'MISSING', message, ...request }
-  if (status === 410) return undefined
-  const since = lastSuccessAt === undefined ? {} : { lastSuccessAt }
-  return { type: 'UNAVAILABLE', code: status, message, ...since, ...request }
+  switch (status) {
+    case 401:
+      return { type: 'REFUSED', what: 'credentials', message, final, ...request }
+    case 403:
+      return { type: 'REFUSED', what: 'access', message, final, ...request }
+    case 404:
+      return { type: 'MISSING', message, ...request }
+    case 410:
+      return undefined
+    default: {
+      const since = lastSuccessAt === undefined ? {} : { lastSuccessAt }
+      return { type: 'UNAVAILABLE', code: status, message, ...since, ...request }
+    }
+  }
 }
 
 /** The HTTP status of a failure: the inverse of `failureFromStatus`. */
 export function codeOf(failure: Failure): number {
-  if (failure.type === 'UNAVAILABLE') return failure.code
-  if (failure.type === 'MISSING') return 404
-  return failure.what === 'credentials' ? 401 : 403
+  switch (failure.type) {
+    case 'UNAVAILABLE':
+      return failure.code
+    case 'REFUSED':
+      return failure.what === 'credentials' ? 401 : 403
+    case 'MISSING':
+      return 404
+  }
 }
 
 export function isUnanswered(failure: Failure): boolean {

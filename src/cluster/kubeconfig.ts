@@ -79,10 +79,6 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
   const proxy = cluster.body['proxy-url'] || proxyFromEnvironment(server, places.env)
   const namespace = input.namespace || context.body['namespace'] || 'default'
   const { exec, token, tokenFile } = user.body
-  const { extensions } = cluster.body
-  const config = Array.isArray(extensions)
-    ? extensions.find((entry) => entry?.name === 'client.authentication.k8s.io/exec')?.extension
-    : undefined
   return {
     applyTo: applying(cluster, user, proxy ? String(proxy) : undefined),
     source: document.source,
@@ -95,7 +91,7 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
     hasOwnAuthority:
       !proxy && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isObject(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
-    execCluster: { ...cluster.body, extensions: undefined, config },
+    execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
     tokenFile: typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined,
     impersonation: impersonation(user),
     secrets: secretsOf(document),
@@ -253,6 +249,11 @@ function applying(cluster: Entry, user: Entry, proxy: string | undefined): Kubec
       request.headers = { ...request.headers, Authorization: `Bearer ${String(token).trim()}` }
     }
   }
+}
+
+function execConfig({ body }: Entry): unknown {
+  const extensions = Array.isArray(body['extensions']) ? body['extensions'] : []
+  return extensions.find((entry) => entry?.name === 'client.authentication.k8s.io/exec')?.extension
 }
 
 function impersonation({ body }: Entry): Record<string, string | string[]> {

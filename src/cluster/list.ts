@@ -1,5 +1,5 @@
 import { maxListBytes, maxListPages } from '../thresholds.ts'
-import type { Client, RequestOptions } from './client.ts'
+import type { Client } from './client.ts'
 import { ConnectionError, isExpired } from './failures.ts'
 import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
 import { isObject, type KindName, type KubeObject } from './objects.ts'
@@ -10,10 +10,15 @@ export interface List {
   readonly resourceVersion: string
 }
 
-interface ListOptions extends Pick<RequestOptions, 'signal' | 'silenceMs' | 'keepsFieldSets'> {
+interface ListOptions {
+  readonly signal?: AbortSignal
+  /** Maximum time without a byte. */
+  readonly silenceMs?: number
   readonly onPage?: () => void
   /** Whether the server sends only the metadata of the objects; by default, only for `secretNames`. */
   readonly metadataOnly?: boolean
+  /** Whether the field sets in `managedFields` are needed. */
+  readonly keepsFieldSets?: boolean
 }
 
 const pageSize = 500
@@ -96,7 +101,11 @@ export function asKind(object: object, { apiVersion, kind }: KindName): KubeObje
   // Its annotations may contain the whole Secret, as `kubectl apply` writes it.
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = (object as KubeObject)
     .metadata
-  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } }
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp },
+  }
 }
 
 const helmPrefix = 'sh.helm.release.v1.'

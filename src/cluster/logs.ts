@@ -37,10 +37,9 @@ export async function readLog(
       timeoutMs: logReadMs,
       maxBytes: maxLogAnswerBytes + 1024,
     })
-    if (!isKubeletRefusal(text)) return { text: lastBytes(redact(text), maxTailBytes) }
-    // The message about a removed container contains the container's id.
-    const isGone = /^unable to retrieve container logs|code = NotFound/.test(text.trim())
-    return { text: undefined, why: isGone ? 'the node no longer has it' : text.trim() }
+    return isKubeletRefusal(text)
+      ? { text: undefined, why: explainRefusal(text.trim()) }
+      : { text: lastBytes(redact(text), maxTailBytes) }
   } catch (error) {
     const failure = logFailureOf(error)
     if (failure !== 'not-started' && failure !== 'gone') throw error
@@ -71,6 +70,11 @@ const kubeletRefusals =
 
 function isKubeletRefusal(text: string): boolean {
   return kubeletRefusals.test(text.trim())
+}
+
+/** Replaces the message about a removed container, because that message contains the container's id. */
+function explainRefusal(text: string): string {
+  return /^unable to retrieve container logs|code = NotFound/.test(text) ? 'the node no longer has it' : text
 }
 
 /** The last whole lines that fit into the limit. If even the last line is longer, its end. */

@@ -224,9 +224,7 @@ const isSwitch = /^(true|false|none|null)$/i
  * contains a masked word, so a setting that may be a secret by its name must look like one too.
  */
 export function secretsOf(document: KubeconfigDocument): string[] {
-  // The certificates of authorities are public, and may be many.
-  const urls = document.clusters.flatMap(({ body }) => [body['proxy-url'], body['server']])
-  const values = [...document.users.flatMap(userSecrets), ...urls.flatMap(urlPassword)]
+  const values = [...document.users.flatMap(userSecrets), ...document.clusters.flatMap(clusterSecrets)]
   const [text, ...encoded] = document.texts
   const lines = [text ?? '', ...encoded].flatMap((whole) => whole.split(/\r?\n/)).map((line) => line.trim())
   const secretLines = lines.filter((line) => isBase64(line) || values.some((value) => line.includes(value)))
@@ -272,6 +270,11 @@ function userSecrets({ body }: Entry): string[] {
       : []),
     ...(Array.isArray(exec['args']) ? secretArguments(exec['args']) : []),
   ]
+}
+
+/** The secrets of a cluster entry. The certificates of authorities are not among them: they are public, and may be many. */
+function clusterSecrets({ body }: Entry): string[] {
+  return [body['proxy-url'], body['server']].flatMap(urlPassword)
 }
 
 function urlPassword(url: unknown): string[] {

@@ -1,14 +1,6 @@
 import { maxEventsOfObject } from '../thresholds.ts'
 import { byLastOccurrence } from './event-order.ts'
-import {
-  deniesAccess,
-  type Failure,
-  type FeedEvent,
-  isFailure,
-  type LogText,
-  requestKey,
-  type WatchRequest,
-} from './feed.ts'
+import { deniesAccess, type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
 import {
   type EventObject,
   groupOf,
@@ -89,21 +81,36 @@ export class Store {
    */
   apply(event: FeedEvent): readonly Change[] {
     this.#applied++
-    if (event.type === 'ADDED' || event.type === 'MODIFIED') return this.#put(event.object)
-    if (event.type === 'DELETED') return this.#delete(event.object)
-    if (isFailure(event) && event.kind !== undefined) this.#refuse(event)
-    if (event.type === 'LOG') this.#putLog(event)
-    if (event.type === 'SYNCED') {
-      const place = kindKey(event.kind, event.namespace)
-      this.#synced.set(place, [...(this.#synced.get(place) ?? []), { ...event, number: this.#applied }])
-      this.#syncedNumbers = new WeakMap()
+    switch (event.type) {
+      case 'ADDED':
+      case 'MODIFIED':
+        return this.#put(event.object)
+      case 'DELETED':
+        return this.#delete(event.object)
+      case 'DISCOVERY':
+        for (const { group, kind, status } of event.resources) {
+          // Discovery lists a kind once per version; a status subresource in one version counts for all.
+          const key = `${group}/${kind}`
+          this.#statuses.set(key, status || this.#statuses.get(key) === true)
+        }
+        return []
+      case 'SYNCED': {
+        const place = kindKey(event.kind, event.namespace)
+        this.#synced.set(place, [...(this.#synced.get(place) ?? []), { ...event, number: this.#applied }])
+        this.#syncedNumbers = new WeakMap()
+        return []
+      }
+      case 'UNAVAILABLE':
+      case 'REFUSED':
+      case 'MISSING':
+        if (event.kind !== undefined) this.#refuse(event)
+        return []
+      case 'LOG':
+        this.#putLog(event)
+        return []
+      default:
+        return []
     }
-    for (const { group, kind, status } of event.type === 'DISCOVERY' ? event.resources : []) {
-      // Discovery lists a kind once per version; a status subresource in one version counts for all.
-      const key = `${group}/${kind}`
-      this.#statuses.set(key, status || this.#statuses.get(key) === true)
-    }
-    return []
   }
 
   /** The object of that group, kind, namespace and name, in any version. */

@@ -10,7 +10,6 @@ import { requestOf } from './workflow-run.ts'
  */
 const summaryLimit = 60_000
 const pageSize = 100
-const trusted = ['OWNER', 'MEMBER', 'COLLABORATOR']
 const updateComment = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}'
 
 /** One comment on the pull request, updated during the rollout. */
@@ -70,11 +69,7 @@ export class Comment implements Extra {
     for (let page = 1; ; page++) {
       const request = { ...requestOf(origin.run, signal), issue_number, per_page: pageSize, page }
       const { data } = await octokit.request('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', request)
-      // Other users could write a comment with the marker, and later edit the text of the gate.
-      const own = data.find(
-        ({ body, user, author_association }) =>
-          body?.startsWith(marker) && (user?.type === 'Bot' || trusted.includes(author_association ?? '')),
-      )
+      const own = data.find((comment) => comment.body?.startsWith(marker) && isTrusted(comment))
       if (own !== undefined || data.length < pageSize) return own && Number(own.id)
     }
   }
@@ -104,4 +99,14 @@ export const closeComment: Close = async ({ octokit, run, title }, { id, name },
 export function commentBody(record: RunRecord, name: string, links: Links): string {
   const state = record.outcome === 'progressing' ? `${openMarker}\n` : ''
   return `${commentMarker(name)}\n${state}${boundedSummary(record, name, links, summaryLimit)}`
+}
+
+interface Authored {
+  readonly user?: { readonly type?: string } | null
+  readonly author_association?: string
+}
+
+/** Other users could write a comment with the marker, and later edit the text of the gate. */
+function isTrusted({ user, author_association = '' }: Authored): boolean {
+  return user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(author_association)
 }

@@ -122,7 +122,10 @@ export class DeploymentStatus implements Extra {
 
 export const closeDeployment: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
   const request = { ...requestOf(run, signal), deployment_id: id }
-  const { data } = await octokit.request(listStatuses, { ...request, per_page: perPage })
+  const { data } = await octokit.request(listStatuses, {
+    ...request,
+    per_page: perPage,
+  })
   const latest = latestOf(data)
   if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
   await octokit.request(createStatus, {
@@ -182,7 +185,14 @@ function asList<T>(value: readonly T[] | null | undefined): readonly T[] {
  * may have succeeded, but could not be seen. `inactive`: the wait was cancelled.
  */
 function deploymentState(outcome: Outcome): Exclude<State, 'in_progress'> {
-  if (outcome === 'ready') return 'success'
-  if (outcome === 'cancelled') return 'inactive'
-  return outcome === 'unknown' ? 'error' : 'failure'
+  switch (outcome) {
+    case 'ready':
+      return 'success'
+    case 'unknown':
+      return 'error'
+    case 'cancelled':
+      return 'inactive'
+    default:
+      return 'failure'
+  }
 }

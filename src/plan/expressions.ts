@@ -138,11 +138,14 @@ function firstText(value: unknown): string | undefined {
   return texts.map((each) => each.trim().slice(0, maxTextLength)).find((each) => each !== '')
 }
 
-/**
- * The fields of an object, and the number of values in them.
- * @throws Error for an object with too many values
- */
-const fieldsInCel = oncePerObject((object) => {
+interface CelObject {
+  readonly fields: Record<string, unknown>
+  /** The number of values in all fields. */
+  readonly values: number
+}
+
+/** @throws Error for an object with too many values */
+const fieldsInCel = oncePerObject((object): CelObject => {
   let values = 0
   /** Whole numbers of JSON are integers in CEL, as for the API server. */
   const toCel = (value: unknown): unknown => {

@@ -4,6 +4,13 @@ import { annotationPrefix } from './reference.ts'
 import { parseWaitFor } from './reference-flags.ts'
 import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
 
+/** Settings from the annotations of a manifest's object. */
+interface GateAnnotations {
+  readonly clocks: Pick<TargetClocks, 'timeoutMs' | 'stallTimeoutMs'>
+  readonly waitFor?: WaitFor
+  readonly skip?: boolean
+}
+
 const names = ['timeout', 'stall-timeout', 'for', 'skip']
 const known = names.map((name) => `${annotationPrefix}${name}`)
 
@@ -15,7 +22,7 @@ const known = names.map((name) => `${annotationPrefix}${name}`)
 export function readGateAnnotations(
   annotations: unknown,
   addMistake: (key: string, message: string) => void,
-): { readonly clocks: TargetClocks; readonly waitFor?: WaitFor; readonly skip?: boolean } {
+): GateAnnotations {
   if (typeof annotations !== 'object' || annotations === null) return { clocks: {} }
   const written = new Map<string, string>()
   for (const [key, value] of Object.entries(annotations)) {

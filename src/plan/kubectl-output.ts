@@ -52,7 +52,7 @@ export type KubectlLine =
 export function readKubectlLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {
   let hasFailed = false
   return lines.map((line, index) => {
-    if (failures.some((pattern) => pattern.test(line))) {
+    if (isFailureLine(line)) {
       hasFailed = true
       return { type: 'failure', message: [withoutEnd(line), ...listBelow(lines, index)].join(': ') }
     }
@@ -106,7 +106,7 @@ function listBelow(lines: readonly string[], index: number): readonly string[] {
  */
 function parseKubectlLine(line: string): KubectlLine | undefined {
   if (/^warning:/i.test(line)) return { type: 'skipped', why: 'a warning' }
-  if (logLine.test(line)) return { type: 'skipped', why: 'a log line' }
+  if (isLogLine(line)) return { type: 'skipped', why: 'a log line' }
   if (information.test(line)) return { type: 'skipped', why: 'information' }
 
   const words = splitWords(line, () => {})
@@ -129,14 +129,20 @@ function parseKubectlLine(line: string): KubectlLine | undefined {
   return { type: 'resource', words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text), applied: verb.join(' ') }
 }
 
+/** The line of another command's output, and what to pass instead. */
+interface ForeignOutput {
+  /** Counted from 1. */
+  readonly line: number
+  readonly message: string
+}
+
 /**
  * Recognizes other output, which contains no references: a table of `kubectl get`, a manifest, a difference of
  * `kubectl diff`, or Helm's report of a release.
  * @param lines the text, line by line
- * @returns the line, counted from 1, and what to pass instead
  */
-export function recognizeForeignOutput(lines: readonly string[]) {
-  const find = (pattern: RegExp, message: string) => {
+export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
+  const find = (pattern: RegExp, message: string): ForeignOutput | undefined => {
     const index = lines.findIndex((line) => pattern.test(line))
     return index < 0 ? undefined : { line: index + 1, message }
   }
@@ -190,8 +196,14 @@ const failures = [
   /^\S+: (?:.*: )?(?:command )?not found(?:: \S+)?$/,
 ]
 
-/** A line of kubectl's own log: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
-const logLine = /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/
+function isFailureLine(line: string): boolean {
+  return failures.some((pattern) => pattern.test(line))
+}
+
+/** Whether a line is from kubectl's own log: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
+function isLogLine(line: string): boolean {
+  return /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
+}
 
 /** Whether a text contains manifests, not kubectl's output: manifests contain an `apiVersion`. */
 export function looksLikeManifests(text: string): boolean {

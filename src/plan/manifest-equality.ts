@@ -503,13 +503,11 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   const writers = managedFields.filter(({ subresource, ownedFields }) => !subresource && ownedFields !== undefined)
   const appliers = writers.filter(({ operation }) => operation === 'Apply')
   const client = managedFields.find(
-    ({ operation, ownedFields = [] }) =>
-      operation === 'Update' && ownedFields.some((pointer) => pointer.endsWith(lastApplied)),
+    ({ operation, ownedFields = [] }) => operation === 'Update' && ownedFields.some(isLastApplied),
   )
   // An object that kubectl once applied may be applied by another tool since.
   const isStale = appliers.some(
-    ({ time = '', ownedFields = [] }) =>
-      time > (client?.time ?? '') && ownedFields.some((pointer) => !pointer.startsWith('/metadata/')),
+    ({ time = '', ownedFields = [] }) => time > (client?.time ?? '') && ownedFields.some(isContent),
   )
   if (applied !== undefined && !(client !== undefined && isStale))
     return { ...compareApplied(ours, applied), hasValues: true, applier: client }
@@ -534,7 +532,13 @@ function closestWriter(ours: readonly string[], writers: readonly ManagedFields[
   return candidates.toSorted((a, b) => b.count - a.count || b.ownedCount - a.ownedCount)[0]?.writer
 }
 
-const lastApplied = '/kubectl.kubernetes.io~1last-applied-configuration'
+function isContent(pointer: string): boolean {
+  return !pointer.startsWith('/metadata/')
+}
+
+function isLastApplied(pointer: string): boolean {
+  return pointer.endsWith('/kubectl.kubernetes.io~1last-applied-configuration')
+}
 
 type Hashes = Readonly<Record<string, string>>
 

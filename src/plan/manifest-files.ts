@@ -5,6 +5,22 @@ import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import { maxManifestBytes, maxManifestFiles } from '../thresholds.ts'
 import { isInside } from '../workspace.ts'
+import type { LineNotice } from './reference.ts'
+
+interface ManifestFile {
+  /** Relative to the workspace, with slashes; absolute outside the workspace. */
+  readonly name: string
+  readonly text: string
+}
+
+interface FoundFiles {
+  readonly files: readonly ManifestFile[]
+  /** Lines with `!` that exclude no file. */
+  readonly unusedExcludes: readonly { readonly line: number; readonly text: string }[]
+  /** Subfolders with manifests that no line names. */
+  readonly notices: readonly LineNotice[]
+  readonly mistakes: readonly Mistake[]
+}
 
 /** The files of a folder that `kubectl apply -f` reads: cli-runtime, pkg/resource/builder.go, `FileExtensions`. */
 const manifestEnding = /\.(json|yaml|yml)$/
@@ -16,10 +32,8 @@ const manifestEnding = /\.(json|yaml|yml)$/
  *
  * Symbolic links must stay within the workspace: a pull request can add links, and the gate must not read and quote
  * other files of the machine. A path outside the workspace is read only if a line names it.
- * @returns the files by their names relative to the workspace, else absolute; lines with `!` that exclude no file; and notices
- * about subfolders with manifests that no line names
  */
-export function readManifestFiles(lines: string, workspace: string, input: string) {
+export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
   const found = new Map<string, FilePath>()
   const named: (FoundByLine & Readonly<Record<'text' | 'pattern', string>> & { readonly line: number })[] = []
@@ -46,7 +60,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
         : 'Every file is also excluded with "!". Remove an exclude.'
     mistakes.push({ input, message })
   }
-  const files = kept.flatMap((file) => {
+  const files = kept.flatMap((file): ManifestFile[] => {
     const name = nameOf(file.path, workspace)
     const text = readText(file.real, (message) => mistakes.push({ input: name, message }))
     return text === undefined ? [] : [{ name, text }]
@@ -111,10 +125,13 @@ function findFiles(pattern: string, workspace: string, isRecursive: boolean, add
     if (exists(path)) visit(path, boundaryOf(path, workspace), isNamed ? 'named' : 'matched', walk)
     else addOwnMistake(explainMissing(pattern, path))
   }
-  const hint = walk.subfolders.length === 0 ? '' : ` For the files of its subfolders, write ${join(pattern, '**')}.`
   if (walk.files.length === 0 && isClean)
-    addMistake(`${quote(pattern)} contains no file that ends in .yaml, .yml or .json.${hint}`)
+    addMistake(`${quote(pattern)} contains no file that ends in .yaml, .yml or .json.${subfolderHint(pattern, walk)}`)
   return found
+}
+
+function subfolderHint(pattern: string, { subfolders }: FoundByLine): string {
+  return subfolders.length === 0 ? '' : ` For the files of its subfolders, write ${join(pattern, '**')}.`
 }
 
 interface Walk extends FoundByLine {

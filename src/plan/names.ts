@@ -34,6 +34,13 @@ export function checkName(text: string, group: string, addMistake: AddMistake): 
 const selectorKey = /^(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?$/
 const selectorValue = /^(?:[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?)?$/
 
+/** One requirement of a label selector. */
+interface Requirement {
+  readonly key: string
+  readonly operator: 'exists' | 'absent' | 'in' | 'not-in'
+  readonly values: readonly string[]
+}
+
 /** Whether `text` is a label selector as for `kubectl -l`: `app=shop,tier!=db,env in (prod, stage),!canary`. */
 export function checkSelector(text: string, addMistake: AddMistake): boolean {
   const invalid = splitSelector(text).find((part) => parseRequirement(part) === undefined)
@@ -71,8 +78,7 @@ function splitSelector(text: string): readonly string[] {
   return parts.map((pieces) => pieces.join(',').trim())
 }
 
-/** One requirement of a label selector; undefined for another text. */
-function parseRequirement(text: string) {
+function parseRequirement(text: string): Requirement | undefined {
   const [, not, key = '', rest = ''] = /^(!?)\s*([^\s!=(),]*)(.*)$/s.exec(text) ?? []
   if (!selectorKey.test(key)) return undefined
   const condition = rest.trim()

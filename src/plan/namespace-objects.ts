@@ -5,6 +5,12 @@ import { apiVersionOf } from './kinds.ts'
 import { parseReferences } from './parse-references.ts'
 import type { ParsedReferences } from './reference.ts'
 
+interface Scope {
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined
+  readonly labelSelector: string | undefined
+}
+
 /**
  * References to the objects of a namespace that are judged, and that no other of them controls: that one explains them. Of
  * the objects that run once, as the Jobs of a CronJob, the newest of each controller is named too.
@@ -13,7 +19,7 @@ import type { ParsedReferences } from './reference.ts'
  */
 export async function namespaceObjects(
   resources: readonly ApiResource[],
-  { namespace, labelSelector }: Pick<WatchRequest, 'namespace' | 'labelSelector'>,
+  { namespace, labelSelector }: Scope,
   isJudged: (kind: { readonly apiVersion: string; readonly kind: string }) => boolean,
   list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
 ): Promise<ParsedReferences> {

@@ -355,13 +355,13 @@ function childOf(
   }
   if (!isSeq(node) || typeof step === 'string') return undefined
   const item = (
-    typeof step === 'number'
-      ? node.items[step]
-      : node.items.find(
-          (item) => isMap(item) && Object.entries(step).every(([name, value]) => `${item.get(name)}` === value),
-        )
+    typeof step === 'number' ? node.items[step] : node.items.find((item) => isMap(item) && hasFields(item, step))
   ) as Node | undefined
   return item === undefined ? undefined : { offset: item.range?.[0] ?? 0, node: item }
+}
+
+function hasFields(map: { get(key: string): unknown }, fields: Readonly<Record<string, string>>): boolean {
+  return Object.entries(fields).every(([name, value]) => String(map.get(name)) === value)
 }
 
 /** Limits the expansion of aliases, which may be unbounded. */

@@ -59,11 +59,16 @@ export function splitFlags(
   return { words, flags }
 }
 
-type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
+interface FlagToken {
+  readonly name: string
+  readonly rawName: string
+  readonly value?: string | undefined
+  readonly inlineValue?: boolean | undefined
+}
 
 /** Adds the value of a known flag. */
 function readFlag(
-  { name, rawName, ...written }: Extract<Token, { kind: 'option' }>,
+  { name, rawName, ...written }: FlagToken,
   { type, multiple }: FlagOptions[string],
   flags: Map<string, string>,
   addMistake: AddMistake,

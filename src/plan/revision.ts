@@ -41,6 +41,14 @@ export function parseRevision(text: string, addMistake: AddMistake): WantedRevis
   return undefined
 }
 
+/** The parts of a revision: `main@sha1:a1b2c3d`, `main/a1b2c3d`, `a1b2c3d`, `1.4.2+0123456789ab`, `v1.4.2@sha256:…`. */
+interface RevisionParts {
+  /** The branch, the tag or the version. */
+  readonly name: string
+  /** A hash in hexadecimal digits, in lower case; empty if there is none. */
+  readonly digest: string
+}
+
 /** The algorithm and the digits of a digest. A commit may be shortened to 7 digits. */
 const digestPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
 
@@ -50,11 +58,7 @@ const digestPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
  */
 const appendix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
 
-/**
- * The branch, tag or version of a revision, and its hash in lower case, if it has one: `main@sha1:a1b2c3d`, `main/a1b2c3d`,
- * `a1b2c3d`, `1.4.2+0123456789ab`, `v1.4.2@sha256:…`.
- */
-function partsOf(revision: string) {
+function partsOf(revision: string): RevisionParts {
   const [, name = '', rest = revision] =
     /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? appendix.exec(revision) ?? []
   const digest = digestPattern.exec(rest)?.[1]?.toLowerCase() ?? ''

@@ -107,7 +107,13 @@ export class RecordingIndex {
 
   #kindIndex(apiVersion: string, kind: string): KindIndex {
     const key = `${apiVersion} ${kind}`
-    const known = this.#kinds.get(key) ?? { apiVersion, kind, isNamespaced: false, isListed: false, objects: new Map() }
+    const known = this.#kinds.get(key) ?? {
+      apiVersion,
+      kind,
+      isNamespaced: false,
+      isListed: false,
+      objects: new Map(),
+    }
     this.#kinds.set(key, known)
     return known
   }

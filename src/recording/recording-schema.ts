@@ -22,7 +22,11 @@ const anyRequest = {
 }
 
 const object = z
-  .looseObject({ apiVersion: z.string(), kind: z.string(), metadata: z.looseObject({ name: z.string() }) })
+  .looseObject({
+    apiVersion: z.string(),
+    kind: z.string(),
+    metadata: z.looseObject({ name: z.string() }),
+  })
   .meta({ id: 'KubeObject', description: 'The object as the API server returned it, after redaction' })
 
 /** A time in milliseconds, of at most a year. */

@@ -19,13 +19,21 @@ import { type OnInvalidLine, readEvents } from './reader.ts'
 import { indexRecording, isKind, type RecordingIndex } from './recording-index.ts'
 import type { RecordingHeader } from './writer.ts'
 
+interface RecordedInputs {
+  readonly inputs: Inputs
+  /** Recorded inputs that this version does not support. Without them the verdict may differ. */
+  readonly unknown: readonly string[]
+}
+
 /**
- * The inputs of a recorded gate, from the header of its recording, and the names of those that this version does not support:
- * without them the verdict may differ.
+ * The inputs of a recorded gate, from the header of its recording.
  * @param overrides values by input name; they take precedence over the recorded ones
  * @throws UserError with every mistake
  */
-export function inputsOf({ inputs }: RecordingHeader, overrides: Readonly<Record<string, string | undefined>> = {}) {
+export function inputsOf(
+  { inputs }: RecordingHeader,
+  overrides: Readonly<Record<string, string | undefined>> = {},
+): RecordedInputs {
   const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
   const written = Object.entries(inputs)
     .filter(([name, value]) => known.get(name)?.isReplayed && value !== null)

@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { constants, createGzip, type Gzip } from 'node:zlib'
 import { codeOf } from '../cluster/failures.ts'
-import { type FeedEvent, isFailure, type Observation } from '../cluster/feed.ts'
+import type { FeedEvent, Observation } from '../cluster/feed.ts'
 import { redactTexts } from '../cluster/redact.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { GateSettings } from '../gate/settings.ts'
@@ -33,16 +33,21 @@ export function formatEvent({ at, ...observation }: FeedEvent): string {
 }
 
 function fieldsOf(observation: Observation): object {
-  if (!isFailure(observation)) return observation
-  const error = { type: 'ERROR', code: codeOf(observation) }
-  if (observation.type === 'UNAVAILABLE') {
-    const { type: _type, code: _code, lastSuccessAt, ...rest } = observation
-    const since = lastSuccessAt === undefined ? undefined : new Date(lastSuccessAt).toISOString()
-    return { ...error, ...rest, lastSuccessAt: since }
+  switch (observation.type) {
+    case 'UNAVAILABLE': {
+      const { type: _type, code, lastSuccessAt, ...rest } = observation
+      const since = lastSuccessAt === undefined ? undefined : new Date(lastSuccessAt).toISOString()
+      return { type: 'ERROR', code, ...rest, lastSuccessAt: since }
+    }
+    case 'REFUSED': {
+      const { type: _type, what: _what, final, ...rest } = observation
+      return { type: 'ERROR', code: codeOf(observation), ...rest, final: final || undefined }
+    }
+    case 'MISSING':
+      return { ...observation, type: 'ERROR', code: codeOf(observation) }
+    default:
+      return observation
   }
-  if (observation.type === 'MISSING') return { ...observation, ...error }
-  const { type: _type, what: _what, final, ...rest } = observation
-  return { ...error, ...rest, final: final || undefined }
 }
 
 /** Writes a recording. Each line is flushed, so the file is usable even if the process is killed. */

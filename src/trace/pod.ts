@@ -138,14 +138,22 @@ function describeState({ status, isInit, runsOnce }: PodContainer): readonly [Ma
 }
 
 /** The kubelet's reasons: pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime. */
-function describeWaiting(reason: string, message = ''): readonly [Mark, string] {
-  if (reason === '') return ['·', 'not started']
-  if (reason === 'ContainerCreating') return ['…', 'being created']
-  if (reason === 'PodInitializing') return ['·', 'waits for the init containers']
-  if (reason === 'CrashLoopBackOff') return ['✗', 'waits for its restart (CrashLoopBackOff)']
-  if (reason === 'ErrImagePull' || reason === 'ImagePullBackOff')
-    return ['✗', `its image cannot be pulled (${reason}): ${registryAnswer(message)}`]
-  return ['✗', message === '' ? reason : `${reason}: ${message}`]
+function describeWaiting(reason: string, message: string | undefined): readonly [Mark, string] {
+  switch (reason) {
+    case '':
+      return ['·', 'not started']
+    case 'ContainerCreating':
+      return ['…', 'being created']
+    case 'PodInitializing':
+      return ['·', 'waits for the init containers']
+    case 'ErrImagePull':
+    case 'ImagePullBackOff':
+      return ['✗', `its image cannot be pulled (${reason}): ${registryAnswer(message ?? '')}`]
+    case 'CrashLoopBackOff':
+      return ['✗', 'waits for its restart (CrashLoopBackOff)']
+    default:
+      return ['✗', message === undefined || message === '' ? reason : `${reason}: ${message}`]
+  }
 }
 
 function probeLines(pod: Pod, { container, status }: PodContainer, { context }: TracedObject): readonly Line[] {

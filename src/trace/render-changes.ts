@@ -43,7 +43,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   const head = line(
     0,
     dim(elapsed(change.at - startedAt)),
-    { text: displayName({ ...change.object, name: change.object.metadata.name }), style: 'bold' },
+    { text: nameOf(change), style: 'bold' },
     { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
     change.by === undefined ? undefined : `by ${change.by}`,
     noteOf(change),
@@ -96,6 +96,10 @@ function elapsed(ms: number): string {
   return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
 }
 
+function nameOf({ object }: ObjectChange): string {
+  return displayName({ ...object, name: object.metadata.name })
+}
+
 function describeChange({ type, existedBefore, before, after }: ObjectChange): string {
   if (type === 'ADDED') return existedBefore ? 'as it is' : 'created'
   if (type === 'DELETED') return 'deleted'
@@ -129,20 +133,25 @@ export function yamlLines(value: unknown): readonly string[] {
   return dump(value, { lineWidth: -1, noRefs: true }).trimEnd().split('\n')
 }
 
+/** One difference of two documents. */
+interface Hunk {
+  /** `status.conditions[Ready]`; empty at the top level. */
+  readonly path: string
+  readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]
+}
+
 const contextLines = 2
 /** The time to compare two documents grows with the square of the lines that differ. */
 const maxChangedLines = 2_000
 
-/** The differences of two documents, with lines of context, each at its path: `status.conditions[Ready]`. */
-export function diffYaml(before: readonly string[], after: readonly string[]) {
+/** The differences of two documents, with lines of context. */
+export function diffYaml(before: readonly string[], after: readonly string[]): readonly Hunk[] {
   const textOf = (lines: readonly string[]) => `${lines.join('\n')}\n`
   const options = { context: contextLines, maxEditLength: maxChangedLines }
   const patch = structuredPatch('', '', textOf(before), textOf(after), undefined, undefined, options)
   if (patch === undefined) {
-    const counted = (sign: string, lines: readonly string[]) => ({
-      sign,
-      text: `(${lines.length.toLocaleString('en')} lines)`,
-    })
+    const counted = (sign: '-' | '+', lines: readonly string[]) =>
+      ({ sign, text: `(${lines.length.toLocaleString('en')} lines)` }) as const
     return [{ path: '', lines: [counted('-', before), counted('+', after)] }]
   }
   const [pathBefore, pathAfter] = [pathsIn(before), pathsIn(after)]
@@ -152,9 +161,13 @@ export function diffYaml(before: readonly string[], after: readonly string[]) {
     return {
       // Both documents are equal up to the first change.
       path: isAdded ? pathAfter(newStart - 1 + first) : pathBefore(oldStart - 1 + first),
-      lines: lines.map((line) => ({ sign: line.charAt(0), text: line.slice(1) })),
+      lines: lines.map((line) => ({ sign: signOf(line), text: line.slice(1) })),
     }
   })
+}
+
+function signOf(line: string): ' ' | '+' | '-' {
+  return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
 }
 
 /** The path of what contains a line of a document: `status.containerStatuses[app].state`. */

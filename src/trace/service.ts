@@ -49,15 +49,18 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
   const target = (port: ServicePort) =>
     dim(`→ port ${formatTargetPort(port, selected)} of ${spec.selector ? 'the pods' : 'the endpoints'}`)
   const isHeadless = spec.clusterIP === 'None'
-  const labelOf = ({ port, protocol = 'TCP', name }: ServicePort) => `${port}/${protocol}${name ? ` (${name})` : ''}`
+  const all = ports.map((port) => {
+    const label = `${port.port}/${port.protocol ?? 'TCP'}${port.name ? ` (${port.name})` : ''}`
+    return { port, label, nodePort: port.nodePort }
+  })
   const external = (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   return [
-    ...ports.map((port) =>
+    ...all.map(({ port, label }) =>
       line(
         2,
         mark('·'),
         name,
-        labelOf(port),
+        label,
         target(port),
         isUndeclaredPort(port, selected) ? colored('· which none of their containers declares', '!') : undefined,
         isHeadless ? dim('· DNS names the pods themselves') : undefined,
@@ -66,13 +69,13 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
     ...(ports.length === 0
       ? [line(2, mark('·'), name, dim(isHeadless ? 'DNS names the pods themselves' : 'no ports'))]
       : []),
-    ...ports.flatMap((port) =>
-      port.nodePort === undefined
+    ...all.flatMap(({ port, label, nodePort }) =>
+      nodePort === undefined
         ? []
-        : [line(2, mark('·'), 'every node', `${port.nodePort}/${port.protocol ?? 'TCP'}`, dim(`→ ${labelOf(port)}`))],
+        : [line(2, mark('·'), 'every node', `${nodePort}/${port.protocol ?? 'TCP'}`, dim(`→ ${label}`))],
     ),
     ...[...(spec.externalIPs ?? []), ...external].map((address) =>
-      line(2, mark('✓'), 'outside', { text: address, style: 'bold' }, dim(ports.map(labelOf).join(', '))),
+      line(2, mark('✓'), 'outside', { text: address, style: 'bold' }, dim(all.map(({ label }) => label).join(', '))),
     ),
     ...(spec.type === 'LoadBalancer' && external.length === 0
       ? [line(2, mark('…'), 'outside', colored('no address yet: a load balancer controller has to assign one', '…'))]
