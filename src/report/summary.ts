@@ -23,6 +23,7 @@ import { layoutLog, renderEntries } from './log.ts'
 import { wayBackOf } from './rollback.ts'
 import {
   changeList,
+  type DetailedTarget,
   type DetailOptions,
   longestWait,
   renderCause,
@@ -104,51 +105,75 @@ const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] =
   { leavesOut: 'the timeline and the details', timelineLines: 0, rows: 5, details: 0 },
 ]
 
-interface NamedRecord {
-  readonly target: TargetRecord
-  readonly name: TargetName
+/** A target of the summary. */
+interface Row extends DetailedTarget {
   /** The name in a table: shortened, and escaped. */
   readonly shown: string
-  /** The target for which this target only waits. */
-  readonly cause?: NamedRecord | undefined
+  /** The parts of its name. */
+  readonly parts: TargetName
+  /** The name of the target for which this target only waits. */
+  readonly cause: TargetName | undefined
+}
+
+/** What the blocks of a summary are rendered from. */
+interface Page {
+  readonly record: RunRecord
+  /** The targets that were judged. */
+  readonly rows: readonly Row[]
+  readonly ready: ReadyRows
+  readonly shape: Shape
+  readonly options: SummaryOptions
 }
 
 /** The summary without its notes and its footer. */
 function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions): string {
   const record = sinceChange(original)
-  const names = nameTargets(record.targets)
-  const short = shortenNames(
-    names.map(({ name }) => name),
-    maxNameWidth,
-  )
-  const own = record.targets.map(
-    (target, index): NamedRecord => ({
-      target,
-      name: names[index] ?? { name: '' },
-      shown: markdown(short[index] ?? ''),
-    }),
-  )
-  const named = own.map((each) => ({
-    ...each,
-    cause: own.find(({ target }) => target === causeOf(each.target, record.targets)),
-  }))
-  const shown = named.filter(({ target }) => isJudged(target, record))
-  const judged = { ...record, targets: shown.map(({ target }) => target) }
+  const rows = rowsOf(record)
+  const page = { record, rows, ready: readyRows(record, rows, shape), shape, options }
+  const judged = { ...record, targets: rows.map(({ target }) => target) }
   const blocks = [
     `### ${outcomeLabels[record.outcome].icon} ${markdown(headline(original))}`,
     ...cause(record, options),
     ...settingsList(record),
     ...gateTable(record),
-    ...causes(record, shown, shape, options),
+    ...causes(page),
     ...outcomeCounts(judged),
-    ...table(judged, shown, shape),
+    ...table(page),
     ...renderChecks(record),
     ...diagram(judged, shape),
     ...textTimeline(record, entriesBefore(original), shape),
-    ...details(record, shown, shape, options),
-    ...readyTable(judged, shown, shape),
+    ...details(page),
+    ...readyTable(page),
   ]
   return blocks.join('\n\n')
+}
+
+/** The judged targets. Those that failed are explained at once: the one that decided, and another one if there are two. */
+function rowsOf(record: RunRecord): readonly Row[] {
+  const { targets } = record
+  const names = nameTargets(targets)
+  const short = shortenNames(
+    names.map(({ name }) => name),
+    maxNameWidth,
+  )
+  const deciding = decidingTarget(record)
+  const others = targets.filter((target) => isFailing(target) && target !== deciding)
+  return targets
+    .map((target, index): Row => {
+      const parts = names[index] ?? { name: '' }
+      const isInBox = target === deciding
+      return {
+        target,
+        name: fullName(parts),
+        parts,
+        shown: markdown(short[index] ?? ''),
+        cause: names[targets.findIndex((each) => each === causeOf(target, targets))],
+        isInBox,
+        isHintInBox: target.hint === record.hint || target.hint === deciding?.hint,
+        isExplained: isInBox || (others.length === 1 && others.includes(target)),
+      }
+    })
+    .filter(({ target }) => isJudged(target, record))
 }
 
 function cause(record: RunRecord, { tracked }: SummaryOptions): string[] {
@@ -230,7 +255,7 @@ interface Column {
   /** The column is omitted if it is empty for every target. */
   readonly isOptional?: true
   /** The text of a cell: escaped, unless it contains no text from the cluster. */
-  readonly cell: (row: NamedRecord, record: RunRecord) => string
+  readonly cell: (row: Row, record: RunRecord) => string
 }
 
 const columns: readonly Column[] = [
@@ -247,15 +272,15 @@ const columns: readonly Column[] = [
       return target.outcome === 'ready' ? shown : `**${shown}**`
     },
   },
-  { title: 'Namespace', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.namespace ?? '') },
-  { title: 'Gate', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.gate ?? '') },
+  { title: 'Namespace', align: ':--', isOptional: true, cell: ({ parts }) => nameCell(parts.namespace ?? '') },
+  { title: 'Gate', align: ':--', isOptional: true, cell: ({ parts }) => nameCell(parts.gate ?? '') },
   {
     title: 'Status',
     align: ':--',
     cell: ({ target, cause }) =>
       cause === undefined
         ? [targetStatus(target), ...readyChange(target)].join('<br>')
-        : `waits for ${nameCell(fullName(cause.name))}`,
+        : `waits for ${nameCell(fullName(cause))}`,
   },
   {
     title: 'Took',
@@ -277,110 +302,102 @@ function readyChange({ outcome, changes = [] }: TargetRecord): string[] {
   return [`${prose(shortenWords(first, maxNameWidth), 200)}${others.length === 0 ? '' : ` and ${others.length} more`}`]
 }
 
-/** The table of `records`, with the columns that they need. */
-function rowsOf(records: readonly NamedRecord[], record: RunRecord): string {
-  const shown = columns.filter(({ isOptional, cell }) => !isOptional || records.some((row) => cell(row, record) !== ''))
+/** The table of some targets, with the columns that they need. */
+function tableOf(rows: readonly Row[], record: RunRecord): string {
+  const shown = columns.filter(({ isOptional, cell }) => !isOptional || rows.some((row) => cell(row, record) !== ''))
   const line = (cells: readonly string[]) => `|${cells.join('|')}|`
   return [
     line(shown.map(({ title }) => (title === '' ? ' ' : ` ${title} `))),
     line(shown.map(({ align }) => align)),
-    ...records.map((row) => line(shown.map(({ cell }) => ` ${cell(row, record)} `))),
+    ...rows.map((row) => line(shown.map(({ cell }) => ` ${cell(row, record)} `))),
   ].join('\n')
 }
 
 /** The targets that are not ready; the ready targets too, if they are few and no target failed. */
-function table(record: RunRecord, named: readonly NamedRecord[], shape: Shape): string[] {
-  if (record.targets.length < 2) return []
-  const rows = (records: readonly NamedRecord[]) => rowsOf(records, record)
+function table({ record, rows, ready, shape }: Page): string[] {
+  if (rows.length < 2) return []
   const waiters = Map.groupBy(
-    named.filter(({ cause }) => cause !== undefined),
-    ({ cause }) => cause?.target,
+    rows.filter(({ cause }) => cause !== undefined),
+    ({ target }) => causeOf(target, record.targets),
   )
-  const withWaiters = (each: NamedRecord) => [each, ...(waiters.get(each.target) ?? [])]
+  const withWaiters = (row: Row) => [row, ...(waiters.get(row.target) ?? [])]
   // Targets with the same outcome and reason are together; each group is visible at first sight.
   const groups = Map.groupBy(
-    named
-      .filter(({ target, cause }) => target.outcome !== 'ready' && cause === undefined)
+    rows
+      .filter((row) => !isReady(row) && row.cause === undefined)
       .toSorted((a, b) => urgency(b.target) - urgency(a.target)),
     ({ target }) => `${target.outcome} ${target.reason}`,
   )
   const notReady = [...groups.values()].flat().flatMap(withWaiters)
-  const isLong = notReady.length > Math.min(unfoldedRows, shape.rows)
-  const each = isLong ? Math.max(1, Math.floor(Math.min(unfoldedRows, shape.rows) / groups.size)) : Infinity
+  const most = Math.min(unfoldedRows, shape.rows)
+  const each = notReady.length > most ? Math.max(1, Math.floor(most / groups.size)) : Infinity
   const shown = [...groups.values()].flatMap((group) => group.flatMap(withWaiters).slice(0, each)).slice(0, shape.rows)
-  const further = notReady.filter((one) => !shown.includes(one)).slice(0, shape.rows - shown.length)
+  const further = notReady.filter((row) => !shown.includes(row)).slice(0, shape.rows - shown.length)
   const hidden = notReady.length - shown.length - further.length
-  const ready = readyRows(record, named, shape)
   return [
-    ...(shown.length + ready.length === 0 ? [] : [rows([...shown, ...ready])]),
-    ...(further.length === 0 ? [] : [folded(`${counted(further.length, 'more target')} not ready`, rows(further))]),
+    ...(shown.length + ready.inTable.length === 0 ? [] : [tableOf([...shown, ...ready.inTable], record)]),
+    ...(further.length === 0
+      ? []
+      : [folded(`${counted(further.length, 'more target')} not ready`, tableOf(further, record))]),
     ...(hidden === 0 ? [] : [`…and ${counted(hidden, 'more target')} not ready.`]),
   ]
 }
 
-function isReady({ target }: NamedRecord): boolean {
+function isReady({ target }: Row): boolean {
   return target.outcome === 'ready'
 }
 
 /** Whether a target was ready at first sight, with a version that is older than this change. */
-function isUnchanged(each: NamedRecord): boolean {
-  return isReady(each) && each.target.change === 'none'
+function isUnchanged(row: Row): boolean {
+  return isReady(row) && row.target.change === 'none'
 }
 
-/** The targets that only exist, which one line lists; empty for fewer than two. */
-function listedTargets(named: readonly NamedRecord[]): ReadonlySet<NamedRecord> {
-  const existing = named.filter(({ target }) => onlyExists(target))
-  return new Set(existing.length > 1 ? existing : [])
+/** The ready targets by the place that shows them. */
+interface ReadyRows {
+  /** Empty if a target failed or there are many. */
+  readonly inTable: readonly Row[]
+  /** Several that only exist: one line has their names. */
+  readonly listed: readonly Row[]
+  /** Below the table; several unchanged ones are apart. */
+  readonly folded: readonly Row[]
 }
 
-function slowestFirst(rows: readonly NamedRecord[], record: RunRecord): readonly NamedRecord[] {
-  return rows.toSorted((a, b) => tookMs(b.target, record) - tookMs(a.target, record))
+function readyRows(record: RunRecord, rows: readonly Row[], shape: Shape): ReadyRows {
+  const { outcome } = record
+  const several = (some: readonly Row[]) => (some.length > 1 ? some : [])
+  const listed = several(rows.filter(({ target }) => onlyExists(target)))
+  const unchanged = several(rows.filter(isUnchanged))
+  const shown = rows
+    .filter((row) => isReady(row) && !listed.includes(row))
+    .toSorted((a, b) => tookMs(b.target, record) - tookMs(a.target, record))
+  const changed = shown.filter((row) => !unchanged.includes(row))
+  const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
+  const inTable = shape.readyRows && !hasFailed && changed.length <= unfoldedRows ? changed : []
+  return { inTable, listed, folded: shown.filter((row) => !inTable.includes(row)) }
 }
 
 const listedNames = 6
 
-/** `✅ 8 targets exist: configmap/web, secret/web and 6 more`; empty without targets. */
-function existenceLine(listed: ReadonlySet<NamedRecord>): string[] {
-  if (listed.size === 0) return []
-  const rest = listed.size - listedNames
-  const names = [...listed].slice(0, listedNames).map(({ name }) => nameCell(fullName(name)))
-  return [`✅ ${listed.size} targets exist: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`]
-}
-
-/** The ready targets in the table: none if a target failed or there are many. Several unchanged targets are folded. */
-function readyRows(record: RunRecord, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
-  const { outcome } = record
-  const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
-  const listed = listedTargets(named)
-  const isFolded = named.filter(isUnchanged).length > 1 ? isUnchanged : () => false
-  const rows = slowestFirst(
-    named.filter((each) => isReady(each) && !isFolded(each) && !listed.has(each)),
-    record,
-  )
-  return shape.readyRows && !hasFailed && rows.length <= unfoldedRows ? rows : []
-}
-
 /** The ready targets that the table does not contain: one line for those that are unchanged, one for the others. */
-function readyTable(record: RunRecord, named: readonly NamedRecord[], shape: Shape): string[] {
-  if (record.targets.length < 2) return []
-  const shown = readyRows(record, named, shape)
-  const listed = listedTargets(named)
-  const rest = slowestFirst(
-    named.filter((each) => isReady(each) && !shown.includes(each) && !listed.has(each)),
-    record,
-  )
-  const fold = (ready: readonly NamedRecord[], noun: string) => {
-    const title = `✅ ${counted(ready.length, noun)} ready`
-    if (ready.length === 0) return []
-    return [shape.readyRows ? folded(title, rowsOf(ready, record)) : `${title}.`]
+function readyTable({ record, rows, ready, shape }: Page): string[] {
+  if (rows.length < 2) return []
+  const fold = (some: readonly Row[], noun: string) => {
+    const title = `✅ ${counted(some.length, noun)} ready`
+    if (some.length === 0) return []
+    return [shape.readyRows ? folded(title, tableOf(some, record)) : `${title}.`]
   }
+  const { listed } = ready
+  const rest = listed.length - listedNames
+  const names = listed.slice(0, listedNames).map(({ name }) => nameCell(name))
   return [
-    ...existenceLine(listed),
+    ...(listed.length === 0
+      ? []
+      : [`✅ ${listed.length} targets exist: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`]),
     ...fold(
-      rest.filter((each) => !isUnchanged(each)),
+      ready.folded.filter((row) => !isUnchanged(row)),
       'target',
     ),
-    ...fold(rest.filter(isUnchanged), 'unchanged target'),
+    ...fold(ready.folded.filter(isUnchanged), 'unchanged target'),
   ]
 }
 
@@ -430,45 +447,21 @@ function textTimeline(record: RunRecord, before: readonly Entry[], { timelineLin
   return [folded('Timeline as text', fence(shown))]
 }
 
-/** How much of a target the summary shows, in its cause and in its details. */
-function detailOptions(
-  { target, cause }: NamedRecord,
-  record: RunRecord,
-  explained: readonly NamedRecord[],
-  { evidenceLines }: Shape,
-  { tracked }: SummaryOptions,
-): DetailOptions {
-  const deciding = decidingTarget(record)
-  return {
-    startedAt: record.startedAt,
-    finishedAt: record.finishedAt,
-    isInBox: target === deciding,
-    isHintInBox: target.hint === record.hint || target.hint === deciding?.hint,
-    isExplained: cause !== undefined || explained.some((each) => each.target === target),
-    evidenceLines,
-    tracked,
-  }
-}
-
-/** The failed targets that are explained at once: the target that decided the verdict, and another one if there are two. */
-function explainedTargets(record: RunRecord, named: readonly NamedRecord[]): readonly NamedRecord[] {
-  const failing = named.filter(({ target }) => isFailing(target))
-  const deciding = decidingTarget(record)
-  const others = failing.filter(({ target }) => target !== deciding)
-  return [...failing.filter(({ target }) => target === deciding), ...(others.length > 1 ? [] : others)]
-}
-
 /** The evidence that helps at once, below the coloured box. The box has the message and hint of the target that decided. */
-function causes(record: RunRecord, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
-  if (shape.details === 0) return []
-  const explained = explainedTargets(record, named)
-  return explained.flatMap((each) => {
-    const { target, name } = each
-    const detail = detailOptions(each, record, explained, shape, options)
-    const blocks = renderCause(target, fullName(name), detail)
-    if (detail.isInBox) return blocks
-    return [section(target, fullName(name), reasonHeadline(target), blocks, true)]
-  })
+function causes(page: Page): string[] {
+  if (page.shape.details === 0) return []
+  const explained = page.rows.filter(({ isExplained }) => isExplained)
+  return explained
+    .toSorted((a, b) => Number(b.isInBox) - Number(a.isInBox))
+    .flatMap((row) => {
+      const blocks = renderCause(row, detailOptions(page))
+      return row.isInBox ? blocks : [section(row, reasonHeadline(row.target), blocks, true)]
+    })
+}
+
+function detailOptions({ record, shape, options }: Page): DetailOptions {
+  const { startedAt, finishedAt } = record
+  return { startedAt, finishedAt, evidenceLines: shape.evidenceLines, tracked: options.tracked }
 }
 
 /** Milestones between the change and the gate: one line for those that a target reached at the same moment. */
@@ -491,20 +484,17 @@ function entriesBefore({ targets, startedAt }: RunRecord): Entry[] {
     .toSorted((one, other) => one.at - other.at)
 }
 
-function details(record: RunRecord, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
+function details(page: Page): string[] {
+  const { record, rows, shape } = page
   if (record.outcome === 'progressing') return []
-  const own = named.filter(({ cause }) => cause === undefined)
+  const own = rows.filter(({ cause }) => cause === undefined)
   const failing = own.filter(({ target }) => isFailing(target))
   const open = own.filter(({ target }) => target.outcome === 'progressing')
-  const onTheWay = own.filter((each) => isReady(each) && each.target.problems.length > 0)
-  const explained = explainedTargets(record, named)
+  const onTheWay = own.filter((row) => isReady(row) && row.target.problems.length > 0)
   const notReady = [...failing, ...(failing.length + open.length > maxOpenDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
-  const sections = shown.flatMap((each) => {
-    const text = renderDetails(each.target, fullName(each.name), detailOptions(each, record, explained, shape, options))
-    return text === '' ? [] : [text]
-  })
+  const sections = shown.map((row) => renderDetails(row, detailOptions(page))).filter((text) => text !== '')
   const further = sections.splice(unfoldedDetails)
   return [
     ...sections,

@@ -1,6 +1,6 @@
 import { findErrorLine } from '../cluster/error-lines.ts'
 import { duration } from '../duration.ts'
-import type { Evidence, ProblemRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
+import type { Evidence, ProblemRecord, TargetRecord } from '../gate/run-record.ts'
 import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { linesAfterError, linesBeforeError, maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
@@ -11,6 +11,7 @@ import {
   endOf,
   evidenceText,
   formatMoment,
+  type GateTimes,
   isInMessage,
   messageBelowName,
   openMilestone,
@@ -24,16 +25,20 @@ import {
   stepsOf,
 } from './target-record.ts'
 
-/** How much of a target is shown. */
-export interface DetailOptions {
-  /** Milliseconds since the epoch of the gate's start and of its end. */
-  readonly startedAt: number
-  readonly finishedAt: number
+/** A target, and what the summary shows of it in other places. */
+export interface DetailedTarget {
+  readonly target: TargetRecord
+  /** Not escaped. */
+  readonly name: string
   /** The summary already shows the target's message, hint and source in its box. */
   readonly isInBox: boolean
   readonly isHintInBox: boolean
   /** The summary already shows what {@link renderCause} shows. */
   readonly isExplained: boolean
+}
+
+/** How much of a target is shown. */
+export interface DetailOptions extends GateTimes {
   /** Maximum number of lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
   /** The files that can be linked. */
@@ -47,21 +52,26 @@ const maxWordWidth = 48
 /**
  * What helps at once with a target that is not ready: message, hint, the lines of the log that look like the error, and
  * what changed.
- * @param name the target's name, not escaped
  */
-export function renderCause(target: TargetRecord, name: string, shape: DetailOptions): readonly string[] {
-  const message = shape.isInBox || target.outcome === 'ready' ? '' : prose(messageBelowName(name, target))
+export function renderCause(
+  { target, name, isInBox, isHintInBox }: DetailedTarget,
+  { tracked, evidenceLines }: DetailOptions,
+): readonly string[] {
+  const { hint, outcome, source } = target
+  const message = isInBox || outcome === 'ready' ? '' : prose(messageBelowName(name, target))
+  const place = isInBox ? '' : renderSource(source, tracked)
+  const excerpt = excerptOf(target, evidenceLines)
   return [
     ...(message === '' ? [] : [message]),
-    ...(target.hint === undefined || shape.isHintInBox ? [] : [`**What to do:** ${prose(target.hint)}`]),
-    ...sourceLine(target, shape),
-    ...logExcerpt(target, shape.evidenceLines),
+    ...(hint === undefined || isHintInBox ? [] : [`**What to do:** ${prose(hint)}`]),
+    ...(place === '' ? [] : [`**Written in** ${place}`]),
+    ...(excerpt === undefined ? [] : [`**${markdown(excerpt.title)}**`, fence(excerpt.lines)]),
     ...changeList(target),
   ]
 }
 
 /** A section that can be folded. */
-export function section(target: TargetRecord, name: string, title: string, blocks: readonly string[], open = false) {
+export function section({ target, name }: DetailedTarget, title: string, blocks: readonly string[], open = false) {
   const { icon } = outcomeLabels[target.outcome]
   return [
     `<details${open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
@@ -74,38 +84,29 @@ export function section(target: TargetRecord, name: string, title: string, block
 /**
  * One target in a folded section: what helps at once unless that is shown already, evidence, milestones. Empty if there is
  * nothing to show.
- * @param name the target's name, not escaped
  */
-export function renderDetails(target: TargetRecord, name: string, shape: DetailOptions): string {
+export function renderDetails(row: DetailedTarget, options: DetailOptions): string {
+  const { target, isExplained } = row
   const title = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
   const problems = target.problems.slice(0, maxShownProblems)
   const rest = target.problems.length - problems.length
-  const excerpt = excerptOf(target, shape.evidenceLines)
+  const excerpt = excerptOf(target, options.evidenceLines)
   // A log that is quoted as a whole is not repeated.
   const quoted = excerpt?.isWhole ? excerpt.text : undefined
   const blocks = [
-    ...(shape.isExplained ? [] : renderCause(target, name, shape)),
+    ...(isExplained ? [] : renderCause(row, options)),
     ...problems.flatMap((problem) => [
-      renderProblem(problem, target, shape),
+      renderProblem(problem, target, options),
       ...orderEvidence(problem.evidence)
         .filter(({ text }) => text !== quoted)
-        .flatMap((piece) => renderEvidencePiece(piece, shape)),
+        .flatMap((piece) => renderEvidencePiece(piece, options)),
     ]),
     ...(rest > 0 ? [`…and ${counted(rest, 'more problem')} in the report.`] : []),
     ...(target.notes === undefined ? [] : [target.notes.map((note) => `- ${prose(note)}`).join('\n')]),
-    ...milestoneTable(target, shape),
+    ...milestoneTable(target, options),
   ]
   if (blocks.length === 0) return ''
-  return section(target, name, shape.isExplained ? 'events, logs and milestones' : title, blocks)
-}
-
-/**
- * The lines of a container's log around the line that looks like the error; the last lines if none does. If there are
- * several logs, the first log with an error.
- */
-function logExcerpt(target: TargetRecord, limit: number): readonly string[] {
-  const excerpt = excerptOf(target, limit)
-  return excerpt === undefined ? [] : [`**${markdown(excerpt.title)}**`, fence(excerpt.lines)]
+  return section(row, isExplained ? 'events, logs and milestones' : title, blocks)
 }
 
 interface Excerpt {
@@ -117,6 +118,10 @@ interface Excerpt {
   readonly isWhole: boolean
 }
 
+/**
+ * The lines of a container's log around the line that looks like the error; the last lines if none does. If there are
+ * several logs, the first log with an error.
+ */
 function excerptOf({ problems }: TargetRecord, limit: number): Excerpt | undefined {
   const logs = problems
     .flatMap(({ evidence }) => orderEvidence(evidence))
@@ -174,7 +179,7 @@ function inCell(text: string): string {
 const thingMilestones: ReadonlySet<string> = new Set(['replicaset', 'endpoints', 'backends', 'address', 'answers'])
 
 /** `ready 17 s`, or `not pulled after 12 s`: the milestone that took or takes longest; empty if none took time. */
-export function longestWait(target: TargetRecord, times: Pick<RunRecord, 'startedAt' | 'finishedAt'>): string {
+export function longestWait(target: TargetRecord, times: GateTimes): string {
   const longest = slowestStep(target, times)
   if (longest === undefined || longest.tookMs < shortestWaitMs) return ''
   const { name, tookMs, isOpen } = longest
@@ -247,11 +252,6 @@ export function changeList({ changes = [], changesSince, outcome }: TargetRecord
       ...(rest > 0 ? [`- …and ${rest} more`] : []),
     ].join('\n'),
   ]
-}
-
-function sourceLine({ source }: TargetRecord, { isInBox, tracked }: DetailOptions): string[] {
-  const place = isInBox ? '' : renderSource(source, tracked)
-  return place === '' ? [] : [`**Written in** ${place}`]
 }
 
 function renderEvidencePiece(piece: Evidence, { evidenceLines: limit, startedAt }: DetailOptions): string[] {

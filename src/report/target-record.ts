@@ -223,7 +223,7 @@ export interface Step {
   readonly tookMs: number
 }
 
-type GateTimes = Pick<RunRecord, 'startedAt' | 'finishedAt'>
+export type GateTimes = Pick<RunRecord, 'startedAt' | 'finishedAt'>
 
 /**
  * The reached milestones by time; the first is measured from the begin of the target's timeline. What was reached before the

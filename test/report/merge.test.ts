@@ -1,6 +1,6 @@
 import { passes } from '../../src/gate/outcome.ts'
 import { reportSchema } from '../../src/gate/report-schema.ts'
-import type { EndedRunRecord, Entry, Outcome, WorkflowRunRecord } from '../../src/gate/run-record.ts'
+import type { EndedRunRecord, Entry, Outcome, TargetRecord, WorkflowRunRecord } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { buildReport, readRecord } from '../../src/report/json-report.ts'
@@ -203,17 +203,10 @@ it('targets with one name in two gates are distinguished in the summary and the 
 it.each(Object.keys(records))('the details of %s are the same as in its own summary', (name) => {
   const { targets, startedAt, finishedAt } = caseOf(name)
   const merged = mergeReports([file(caseOf(name), 'eu')], 0)
-  const shape = {
-    startedAt,
-    finishedAt,
-    isInBox: false,
-    isHintInBox: false,
-    isExplained: false,
-    evidenceLines: 200,
-    tracked: undefined,
-  }
-  const own = targets.map((target) => renderDetails(target, 'web', shape))
-  expect(merged.targets.map((target) => renderDetails(target, 'web', shape))).toEqual(own)
+  const options = { startedAt, finishedAt, evidenceLines: 200, tracked: undefined }
+  const details = (target: TargetRecord) =>
+    renderDetails({ target, name: 'web', isInBox: false, isHintInBox: false, isExplained: false }, options)
+  expect(merged.targets.map(details)).toEqual(targets.map(details))
 })
 
 it('the summary and the log of three clusters match their snapshots', () => {
