@@ -83,13 +83,7 @@ export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedTar
   const isReady = state.type === 'ready'
   const problems = problemsOf(state)
   const { outcome, reason, message, form }: Verdict<TargetOutcome> =
-    state.type === 'ended'
-      ? state.verdict
-      : {
-          outcome: isReady ? 'ready' : 'progressing',
-          reason: problems[0]?.reason ?? '',
-          ...openStatement(gated, problems[0]),
-        }
+    state.type === 'ended' ? state.verdict : { ...verdictSoFar(gated), ...openStatement(gated, problems[0]) }
   const { apiVersion, kind, namespace, name, selector, source, clocks, deployedBy, release, hook } = target
   const notes = remarksOf(assessment, target)
   return {

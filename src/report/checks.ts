@@ -2,6 +2,7 @@ import { duration } from '../duration.ts'
 import type { AnswerRecord, RequestRecord, RunRecord } from '../gate/run-record.ts'
 import { maxShownAnswers } from '../thresholds.ts'
 import { code, fence, markdown, plain, shortenWords } from './escape.ts'
+import { folded } from './target-details.ts'
 import { formatElapsed } from './target-record.ts'
 
 /** The maximum number of characters of an answer in a table cell. */
@@ -69,5 +70,5 @@ function wrongAnswers({ httpChecks = [], startedAt }: RunRecord): string[] {
     return [plain(request), ...shown, '']
   })
   if (lines.length === 0) return []
-  return [`<details><summary>Wrong and missing answers</summary>\n\n${fence(lines.slice(0, -1))}\n\n</details>`]
+  return [folded('Wrong and missing answers', fence(lines.slice(0, -1)))]
 }

@@ -3,7 +3,6 @@ import {
   type EndedRunRecord,
   type Entry,
   gateDurationMs,
-  hasEnded,
   type ProblemRecord,
   type RunRecord,
   type TargetOutcome,
@@ -115,18 +114,20 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
     cluster: { context },
   } = head
   const { timeout, stall } = clockTexts(head, targets, plain)
-  const namespaces = namespacesOf(targets)
-  const where =
-    namespaces.length > 1
-      ? ` in ${namespaces.length} namespaces`
-      : namespaces.map((name) => ` in ${plain(name)}`).join('')
   const parts = [
     ...(context === '' ? [] : [`context ${plain(context)}`]),
-    `${counted(targets.length, 'target')}${where}`,
+    `${counted(targets.length, 'target')}${placeText(targets)}`,
     `timeout ${timeout}`,
     `stall ${stall}`,
   ]
   return `${paint('bold', 'Rollout Gate', color)} · ${parts.join(' · ')}`
+}
+
+/** ` in shop`, or ` in 3 namespaces`; empty for cluster-wide targets. */
+export function placeText(targets: readonly LogTarget[]): string {
+  const namespaces = namespacesOf(targets)
+  if (namespaces.length > 1) return ` in ${namespaces.length} namespaces`
+  return namespaces.map((name) => ` in ${plain(name)}`).join('')
 }
 
 /** One line of the log: elapsed time, target, text. A verdict's text follows `✗ failed after 42 s: `. */
@@ -199,6 +200,7 @@ export function renderVerdict(record: RunRecord, { color }: LogLayout): string[]
   const { outcome, targets } = record
   if (outcome === 'progressing') return []
   const { messages, hint } = conclude(record)
+  const { sentences, command } = wayBackOf(record)
   const last = record.entries.at(-1)
   const deciding = decidingTarget(record)
   // The line above may already be the verdict of the deciding target.
@@ -213,15 +215,8 @@ export function renderVerdict(record: RunRecord, { color }: LogLayout): string[]
     ...(judged.length > 1 && outcome !== 'ready'
       ? [`  ${[tally(judged), lateEnd(record)].filter(Boolean).join(' · ')}`]
       : []),
-    ...wayBackLines(record).map((line) => `  ${plain(line)}`),
+    ...[...sentences, ...(command === '' ? [] : [`Back: ${command}`])].map((line) => `  ${plain(line)}`),
   ]
-}
-
-/** What serves now, and the command of the way back. Raw text: renderers escape it. */
-function wayBackLines(record: RunRecord): readonly string[] {
-  if (!hasEnded(record)) return []
-  const { sentences, command } = wayBackOf(record)
-  return [...sentences, ...(command === '' ? [] : [`Back: ${command}`])]
 }
 
 /** A folded group for each target that is not ready: its status, problems, evidence and hint. */

@@ -1,6 +1,6 @@
 import { globSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
-import { type AddMistake, type Mistake, quote, throwMistakes } from '../errors.ts'
+import { type AddMistake, jsonValue, type Mistake, quote, throwMistakes, UserError } from '../errors.ts'
 import { reportSchema } from '../gate/report-schema.ts'
 import { maxReportBytes, maxReports } from '../thresholds.ts'
 import { leadsOutside } from '../workspace.ts'
@@ -93,66 +93,57 @@ function findPaths(path: string, workspace: string): { path: string; isPattern: 
 
 /** Undefined if the file does not exist, or after a mistake. */
 function readReport(path: string, workspace: string, mistakes: Mistake[]): ReportFile['record'] {
-  const addMistake: AddMistake = (message) => mistakes.push({ input: path, message })
   const file = resolve(workspace, path)
   if (path === '' || !exists(file)) return undefined
   try {
-    if (leadsOutside(file, workspace)) {
-      addMistake('It is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.')
-      return undefined
-    }
+    if (leadsOutside(file, workspace))
+      throw invalid('It is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.')
     const stats = statSync(file)
-    if (stats.isDirectory()) {
-      addMistake(`It is a folder. Name the report in it, like ${path.replace(/\/$/, '')}/report.json.`)
-      return undefined
-    }
-    if (!stats.isFile() || stats.size > maxReportBytes) {
-      addMistake(
-        `It is no report: it is ${stats.isFile() ? `larger than ${maxReportBytes / 1024 / 1024} MiB` : 'no file'}.`,
-      )
-      return undefined
-    }
-    return parseReport(readFileSync(file, 'utf8'), addMistake)
+    if (stats.isDirectory())
+      throw invalid(`It is a folder. Name the report in it, like ${path.replace(/\/$/, '')}/report.json.`)
+    if (!stats.isFile()) throw invalid('It is no report: it is no file.')
+    if (stats.size > maxReportBytes)
+      throw invalid(`It is no report: it is larger than ${maxReportBytes / 1024 / 1024} MiB.`)
+    return parseReport(readFileSync(file, 'utf8'))
   } catch (error) {
-    addMistake(`It cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}.`)
+    const cause =
+      error instanceof UserError
+        ? error
+        : invalid(`It cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}.`)
+    mistakes.push(...cause.mistakes.map((mistake) => ({ ...mistake, input: path })))
     return undefined
   }
 }
 
-/** The text of the error of `JSON.parse` is not shown: it quotes the file, which may be any file of the machine. */
-function parseReport(text: string, addMistake: AddMistake): ReportFile['record'] {
-  let content: unknown
-  try {
-    content = JSON.parse(text)
-  } catch {
-    addMistake('It is not JSON. Name the file of the output `report`.')
-    return undefined
-  }
-  const schema = typeof content === 'object' && content !== null && 'schema' in content ? content.schema : undefined
-  if (schema !== 1) {
+function invalid(...messages: readonly string[]): UserError {
+  return new UserError(messages.map((message) => ({ input: '', message })))
+}
+
+/** @throws UserError without the text of the error of `JSON.parse`: it quotes the file, which may be any file of the machine */
+function parseReport(text: string): ReportFile['record'] {
+  const content = jsonValue(text) as { readonly schema?: unknown } | null | undefined
+  if (content === undefined) throw invalid('It is not JSON. Name the file of the output `report`.')
+  if (content?.schema !== 1) {
     const what =
-      typeof schema === 'number'
-        ? `a report of schema ${schema}, and this version reads schema 1`
+      typeof content?.schema === 'number'
+        ? `a report of schema ${content.schema}, and this version reads schema 1`
         : 'no report of Rollout Gate'
-    addMistake(`It is ${what}. Name the file of the output \`report\`, of the same version of the action.`)
-    return undefined
+    throw invalid(`It is ${what}. Name the file of the output \`report\`, of the same version of the action.`)
   }
   const { success, data, error } = reportSchema.safeParse(content)
-  if (success) {
-    const isReady = [...data.targets, ...(data.gates ?? [])].every(({ outcome }) => outcome === 'ready')
-    if (data.outcome !== 'ready' || isReady) return readRecord(data)
-    addMistake(
+  if (!success) {
+    const messages = error.issues.slice(0, mistakesPerFile).map(({ path, message }) => {
+      const field = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
+      return `${field.replace(/^\./, '')}: ${message.slice(0, 200)}. Was it written by another version of the action?`
+    })
+    throw invalid(...messages)
+  }
+  const isReady = [...data.targets, ...(data.gates ?? [])].every(({ outcome }) => outcome === 'ready')
+  if (data.outcome === 'ready' && !isReady)
+    throw invalid(
       'outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
     )
-    return undefined
-  }
-  for (const { path, message } of error.issues.slice(0, mistakesPerFile)) {
-    const field = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
-    addMistake(
-      `${field.replace(/^\./, '')}: ${message.slice(0, 200)}. Was it written by another version of the action?`,
-    )
-  }
-  return undefined
+  return readRecord(data)
 }
 
 function exists(path: string): boolean {

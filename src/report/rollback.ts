@@ -1,5 +1,5 @@
 import { inClusterContext } from '../cluster/feed.ts'
-import type { EndedRunRecord, TargetRecord } from '../gate/run-record.ts'
+import { type EndedRunRecord, hasEnded, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import type { ServingRevision } from '../lifecycle/rule.ts'
 import { label } from '../plan/names.ts'
 import { displayName, fullNames, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
@@ -45,7 +45,7 @@ export interface WayBack {
 const namedServing = 3
 
 /** What serves in place of the targets that are not ready, and how to go back to it. Empty if nothing is known of it. */
-export function wayBackOf(record: EndedRunRecord): WayBack {
+export function wayBackOf(record: RunRecord): WayBack {
   const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
   const isOnly = record.targets.length === 1
   const names = fullNames(record.targets)
@@ -53,7 +53,7 @@ export function wayBackOf(record: EndedRunRecord): WayBack {
     const revision = servingOf(target)
     return revision === undefined ? [] : servingText(revision, isOnly ? undefined : names[index])
   })
-  if (serving.length === 0 || record.gates !== undefined) return { sentences: [], command: '' }
+  if (!hasEnded(record) || serving.length === 0 || record.gates !== undefined) return { sentences: [], command: '' }
   const { command, note } = undoOf(record, (target) => servingOf(target) !== undefined)
   const more = serving.length - namedServing
   return {
@@ -82,11 +82,11 @@ function undoOf(record: EndedRunRecord, isUndone: (target: TargetRecord) => bool
   const failed = named
     .filter(({ target }) => isUndone(target))
     .map((each) => ({ ...each, step: stepOf(each.target, each.name, record) }))
-  const steps = new Map(failed.flatMap(({ step }) => (step === undefined ? [] : [[step.command, step.restores]])))
+  const steps = new Map(failed.flatMap(({ step }) => (typeof step === 'string' ? [] : [[step.command, step.restores]])))
   const command = [...steps.keys()].join(' && ')
-  const keptNotes = failed
-    .filter(({ target, step }) => !hasRun(target) && step === undefined)
-    .map(({ target, name }) => `${name} is not undone: ${obstacleOf(target, record)}.`)
+  const keptNotes = failed.flatMap(({ target, name, step }) =>
+    typeof step === 'string' && !hasRun(target) ? [`${name} is not undone: ${step}.`] : [],
+  )
   const ran = named.filter(({ target }) => hasRun(target)).map(({ name }) => name)
   if (ran.length > 0) {
     const verb = ran.length === 1 ? 'ran: a migration' : 'ran: migrations'
@@ -103,46 +103,32 @@ function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
   return hasRun === true || (kind === 'Job' && hook?.removal !== undefined)
 }
 
-function obstacleOf(
-  { change, changedAt, undo, deployedBy }: TargetRecord,
-  { startedAt, cluster: { context } }: EndedRunRecord,
-): string {
-  if (deployedBy !== undefined) return `${displayName(deployedBy)} deployed it: undo the change there`
-  if (change === 'none') return 'its version is older than this change'
-  if (undo === undefined) return 'it has no revision that kubectl could restore'
-  if (!isRecent(changedAt, startedAt))
-    return changedAt === undefined ? 'the age of its version is unknown' : 'its version is more than an hour old'
-  if (undo.obstacle !== undefined) return undo.obstacle
-  return contextFlag('context', context) === undefined
-    ? 'the name of the context is no plain word for a shell'
-    : 'one of its names is no plain word for a shell'
-}
-
-/** Whether a version is of this change; if its age is unknown, that is not proven. */
-function isRecent(changedAt: number | undefined, startedAt: number): boolean {
-  return changedAt !== undefined && startedAt - changedAt <= recentVersionMs
-}
-
-/** The undo of a target; undefined if it does not restore what ran, or if a name is no plain word for a shell. */
+/** The undo of a target; if it does not restore what ran, or if a name is no plain word for a shell, why there is none. */
 function stepOf(
   target: TargetRecord,
   name: string,
   { startedAt, cluster: { context } }: EndedRunRecord,
-): Step | undefined {
-  const { changedAt, change, undo = {}, deployedBy, release, namespace = '' } = target
-  const { revision, obstacle, isOnlyRestart } = undo
-  if (change === 'none' || !isRecent(changedAt, startedAt) || deployedBy !== undefined) return undefined
-  if (revision === undefined || (obstacle !== undefined && !isOnlyRestart)) return undefined
-  const before = release && releaseBefore(release, changedAt, undo.since)
+): Step | string {
+  const { changedAt, change, undo, deployedBy, release, namespace = '' } = target
+  if (deployedBy !== undefined) return `${displayName(deployedBy)} deployed it: undo the change there`
+  if (change === 'none') return 'its version is older than this change'
+  if (undo === undefined) return 'it has no revision that kubectl could restore'
+  if (changedAt === undefined) return 'the age of its version is unknown'
+  if (startedAt - changedAt > recentVersionMs) return 'its version is more than an hour old'
+  const { revision, obstacle, isOnlyRestart, since } = undo
+  if (obstacle !== undefined && !isOnlyRestart) return obstacle
   const [ofHelm, ofKubectl] = [contextFlag('kube-context', context), contextFlag('context', context)]
-  if (ofHelm === undefined || ofKubectl === undefined) return undefined
-  if (release !== undefined && before !== undefined && isPlainName(release.name) && label.test(release.namespace))
+  if (ofHelm === undefined || ofKubectl === undefined)
+    return obstacle ?? 'the name of the context is no plain word for a shell'
+  const before = revision && release && releaseBefore(release, changedAt, since)
+  if (before && isPlainName(release.name) && label.test(release.namespace))
     return {
       command: `helm${ofHelm} rollback ${release.name} ${before} -n ${release.namespace}`,
       restores: `the Helm release ${release.name} to revision ${before} (not what its hooks did)`,
     }
-  if (obstacle !== undefined || !isPlainName(target.name) || !label.test(namespace) || !/^[A-Za-z]+$/.test(target.kind))
-    return undefined
+  if (obstacle !== undefined) return obstacle
+  if (revision === undefined || !isPlainName(target.name) || !label.test(namespace) || !/^[A-Za-z]+$/.test(target.kind))
+    return 'one of its names is no plain word for a shell'
   return {
     command: `kubectl${ofKubectl} rollout undo ${displayName(target)} -n ${namespace} --to-revision=${revision}`,
     restores: `${name} to revision ${revision} (its pod template, no ConfigMaps, Secrets or replicas)`,
@@ -168,7 +154,7 @@ function isPlainName(name: string): boolean {
  */
 function releaseBefore(
   { revisions }: ReleaseHistory,
-  changedAt: number | undefined,
+  changedAt: number,
   since: number | undefined,
 ): number | undefined {
   const lastAt = (at: number | undefined) =>

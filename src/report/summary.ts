@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { causeOf, type Entry, gateDurationMs, hasEnded, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
+import { causeOf, type Entry, gateDurationMs, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -16,7 +16,7 @@ import {
 } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { renderChecks } from './checks.ts'
-import { code, fence, markdown, plain, prose, shorten, shortenNames, shortenWords } from './escape.ts'
+import { code, fence, markdown, prose, shorten, shortenNames, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
@@ -25,6 +25,7 @@ import {
   changeList,
   type DetailedTarget,
   type DetailOptions,
+  folded,
   longestWait,
   renderCause,
   renderDetails,
@@ -186,22 +187,18 @@ function cause(record: RunRecord, { tracked }: SummaryOptions): string[] {
   if (outcome === 'progressing') return []
   const { messages, hint, ...conclusion } = conclude(record)
   const source = renderSource(conclusion.source, tracked)
+  const { sentences, command } = wayBackOf(record)
+  const back = [...sentences.map((each) => prose(each)), ...(command === '' ? [] : [`Back: ${code(command)}`])].join(
+    ' ',
+  )
   const lines = [
     ...(messages.length > 1
       ? messages.map((message) => `- ${prose(message)}`)
       : messages.map((message) => `${prose(message)}${source === '' ? '' : ` · ${source}`}`)),
     ...(hint === undefined ? [] : ['', `**What to do:** ${prose(hint)}`]),
-    ...wayBack(record),
+    ...(back === '' ? [] : ['', back]),
   ]
   return lines.length === 0 ? [] : [alert(alertKinds[outcomeLabels[outcome].mark], lines)]
-}
-
-/** What serves now, and the way back. */
-function wayBack(record: RunRecord): string[] {
-  if (!hasEnded(record)) return []
-  const { sentences, command } = wayBackOf(record)
-  const back = command === '' ? [] : [`Back: ${code(command)}`]
-  return sentences.length + back.length === 0 ? [] : ['', [...sentences.map((each) => prose(each)), ...back].join(' ')]
 }
 
 /** Red for failures, amber for other ends. */
@@ -532,8 +529,4 @@ function footer(record: RunRecord): string[] {
     lateEnd(record),
   ]
   return [`<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`]
-}
-
-function folded(title: string, content: string): string {
-  return `<details><summary>${plain(title)}</summary>\n\n${content}\n\n</details>`
 }

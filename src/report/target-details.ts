@@ -5,7 +5,7 @@ import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { linesAfterError, linesBeforeError, maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
+import { code, fence, html, markdown, plain, plainLines, prose, shortenWords } from './escape.ts'
 import {
   capitalised,
   endOf,
@@ -70,7 +70,12 @@ export function renderCause(
   ]
 }
 
-/** A section that can be folded. */
+/** What is folded, and is shown on a click. */
+export function folded(title: string, content: string): string {
+  return `<details><summary>${plain(title)}</summary>\n\n${content}\n\n</details>`
+}
+
+/** The section of a target, which can be folded. */
 export function section({ target, name }: DetailedTarget, title: string, blocks: readonly string[], open = false) {
   const { icon } = outcomeLabels[target.outcome]
   return [

@@ -1,9 +1,9 @@
 import { openConclusion, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
-import { fullNames, namespacesOf } from '../plan/target.ts'
+import { fullNames } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { plain } from './escape.ts'
 import { isFailing, waitingLines } from './headline.ts'
-import { layoutLog, renderEvidence, tally } from './log.ts'
+import { layoutLog, placeText, renderEvidence, tally } from './log.ts'
 import { outcomeLabels } from './target-record.ts'
 
 /**
@@ -19,10 +19,9 @@ export function renderLook(
   const waiting = waitingLines(record)
   const bad = targets.flatMap((target, index) => (isFailing(target) ? [{ target, index }] : []))
   const open = targets.flatMap((target, index) => (target.outcome === 'progressing' ? [{ target, index }] : []))
-  const where = placeOf(targets)
   const parts = [
     ...(cluster.context === '' ? [] : [`context ${plain(cluster.context)}`]),
-    `${counted(targets.length, 'resource')}${where}`,
+    `${counted(targets.length, 'resource')}${placeText(targets)}`,
     ...(targets.length === 0 ? [] : [lookTally(targets)]),
   ]
   return [
@@ -44,10 +43,4 @@ export function lookTally(targets: readonly TargetRecord[]): string {
 /** The record with this target alone. */
 function only(record: RunRecord, { causedBy: _, ...target }: TargetRecord): RunRecord {
   return { ...record, ...openConclusion, targets: [target] }
-}
-
-function placeOf(targets: readonly TargetRecord[]): string {
-  const namespaces = namespacesOf(targets)
-  if (namespaces.length > 1) return ` in ${namespaces.length} namespaces`
-  return namespaces.map((name) => ` in ${plain(name)}`).join('')
 }
