@@ -5,7 +5,7 @@ import { catalogueFiles } from '../../src/lifecycle/custom/catalogue-files.ts'
 import { targetRule } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { messageOf } from '../../src/reasons/reasons.ts'
-import { context, seenTarget } from '../kit/rule.ts'
+import { read } from '../kit/rule.ts'
 import { runs } from '../support/thorough.ts'
 
 /** Names and words that rules look for: with random ones only, no rule would read further. */
@@ -71,8 +71,7 @@ test('a custom resource with any spec and status gets an assessment with a messa
       const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 2, resourceVersion: '1' }
       const custom = { ...identity, metadata, spec, status } as KubeObject
       const rule = targetRule({ ...identity, namespace: 'shop', name: 'w', clocks: {}, waitFor }, { catalogue })
-      rule.failures?.(custom)
-      const { status: result, message, problems } = rule.assess(custom, context({ history: seenTarget([0, custom]) }))
+      const { status: result, message, problems } = read({ now: 0 }, rule, custom)
       expect(['ready', 'progressing', 'failed']).toContain(result)
       for (const text of [message, ...problems.map(messageOf)]) expect(text).not.toMatch(/undefined|\[object|NaN|^$/)
     }),

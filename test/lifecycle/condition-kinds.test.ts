@@ -2,9 +2,8 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { apiServiceRule, existsRule, hpaRule } from '../../src/lifecycle/platform/condition-kinds.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { observeTarget } from '../../src/lifecycle/target-history.ts'
-import { condition, make, moment } from '../kit/objects.ts'
-import { concerns, found, read, requested } from '../kit/rule.ts'
+import { condition, make } from '../kit/objects.ts'
+import { concerns, read, requested } from '../kit/rule.ts'
 
 describe('a HorizontalPodAutoscaler', () => {
   const able = condition('AbleToScale', 'True')
@@ -18,10 +17,8 @@ describe('a HorizontalPodAutoscaler', () => {
       spec: { scaleTargetRef },
       status: { conditions: [able, disabled] },
     }
-    const judgeBeside = (target: KubeObject, unseen: readonly string[] = []) => {
-      const history = observeTarget(undefined, autoscaler, moment(0))
-      return found({ now: 60, history, objects: [target], unseen }, (given) => hpaRule.assess(autoscaler, given))
-    }
+    const judgeBeside = (target: KubeObject, unseen: readonly string[] = []) =>
+      read({ objects: [target], unseen }, hpaRule, autoscaler)
 
     it('is ready while its target has no replicas, and not once it has some: the condition is stale', () => {
       expect(judgeBeside(make.deployment({ spec: { replicas: 0 } })).status).toBe('ready')

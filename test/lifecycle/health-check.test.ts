@@ -4,7 +4,7 @@ import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-hi
 import { parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import { iso, moment } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
-import { found, read } from '../kit/rule.ts'
+import { read } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -37,7 +37,7 @@ async function judge(seen: readonly (readonly [seconds: number, status: object])
   )
   const object = versions.at(-1)?.[1]
   if (history === undefined || object === undefined) throw new Error('A widget that was never seen cannot be judged.')
-  return found({ now, history }, (given) => rule.assess(object, given))
+  return read({ now, history }, rule, object)
 }
 
 describe("the user's own health check", () => {

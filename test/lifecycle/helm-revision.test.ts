@@ -1,9 +1,8 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { helmRevisionRule } from '../../src/lifecycle/platform/helm-revision.ts'
-import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { compareVersions, revisionsOf } from '../../src/lifecycle/versions.ts'
-import { iso, make, moment } from '../kit/objects.ts'
-import { context, createGateTime, found } from '../kit/rule.ts'
+import { iso, make } from '../kit/objects.ts'
+import { context, createGateTime, read } from '../kit/rule.ts'
 
 function revision(number: number, status: string, release = 'web'): KubeObject {
   return {
@@ -26,11 +25,6 @@ function hook(status: object, createdAt = 1, labels = {}): KubeObject {
 
 const complete = { conditions: [{ type: 'Complete', status: 'True' }] }
 
-function judge(object: KubeObject, objects: readonly KubeObject[] = [], now = 60) {
-  const history = observeTarget(undefined, object, moment(0), helmRevisionRule.failures?.(object))
-  return found({ now, history, objects }, (given) => helmRevisionRule.assess(object, given))
-}
-
 it.each([
   ['deployed', 'ready', 'revision 7 is deployed'],
   ['failed', 'failed', 'Helm reports revision 7 as failed'],
@@ -38,7 +32,10 @@ it.each([
   ['pending-upgrade', 'progressing', 'revision 7 is pending-upgrade since 12:00 UTC'],
   ['pending-install', 'progressing', 'revision 7 is pending-install since 12:00 UTC'],
 ])('a revision of a Helm release with status %s is %s', (status, expected, message) => {
-  expect(judge(revision(7, status))).toMatchObject({ status: expected, message: expect.stringContaining(message) })
+  expect(read({}, helmRevisionRule, revision(7, status))).toMatchObject({
+    status: expected,
+    message: expect.stringContaining(message),
+  })
 })
 
 it.each([
@@ -47,7 +44,7 @@ it.each([
   ['is older than the revision', hook({}, -10), undefined],
   ['is of another release', hook({}, 1, { 'app.kubernetes.io/instance': 'api' }), undefined],
 ])('a pending revision whose hook %s holds the stall clock only while the hook runs', (_, job, stallHold) => {
-  expect(judge(revision(7, 'pending-upgrade'), [job]).stallHold).toBe(stallHold)
+  expect(read({ objects: [job] }, helmRevisionRule, revision(7, 'pending-upgrade')).stallHold).toBe(stallHold)
 })
 
 const failedHook = { conditions: [{ type: 'Failed', status: 'True' }] }
@@ -57,10 +54,10 @@ it.each([
   ['at once, if its hook has failed', [hook(failedHook)], true],
   ['later, while its hook may still end', [hook({})], false],
 ])('a failed revision of a Helm release fails %s', (_, objects, isProven) => {
-  const { status, problems } = judge(revision(7, 'failed'), objects, 0)
+  const { status, problems } = read({ now: 0, objects }, helmRevisionRule, revision(7, 'failed'))
   expect(status).toBe(isProven ? 'failed' : 'progressing')
   expect(problems).toHaveLength(1)
-  expect(judge(revision(7, 'failed'), objects, 10).status).toBe('failed')
+  expect(read({ now: 10, objects }, helmRevisionRule, revision(7, 'failed')).status).toBe('failed')
 })
 
 it.each<[string, readonly KubeObject[], string, string]>([

@@ -4,7 +4,7 @@ import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry, type HealthCheckEntry, parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rows } from '../kit/rows.ts'
-import { context, seenTarget } from '../kit/rule.ts'
+import { read } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -86,7 +86,7 @@ describe('the rule of a target', () => {
     const rule = targetRule({ ...target, ...more }, await checks())
     const statusOf = (status: object) => {
       const object = { ...widget, status: { ...widget.status, ...status } }
-      return rule.assess(object, context({ now: 60, history: seenTarget([0, object]) })).status
+      return read({}, rule, object).status
     }
     expect(statusOf({})).toBe('ready')
     expect(statusOf(missing)).toBe('progressing')
@@ -96,7 +96,7 @@ describe('the rule of a target', () => {
     const { catalogue } = await checks()
     const rule = targetRule({ ...target, apiVersion: 'example.com/v2' }, { catalogue })
     expect(rule.milestones).toEqual(['created', 'observed', 'provisioned', 'ready'])
-    expect(rule.assess(widget, context({ now: 60, history: seenTarget([0, widget]) })).status).toBe('ready')
+    expect(read({}, rule, widget).status).toBe('ready')
     expect(targetRule({ ...target, kind: 'Gadget' }, { catalogue }).milestones).toEqual([
       'created',
       'observed',

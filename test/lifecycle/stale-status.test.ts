@@ -3,7 +3,7 @@ import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
-import { found, read, seenTarget } from '../kit/rule.ts'
+import { read, seenTarget } from '../kit/rule.ts'
 
 /** An object whose spec and status were written at these seconds after the gate's start. */
 function writtenAt(spec: number, status: number) {
@@ -88,7 +88,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
 ])('%s with an older status without a generation', (_, sample, waitSeconds) => {
   const rule = sample.rule ?? ruleOf(sample)
   const assess = (object: KubeObject, now: number, history = seenTarget([0, object])) =>
-    found({ now, history }, (given) => rule.assess(object, given))
+    read({ now, history }, rule, object)
   const changed = create(sample, { managedFields: writtenAt(-2, -600) })
 
   it('is not ready before its controller had the time to reconcile, with a message', () => {
@@ -175,7 +175,7 @@ describe('a failure in an older status without a generation', () => {
     const first = create(failed, { managedFields: writtenAt(-100, -150) })
     const second = { ...create(failed, { generation: 3, managedFields: writtenAt(8, -150) }), spec: { size: 3 } }
     const history = seenTarget([0, first], [8, second])
-    const assess = (now: number) => found({ now, history }, (given) => ruleOf(second).assess(second, given))
+    const assess = (now: number) => read({ now, history }, ruleOf(second), second)
     expect(assess(17.9)).toMatchObject({ status: 'progressing' })
     expect(assess(18)).toMatchObject({ status: 'failed' })
   })

@@ -3,7 +3,7 @@ import { compileJsonPath, waitForRule } from '../../src/lifecycle/custom/wait-fo
 import type { WaitFor } from '../../src/plan/target.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import { found, read } from '../kit/rule.ts'
+import { read } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -17,7 +17,7 @@ function certificate(status: object = {}, metadata: object = {}): KubeObject {
 }
 
 function assess(waitFor: WaitFor, object: KubeObject) {
-  return found({ now: 60 }, (given) => waitForRule(waitFor).assess(object, given))
+  return read({}, waitForRule(waitFor), object)
 }
 
 const ready: WaitFor = { type: 'condition', condition: 'ready', status: 'true' }

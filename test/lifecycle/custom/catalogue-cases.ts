@@ -1,11 +1,10 @@
 import type { KubeObject } from '../../../src/cluster/objects.ts'
 import { healthCheckRule } from '../../../src/lifecycle/custom/health-check.ts'
-import { observeTarget } from '../../../src/lifecycle/target-history.ts'
 import { loadCompiler } from '../../../src/plan/expressions.ts'
 import { compileEntry, findEntry, type HealthCheckEntry } from '../../../src/plan/health-check-entries.ts'
-import { iso, minute, moment } from '../../kit/objects.ts'
+import { iso, minute } from '../../kit/objects.ts'
 import { hint } from '../../kit/problems.ts'
-import { context, reported } from '../../kit/rule.ts'
+import { read } from '../../kit/rule.ts'
 
 /** An object as its operator writes it. Name, namespace, uid, generation 2, times and an empty spec are added where they are missing. */
 export interface SampleObject {
@@ -57,10 +56,9 @@ export function testEntries(entries: readonly HealthCheckEntry[], { apiVersion, 
 export function judgeSample(entries: readonly HealthCheckEntry[], sample: SampleObject) {
   const object = complete(sample)
   const rule = healthCheckRule(compiled(entries, object))
-  const history = observeTarget(undefined, object, moment(0), rule.failures?.(object))
-  const assessment = rule.assess(object, context({ now: 10 * minute, history, declaresStatus: true }))
-  const { status, message, problems, milestones, stallHold } = reported(assessment)
-  const [problem] = assessment.problems
+  const assessment = read({ now: 10 * minute, declaresStatus: true }, rule, object)
+  const { status, message, problems, milestones, stallHold } = assessment
+  const [problem] = problems
   const target = { kind: object.kind, name: object.metadata.name, namespace: object.metadata.namespace }
   const isSuspended = problems.some(({ reason }) => reason === 'paused' || reason === 'suspended')
   return {

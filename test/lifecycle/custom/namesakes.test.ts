@@ -4,7 +4,7 @@ import { targetRule } from '../../../src/lifecycle/rules.ts'
 import { createTarget } from '../../kit/gate.ts'
 import { condition } from '../../kit/objects.ts'
 import { hint } from '../../kit/problems.ts'
-import { context, reported, seenTarget } from '../../kit/rule.ts'
+import { read } from '../../kit/rule.ts'
 
 const kustomization = { apiVersion: 'kustomize.toolkit.fluxcd.io/v1', kind: 'Kustomization' }
 const release = { apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease' }
@@ -62,8 +62,7 @@ describe('a source that a resource of Flux names and that does not exist', () =>
       },
     }
     const rule = targetRule(createTarget({ ...kind, name: 'web' }), { catalogue })
-    const options = { now: 60, history: seenTarget([0, object]), objects: [object, ...sources] }
-    expect(reported(rule.assess(object, context(options))).problems).toMatchObject([
+    expect(read({ objects: [object, ...sources] }, rule, object).problems).toMatchObject([
       { reason: 'condition-false', message: message + words },
     ])
   })
