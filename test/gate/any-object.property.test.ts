@@ -67,7 +67,7 @@ const foreignPaths: readonly Path[] = [
   )
 
 /** Judges events as a live gate does, and renders everything. */
-function judge({ targets, settings, events }: Read, changed: ReadonlyMap<number, KubeObject>) {
+function recordWith({ targets, settings, events }: Read, changed: ReadonlyMap<number, KubeObject>) {
   const redact = createRedactor()
   const gate = new Gate(targets, settings, () => true)
   for (const [index, event] of events.entries()) {
@@ -124,7 +124,7 @@ function expectVerdicts(reads: readonly Read[], isChanged: (object: KubeObject) 
   fc.assert(
     fc.property(changeOf(reads, isChanged), ({ each, indices, path, value }) => {
       const change = (index: number) => withValue((each.events[index] as { object: KubeObject }).object, path, value)
-      const { targets } = judge(each, new Map(indices.map((index) => [index, change(index) as KubeObject])))
+      const { targets } = recordWith(each, new Map(indices.map((index) => [index, change(index) as KubeObject])))
       expect(targets.map(({ message }) => message).join()).not.toContain('itself failed')
     }),
     parameters,
@@ -162,7 +162,7 @@ test.each(moments)('the moment %j in every timestamp loses no report', async (mo
       'object' in event ? [[index, withMoment(event.object)] as const] : [],
     )
     // The clock of the server is behind by a minute, so that its last moment is none of this machine.
-    const record = judge({ targets, settings: { ...settings, serverOffsetMs: -60_000 }, events }, new Map(changed))
+    const record = recordWith({ targets, settings: { ...settings, serverOffsetMs: -60_000 }, events }, new Map(changed))
     expect(JSON.stringify(record)).not.toContain('itself failed')
   }
 })

@@ -21,10 +21,10 @@ test('a refused watch of a namespace is replaced by narrow ones', () => {
   const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
   const names = [...Array(9)].map((_, index) => `p${index}`)
   const targets = names.map((name) => createTarget({ apiVersion: 'v1', kind: 'Pod', name }))
-  const pod = (name: string) => ({ ...web.pod(podIs.ready(-60)), metadata: { name, namespace: 'shop', uid: name } })
+  const barePod = (name: string) => ({ ...web.pod(podIs.ready(-60)), metadata: { name, namespace: 'shop', uid: name } })
   const steps = [
     at(1, { ...failed(403, undefined, 'pods is forbidden'), ...pods }),
-    ...names.map((name) => at(2, added(pod(name)), { type: 'SYNCED', ...pods, name } as const)),
+    ...names.map((name) => at(2, added(barePod(name)), { type: 'SYNCED', ...pods, name } as const)),
   ]
   expect(run(steps, { targets, live: true })).toMatchObject({ outcome: 'ready', seconds: 2 })
 })

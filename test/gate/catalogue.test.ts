@@ -22,22 +22,22 @@ const catalogue = [compileEntry({ ...entry, ...kind }, await loadCompiler())]
 const target = createTarget({ ...kind, name: 'w' })
 const listed: Observation = { type: 'SYNCED', ...kind, namespace: 'shop' }
 
-const widget = (status: object): KubeObject => ({
+const widgetWith = (status: object): KubeObject => ({
   ...kind,
   metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 1 },
   spec: {},
   status: { observedGeneration: 1, ...status },
 })
 
-const gate = (steps: Parameters<typeof run>[0], settings = {}) =>
+const widgetRun = (steps: Parameters<typeof run>[0], settings = {}) =>
   run(steps, { targets: [target], settings: { catalogue, ...settings } })
 
 describe("an operator's kind in the catalogue", () => {
   it('is logged stage by stage, and its record has all stages', () => {
-    const { outcome, entries, record } = gate([
-      at(0, added(widget({ phase: 'New' })), listed),
-      at(5, modified(widget({ phase: 'New', id: 'w-1' }))),
-      at(9, modified(widget({ phase: 'Up', id: 'w-1' }))),
+    const { outcome, entries, record } = widgetRun([
+      at(0, added(widgetWith({ phase: 'New' })), listed),
+      at(5, modified(widgetWith({ phase: 'New', id: 'w-1' }))),
+      at(9, modified(widgetWith({ phase: 'Up', id: 'w-1' }))),
     ])
     expect(outcome).toBe('ready')
     expect(entries.join('\n')).toContain('5 progress provisioned')
@@ -51,8 +51,8 @@ describe("an operator's kind in the catalogue", () => {
   })
 
   it('has a timeout for each stage', () => {
-    const steps = [at(0, added(widget({ phase: 'New', id: 'w-1', message: 'no node is free' })), listed)]
-    expect(gate(steps, { milestoneTimeoutsMs: { bound: 60_000 } })).toMatchObject({
+    const steps = [at(0, added(widgetWith({ phase: 'New', id: 'w-1', message: 'no node is free' })), listed)]
+    expect(widgetRun(steps, { milestoneTimeoutsMs: { bound: 60_000 } })).toMatchObject({
       outcome: 'timed-out',
       reason: 'condition-false',
       message: expect.stringContaining('no node is free'),
@@ -62,10 +62,10 @@ describe("an operator's kind in the catalogue", () => {
 
   it('fails when it has reported a failure for 10 s, with the cause', () => {
     const steps = [
-      at(0, added(widget({ phase: 'New' })), listed),
-      at(20, modified(widget({ phase: 'Broken', message: 'no disk' }))),
+      at(0, added(widgetWith({ phase: 'New' })), listed),
+      at(20, modified(widgetWith({ phase: 'Broken', message: 'no disk' }))),
     ]
-    expect(gate(steps)).toMatchObject({
+    expect(widgetRun(steps)).toMatchObject({
       outcome: 'failed',
       reason: 'reported-failed',
       message: expect.stringContaining('no disk'),
@@ -75,20 +75,22 @@ describe("an operator's kind in the catalogue", () => {
 
   it('is not judged by the general conventions while the fields that its entry reads may still be written', () => {
     const other = { conditions: [{ type: 'Ready', status: 'True' }] }
-    const steps = [at(0, added(widget(other)), listed)]
-    expect(gate(steps)).toMatchObject({ outcome: 'ready', seconds: 10 })
-    expect(gate([...steps, at(5, modified(widget({ ...other, phase: 'New' })))])).toMatchObject({ outcome: 'stalled' })
+    const steps = [at(0, added(widgetWith(other)), listed)]
+    expect(widgetRun(steps)).toMatchObject({ outcome: 'ready', seconds: 10 })
+    expect(widgetRun([...steps, at(5, modified(widgetWith({ ...other, phase: 'New' })))])).toMatchObject({
+      outcome: 'stalled',
+    })
   })
 
   it('ends by the stall clock while it waits for a person, with the reason', () => {
-    const steps = [at(0, added(widget({ phase: 'Waiting', message: 'step 2 waits' })), listed)]
-    expect(gate(steps)).toMatchObject({ outcome: 'stalled', reason: 'paused', seconds: 300 })
+    const steps = [at(0, added(widgetWith({ phase: 'Waiting', message: 'step 2 waits' })), listed)]
+    expect(widgetRun(steps)).toMatchObject({ outcome: 'stalled', reason: 'paused', seconds: 300 })
   })
 
   it('does not stall while it states how long it takes', () => {
-    const steps = [at(0, added(widget({ phase: 'Cooling' })), listed)]
-    expect(gate(steps)).toMatchObject({ outcome: 'timed-out', seconds: 600 })
-    expect(gate([...steps, at(400, modified(widget({ phase: 'Up' })))])).toMatchObject({
+    const steps = [at(0, added(widgetWith({ phase: 'Cooling' })), listed)]
+    expect(widgetRun(steps)).toMatchObject({ outcome: 'timed-out', seconds: 600 })
+    expect(widgetRun([...steps, at(400, modified(widgetWith({ phase: 'Up' })))])).toMatchObject({
       outcome: 'ready',
       seconds: 400,
     })

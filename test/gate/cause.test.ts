@@ -76,12 +76,12 @@ function createOwned(owner: KubeObject, { createdAt = 1, name = 'front' } = {}) 
     status: progressing,
   })
   const replicaSet = make.replicaSet({ metadata: { name: `${name}-1`, creationTimestamp: iso(createdAt) } }, deployment)
-  const pod = (status: PodStatus, metadata: Partial<ObjectMeta> = {}) =>
+  const podWith = (status: PodStatus, metadata: Partial<ObjectMeta> = {}) =>
     make.pod(
       { metadata: { name: `${name}-1-a`, uid: `${name}-1-a`, creationTimestamp: iso(createdAt), ...metadata }, status },
       replicaSet,
     )
-  return { deployment, replicaSet, pod }
+  return { deployment, replicaSet, pod: podWith }
 }
 
 const compiler = await loadCompiler()

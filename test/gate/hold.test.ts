@@ -67,7 +67,7 @@ describe('a Service in front of a canary that is gated and of a stable version t
     slice,
   ]
   const targets = [createTarget({ name: 'canary' }), createTarget({ apiVersion: 'v1', kind: 'Service' })]
-  const gate = (events: readonly FeedEvent[], hold = '0s') =>
+  const heldRun = (events: readonly FeedEvent[], hold = '0s') =>
     run([at(1, added(...objects), lists, slices, others), events], {
       targets,
       afterReady: createChecks({ 'http-checks': 'service/web GET /', hold }, targets),
@@ -77,7 +77,7 @@ describe('a Service in front of a canary that is gated and of a stable version t
     ['an answer of the stable version does not count', answers([3], {}, 'stable-1-a'), 'stalled no-answer 301'],
     ['an answer of the canary counts', answers([3], {}, 'canary-1-a'), 'ready 3'],
   ])('%s', (_, events, expected) => {
-    expect(endOf(gate(events))).toBe(expected)
+    expect(endOf(heldRun(events))).toBe(expected)
   })
 
   it.each<[string, Pod, string]>([
@@ -86,14 +86,14 @@ describe('a Service in front of a canary that is gated and of a stable version t
   ])('a death in %s the hold', (_, dead, expected) => {
     const right = answers([1, 11, 21, 31], {}, 'canary-1-a')
     const events = [...right.slice(0, 2), ...at(20, modified(dead)), ...right.slice(2)]
-    expect(endOf(gate(events, '30s'))).toBe(expected)
+    expect(endOf(heldRun(events, '30s'))).toBe(expected)
   })
 })
 
 describe('old pods that stay', () => {
   const container = { name: 'app', image: 'acme/web:1', readinessProbe: {}, ports: [{ containerPort: 8080 }] }
   const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [container] } }
-  const pod = (owner: KubeObject, name: string, hash: string, status = podIs.ready(-60)) =>
+  const podOfRevision = (owner: KubeObject, name: string, hash: string, status = podIs.ready(-60)) =>
     make.pod(
       {
         metadata: { name, labels: { app: 'web', 'controller-revision-hash': hash }, ownerReferences: ownedBy(owner) },
@@ -143,9 +143,17 @@ describe('old pods that stay', () => {
   const canaried = workload('StatefulSet', setOf({ type: 'RollingUpdate', rollingUpdate: { partition: 1 } }))
 
   it.each<[string, KubeObject, readonly KubeObject[]]>([
-    ['a StatefulSet with OnDelete', set, [pod(set, 'web-0', 'web-1'), pod(set, 'web-1', 'web-2')]],
-    ['a StatefulSet with a partition', canaried, [pod(canaried, 'web-0', 'web-1'), pod(canaried, 'web-1', 'web-2')]],
-    ['a DaemonSet with OnDelete', daemons, [pod(daemons, 'web-0', '1'), pod(daemons, 'web-1', '2'), ...revisions]],
+    ['a StatefulSet with OnDelete', set, [podOfRevision(set, 'web-0', 'web-1'), podOfRevision(set, 'web-1', 'web-2')]],
+    [
+      'a StatefulSet with a partition',
+      canaried,
+      [podOfRevision(canaried, 'web-0', 'web-1'), podOfRevision(canaried, 'web-1', 'web-2')],
+    ],
+    [
+      'a DaemonSet with OnDelete',
+      daemons,
+      [podOfRevision(daemons, 'web-0', '1'), podOfRevision(daemons, 'web-1', '2'), ...revisions],
+    ],
   ])('of %s are not asked, and do not break its hold', (_, object, objects) => {
     const targets = [createTarget({ kind: object.kind })]
     const line = `${object.kind.toLowerCase()}/web GET / --each-pod`

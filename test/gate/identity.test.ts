@@ -78,16 +78,21 @@ describe('a later version of a target', () => {
 
   // A queue such as Kueue sets where the pods of a suspended Job run, and resumes the Job.
   it('is the same Job although a queue changed its template', () => {
-    const job = (spec: object) =>
+    const jobWith = (spec: object) =>
       ({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec }) as KubeObject
-    const queued = job({ suspend: true, template: make.template() })
-    const admitted = job({ suspend: false, template: make.template({ schedulingGates: [{ name: 'topology' }] }) })
+    const queued = jobWith({ suspend: true, template: make.template() })
+    const admitted = jobWith({ suspend: false, template: make.template({ schedulingGates: [{ name: 'topology' }] }) })
     expect(compareVersions(versions(queued), admitted, [], {}, createGateTime())).toEqual({ type: 'same' })
   })
 
   it('without a template is compared by its uid alone', () => {
-    const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
-    expect(compareVersions(versions(service({ a: 1 })), service({ a: 2 }), [], {}, createGateTime())).toEqual({
+    const serviceWith = (spec: object) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 's', uid: 's' },
+      spec,
+    })
+    expect(compareVersions(versions(serviceWith({ a: 1 })), serviceWith({ a: 2 }), [], {}, createGateTime())).toEqual({
       type: 'same',
     })
   })
@@ -137,7 +142,7 @@ const setKind = (kind: 'StatefulSet' | 'DaemonSet'): Kind => {
 describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
   'a $kind whose template changes during the wait',
   ({ kind, workload, revision }) => {
-    const list = (each: string): Observation => ({
+    const listOfKind = (each: string): Observation => ({
       type: 'SYNCED',
       apiVersion: 'apps/v1',
       kind: each,
@@ -147,11 +152,11 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
     const gated = annotate({ 'checksum/config': 'b' })
     const older = annotate({ 'checksum/config': 'a' })
     const others: Observation[] = [
-      list(kind === 'Deployment' ? 'ReplicaSet' : 'ControllerRevision'),
+      listOfKind(kind === 'Deployment' ? 'ReplicaSet' : 'ControllerRevision'),
       { type: 'SYNCED', apiVersion: 'v1', kind: 'Node' },
       ...synced('Pod', 'Event'),
     ]
-    const all = [list(kind), ...others]
+    const all = [listOfKind(kind), ...others]
     const templates: Readonly<Record<string, PodTemplate>> = {
       gated,
       older,
@@ -166,7 +171,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
     /** `becomes older 6`: its template, in this generation; `revision new gated -1 2 1`: name, template, second, numbers. */
     const happening = (words: string): Observation[] => {
       const [verb, name = '', ...rest] = words.split(' ')
-      if (verb === 'lists') return name === 'workload' ? [list(kind)] : name === 'others' ? others : all
+      if (verb === 'lists') return name === 'workload' ? [listOfKind(kind)] : name === 'others' ? others : all
       if (verb === 'becomes') return modified(workload(templateOf(name), Number(rest[0] ?? 5)))
       const [template = '', made, number, before] = rest
       return added(revision(name, templateOf(template), Number(made), Number(number), before))

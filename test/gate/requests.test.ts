@@ -308,13 +308,13 @@ describe('a Deployment that is judged by --for', () => {
 
 it('a bare pod that completes does not break the hold', () => {
   const spec = { restartPolicy: 'Never', containers: [{ name: 'app', readinessProbe: { exec: {} } }] }
-  const pod = (status: PodStatus) => make.pod({ metadata: { name: 'once' }, spec, status })
+  const oncePod = (status: PodStatus) => make.pod({ metadata: { name: 'once' }, spec, status })
   const completed: PodStatus = {
     phase: 'Succeeded',
     conditions: [condition('Ready', 'False', { reason: 'PodCompleted', lastTransitionTime: iso(20) })],
     containerStatuses: [make.containerStatus({ state: { terminated: { exitCode: 0, finishedAt: iso(20) } } })],
   }
-  const steps = [at(1, added(pod(podIs.ready(-60))), lists), at(20, modified(pod(completed)))]
+  const steps = [at(1, added(oncePod(podIs.ready(-60))), lists), at(20, modified(oncePod(completed)))]
   expect(endOf(check({ hold: '30s' }, steps, {}, [createPodTarget()]))).toBe('ready 31')
 })
 
@@ -435,7 +435,7 @@ describe('requests to the pods behind a custom resource', () => {
     const settings = { catalogue: await catalogueFor(targets) }
     return { targets, settings, afterReady: createChecks(raw, targets, resources) }
   }
-  const gate = async (
+  const checkedRun = async (
     object: KubeObject,
     line: string,
     others: readonly KubeObject[],
@@ -461,7 +461,7 @@ describe('requests to the pods behind a custom resource', () => {
     ],
   ])('%s is answered by a pod of the present revision', async (_, object, line, others, pod) => {
     const old = answers([2], {}, 'web-old-a')
-    expect(endOf(await gate(object, line, others, [...old, ...answers([9], {}, pod)]))).toBe('ready 9')
+    expect(endOf(await checkedRun(object, line, others, [...old, ...answers([9], {}, pod)]))).toBe('ready 9')
   })
 
   it.each<[string, string, readonly KubeObject[], string]>([
@@ -478,7 +478,7 @@ describe('requests to the pods behind a custom resource', () => {
       'cluster/web: It declares no TCP port: write one behind the name, as in :8080.',
     ],
   ])('are a mistake if %s', async (_, line, others, message) => {
-    const result = await gate(cluster, line, others, answers([4], {}, 'web-0'))
+    const result = await checkedRun(cluster, line, others, answers([4], {}, 'web-0'))
     expect(result).toMatchObject({ outcome: 'misconfigured', message: `http-checks, line 1: ${message}` })
   })
 
@@ -502,7 +502,7 @@ describe('requests to the pods behind a custom resource', () => {
   it('a pod behind a custom resource that dies breaks the hold', async () => {
     const pod = podOf(cluster, 'web-0')
     const dead = at(30, modified({ ...pod, status: podIs.dead(1, 30) }))
-    const result = await gate(cluster, 'cluster/web:8080 GET /', [pod], [...answers([2], {}, 'web-0'), ...dead], {
+    const result = await checkedRun(cluster, 'cluster/web:8080 GET /', [pod], [...answers([2], {}, 'web-0'), ...dead], {
       hold: '1m',
     })
     expect(endOf(result)).toBe('failed not-held 30')

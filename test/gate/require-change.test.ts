@@ -40,7 +40,7 @@ describe('a deploy', () => {
   afterAll(() => rmSync(folder, { recursive: true }))
 
   /** All that a user reads of a gate on these objects, replayed from a recording. */
-  async function gate(objects: readonly Observation[], inputs: RawInputs, targets: readonly Target[]) {
+  async function shownFor(objects: readonly Observation[], inputs: RawInputs, targets: readonly Target[]) {
     const path = join(folder, 'recording.ndjson')
     const kinds = targets.map(
       ({ apiVersion, kind }) => ({ type: 'SYNCED', apiVersion, kind, namespace: 'shop' }) as const,
@@ -100,7 +100,7 @@ describe('a deploy', () => {
     ['changes only a label', version(old, { labels: { a: 'b' }, managedFields: [wrote('kubectl-label', -20)] })],
   ])('that %s is named as unchanged, and fails with require-change', async (_, objects, rest = {}) => {
     const targets = [createTarget(rest)]
-    const shown = await gate(objects, {}, targets)
+    const shown = await shownFor(objects, {}, targets)
     expect(shown.log).toMatch(/deployment\/web +✓ ready in 0 s: unchanged for 3 d 4 h, revision 7/)
     expect(shown.log).toMatch(/✓ Ready, but nothing changed in the last 3 d/)
     expect(shown.summary).toMatch(/^### ✅ Ready, but nothing changed in the last 3 d/)
@@ -110,7 +110,7 @@ describe('a deploy', () => {
     expect(shown.report).toMatchObject({ outcome: 'ready', targets: [{ change: 'none' }] })
     expect(shown.changed).toEqual([])
 
-    const failed = await gate(objects, { 'require-change': '30m' }, targets)
+    const failed = await shownFor(objects, { 'require-change': '30m' }, targets)
     const kubectl = printed === undefined ? '' : `; kubectl reported it as ${printed}`
     const sentence = `unchanged for 3 d 4 h, and require-change is 30 m${kubectl}`
     for (const text of [failed.log, failed.summary]) expect(text).toContain(sentence)
@@ -121,12 +121,12 @@ describe('a deploy', () => {
   it('that changes only a ConfigMap is named as unchanged, and fails with require-change', async () => {
     const targets = [createTarget(), createTarget({ apiVersion: 'v1', kind: 'ConfigMap' })]
     const objects = [...version(old, applied(old)), ...added(configMap)]
-    const shown = await gate(objects, {}, targets)
+    const shown = await shownFor(objects, {}, targets)
     expect(shown.log).toMatch(/deployment\/web +✓ ready in 0 s: unchanged for 3 d 4 h, revision 7/)
     expect(shown.summary).toContain('unchanged for 3 d 4 h')
     expect(shown.report.outcome).toBe('ready')
     expect(shown.changed.map(({ target }) => target)).toEqual(['configmap/web'])
-    const { report } = await gate(objects, { 'require-change': '30m' }, targets)
+    const { report } = await shownFor(objects, { 'require-change': '30m' }, targets)
     expect(report).toMatchObject({ outcome: 'failed', reason: 'not-changed' })
     expect(report.targets.map(({ reason }) => reason)).toEqual(['not-changed', ''])
   })
@@ -135,7 +135,7 @@ describe('a deploy', () => {
     const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'CronJob' })]
     const withoutAndWith: readonly RawInputs[] = [{}, { 'require-change': '30m' }]
     for (const inputs of withoutAndWith) {
-      const { log, summary, report, changed } = await gate(added(cronJob), inputs, targets)
+      const { log, summary, report, changed } = await shownFor(added(cronJob), inputs, targets)
       expect(log).toMatch(/cronjob\/web +✓ ready in 0 s: unchanged for 3 d 4 h, exists, runs at "@daily"/)
       expect(summary).toMatch(/^### ✅ Ready, but nothing changed in the last 3 d/)
       expect(report.outcome).toBe('ready')

@@ -41,7 +41,7 @@ const web = createWorkload('web')
 const settings = await revisionSettings([applicationTarget()])
 
 /** How a gate of an Application ends. */
-function gate(steps: Steps, target: Partial<Target> = {}, others: Partial<typeof settings> = {}): Run {
+function applicationRun(steps: Steps, target: Partial<Target> = {}, others: Partial<typeof settings> = {}): Run {
   return run(steps, { targets: [applicationTarget(target)], settings: { ...settings, ...others } })
 }
 
@@ -52,7 +52,7 @@ const then = (seconds: number, object: KubeObject) => at(seconds, modified(objec
 
 const before = application()
 const compared = application({ revision: wanted, status: 'OutOfSync' })
-const synced = (seconds: number) =>
+const syncedAt = (seconds: number) =>
   application({ revision: wanted, history: [older, wanted], finishedAt: seconds - 1, reconciledAt: seconds })
 const failedSync = (overrides: object = {}) =>
   application({
@@ -86,7 +86,7 @@ function withoutResult(object: KubeObject): KubeObject {
   return { ...object, status: { ...status, operationState: { phase: 'Succeeded', startedAt: iso(-60) } } } as KubeObject
 }
 
-const ready = (seconds: number) => ({ outcome: 'ready', reason: '', seconds })
+const readyAt = (seconds: number) => ({ outcome: 'ready', reason: '', seconds })
 const failedAt = (seconds: number, reason = 'reported-failed') => ({ outcome: 'failed', reason, seconds })
 const superseded = (seconds: number, reason = 'superseded') => ({ outcome: 'superseded', reason, seconds })
 const wrongRevision = { outcome: 'stalled', reason: 'wrong-revision', seconds: 600 }
@@ -118,7 +118,7 @@ function stepsOf([steps]: Case, list: Observation, objectOf: (fields: never, sec
     const happenings = [step].flat().map((each) => {
       if (each === 'gone') return deleted(objectOf({} as never, second))
       if (typeof each === 'object') return added(objectOf(each as never, second))
-      if (each === 'synced') return added(synced(second))
+      if (each === 'synced') return added(syncedAt(second))
       const [, status, release] = /^web (creating|done) of (\w+)$/.exec(each) ?? []
       return release === undefined
         ? inWords(each, second)
@@ -148,7 +148,7 @@ describe('an Application at a revision', () => {
   it.each(cases('an Application'))('%s', (_, each) => {
     const revision = each[2]?.revision
     const target = revision === undefined ? {} : { revisions: [{ revision }] }
-    expectEnd(gate(stepsOf(each, applicationsListed, application), target), each)
+    expectEnd(applicationRun(stepsOf(each, applicationsListed, application), target), each)
   })
 
   it('counts by the word of Argo CD what the credentials may not read', () => {
@@ -156,12 +156,12 @@ describe('an Application at a revision', () => {
       at(0, added(application({ revision: wanted, history: [wanted] })), applicationsListed),
       at(1, { ...failed(403, 'Deployment'), namespace: 'shop', name: 'web' }),
     ]
-    expect(gate(steps)).toMatchObject(ready(0))
+    expect(applicationRun(steps)).toMatchObject(readyAt(0))
   })
 
   it('is not ready by an operation that succeeded without a result, as a restart of Argo CD leaves it', () => {
     const steps = [begin(withoutResult(before)), then(5, withoutResult(compared))]
-    expect(gate(steps)).toMatchObject(wrongRevision)
+    expect(applicationRun(steps)).toMatchObject(wrongRevision)
   })
 
   it('names the container of a hook Job that failed, whose log is then read', () => {
@@ -179,7 +179,7 @@ describe('an Application at a revision', () => {
       status: { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(3, 7) })] },
     })
     const withHook = (hookPhase: string) => ({ revision: wanted, results: [{ ...hook, hookPhase }] })
-    const { record, ...end } = gate([
+    const { record, ...end } = applicationRun([
       begin(before),
       then(5, application({ ...withHook('Running'), phase: 'Running', of: wanted })),
       at(7, added(job, pod)),
@@ -195,12 +195,12 @@ describe('an Application at a revision', () => {
   it('does not log the message of the operation before as the state of a sync that begins', () => {
     const message = 'successfully synced (all tasks run)'
     const begun = application({ revision: wanted, phase: 'Running', of: wanted, result: older, message })
-    const { entries } = gate([begin(before), then(5, begun), then(9, synced(9))])
+    const { entries } = applicationRun([begin(before), then(5, begun), then(9, syncedAt(9))])
     expect(entries.filter((entry) => entry.includes(message))).toEqual([])
   })
 
   it('ends in the replay of a recording as in the live gate', async () => {
-    const steps = [begin(before, web.creating), then(5, synced(5)), at(8, modified(pulling))]
+    const steps = [begin(before, web.creating), then(5, syncedAt(5)), at(8, modified(pulling))]
     const { code, stdout } = await replayed(steps)
     const { outcome, reason, targets } = JSON.parse(stdout)
     expect({ code, outcome, reason }).toEqual({ code: 1, outcome: 'failed', reason: 'image-never-pull' })
@@ -228,7 +228,7 @@ describe('an Application at a revision', () => {
         message: 'text of the event',
         lastTimestamp: iso(1),
       })
-      const steps = [begin(synced(0), added(marked, web.replicaSet, dead, failure))]
+      const steps = [begin(syncedAt(0), added(marked, web.replicaSet, dead, failure))]
       const { stdout } = await replayed(steps)
       expect(JSON.parse(stdout)).toMatchObject({ reason: 'image-never-pull' })
       expect(stdout.includes('text of the event')).toBe(shows === 'shows')
@@ -236,16 +236,19 @@ describe('an Application at a revision', () => {
   )
 
   it('counts the timeout from the arrival, unless the user wrote one', () => {
-    const steps = [begin(before, web.creating), then(500, synced(500))]
-    expect(gate(steps, { clocks: { stallTimeoutMs: 0 } })).toMatchObject({ outcome: 'timed-out', seconds: 1_100 })
-    expect(gate(steps, { clocks: { stallTimeoutMs: 0 } }, { timeoutIsLiteral: true })).toMatchObject({
+    const steps = [begin(before, web.creating), then(500, syncedAt(500))]
+    expect(applicationRun(steps, { clocks: { stallTimeoutMs: 0 } })).toMatchObject({
+      outcome: 'timed-out',
+      seconds: 1_100,
+    })
+    expect(applicationRun(steps, { clocks: { stallTimeoutMs: 0 } }, { timeoutIsLiteral: true })).toMatchObject({
       outcome: 'timed-out',
       seconds: 600,
     })
   })
 
   it('waits as long as await-change of the user says', () => {
-    expect(gate([begin(before)], {}, { awaitRevisionMs: 60_000 })).toMatchObject({
+    expect(applicationRun([begin(before)], {}, { awaitRevisionMs: 60_000 })).toMatchObject({
       reason: 'wrong-revision',
       seconds: 60,
     })
@@ -257,22 +260,22 @@ describe('an Application at a revision', () => {
     ['a commit that the checkout does not have', {}, commit('d4'), 'wrong-revision'],
   ])('asks the checkout when its history lacks the revision: %s', (_, known, revision, reason) => {
     const target = { revisions: [{ revision: wanted, ...known }] }
-    expect(gate([begin(application({ revision, history: [revision] }))], target).reason).toBe(reason)
+    expect(applicationRun([begin(application({ revision, history: [revision] }))], target).reason).toBe(reason)
   })
 
   it('orders revisions by the checkout rather than by its history', () => {
     const target = { revisions: [{ revision: wanted, newer: [older] }] }
     const steps = [begin(application({ revision: older, history: [older, wanted, older] }))]
-    expect(gate(steps, target).reason).toBe('superseded')
+    expect(applicationRun(steps, target).reason).toBe('superseded')
   })
 
   it('adds what it deployed to the targets, and states in the log which objects only Argo CD judges', () => {
     const elsewhere = application({ revision: wanted, history: [wanted], destination: { name: 'prod' } })
-    expect(gate([begin(elsewhere)]).entries).toEqual([
+    expect(applicationRun([begin(elsewhere)]).entries).toEqual([
       '0 note Argo CD has deployed b000000',
       '0 verdict health.status is Healthy · it deploys to another cluster: its objects there count by the word of Argo CD',
     ])
-    const { entries, targets } = gate([begin(application({ revision: wanted, history: [wanted] }))])
+    const { entries, targets } = applicationRun([begin(application({ revision: wanted, history: [wanted] }))])
     expect(targets.map(({ outcome }) => outcome)).toEqual(['ready', 'ready'])
     expect(entries).toContain('0 note deployed by application/shop')
   })
@@ -300,7 +303,7 @@ describe('an Application at a revision', () => {
           hydrated(application({ revision: made, history: [older, made], finishedAt: 8, reconciledAt: 9 }), dry, made),
         ),
       ]
-      expect(gate(steps, target)).toMatchObject(ready(9))
+      expect(applicationRun(steps, target)).toMatchObject(readyAt(9))
     })
 
     it('is superseded when a newer commit is hydrated and synced', () => {
@@ -311,7 +314,7 @@ describe('an Application at a revision', () => {
       )
       const next = application({ revision: newer, history: [older, made, newer], finishedAt: 29, reconciledAt: 30 })
       const steps = [begin(first, web.creating), then(5, at5), then(30, hydrated(next, commit('d2'), newer))]
-      expect(gate(steps, target)).toMatchObject(superseded(30))
+      expect(applicationRun(steps, target)).toMatchObject(superseded(30))
     })
 
     it('is ready when a newer commit is only hydrated, before and after its sync', () => {
@@ -325,12 +328,12 @@ describe('an Application at a revision', () => {
         then(20, hydrated(application(mine), commit('d3'), made)),
         at(30, web.done),
       ]
-      expect(gate(steps, target)).toMatchObject(ready(30))
+      expect(applicationRun(steps, target)).toMatchObject(readyAt(30))
     })
 
     it('waits when the hydration failed, and names why', () => {
       const failure = { phase: 'Failed', message: 'failed to push' }
-      const { message, ...end } = gate([begin(hydrated(before, commit('d0'), older, failure))], target)
+      const { message, ...end } = applicationRun([begin(hydrated(before, commit('d0'), older, failure))], target)
       expect(end).toMatchObject(wrongRevision)
       expect(message).toContain(': hydration failed: failed to push')
     })
@@ -346,7 +349,9 @@ describe('an Application at a revision', () => {
     ]
     const parent = application({ revision: wanted, history: [wanted], resources })
     const healthy = { ...application(), metadata: child.metadata }
-    expect(gate([at(0, added(parent, child), applicationsListed), at(7, modified(healthy))])).toMatchObject(ready(7))
+    expect(applicationRun([at(0, added(parent, child), applicationsListed), at(7, modified(healthy))])).toMatchObject(
+      readyAt(7),
+    )
   })
 
   it('needs each source of several at its revision', () => {
@@ -370,14 +375,16 @@ describe('an Application at a revision', () => {
         { source: 'web', revision: '1.4.2' },
       ],
     }
-    expect(gate([begin(at2([wanted, '1.4.1'])), then(5, at2([wanted, '1.4.2']))], target)).toMatchObject(ready(5))
+    expect(applicationRun([begin(at2([wanted, '1.4.1'])), then(5, at2([wanted, '1.4.2']))], target)).toMatchObject(
+      readyAt(5),
+    )
     const positions = {
       revisions: [
         { source: '1', revision: wanted },
         { source: '2', revision: '1.4.2' },
       ],
     }
-    expect(gate([begin(at2([wanted, '1.4.2']))], positions)).toMatchObject(ready(0))
+    expect(applicationRun([begin(at2([wanted, '1.4.2']))], positions)).toMatchObject(readyAt(0))
   })
 })
 

@@ -80,14 +80,14 @@ describe('pods that are evicted', () => {
       spec: { replicas: 1, selector: { matchLabels: { app: 'web' } } },
       status: { observedGeneration: 1, replicas: 1, updateRevision: 'db-1' },
     }
-    const pod = (status: PodStatus, metadata: Partial<ObjectMeta>) =>
+    const setPod = (status: PodStatus, metadata: Partial<ObjectMeta>) =>
       make.pod({ metadata: { labels: { app: 'web', 'controller-revision-hash': 'db-1' }, ...metadata }, status }, set)
     const steps = [1, 11].flatMap((second, index) => {
       const metadata = made('db-0', second, { uid: `db-0-${index}` })
       return [
-        at(second, added(pod(creating, metadata))),
-        at(second + 5, modified(pod(evicted(second + 5), metadata))),
-        at(second + 6, deleted(pod(evicted(second + 5), { ...metadata, deletionTimestamp: iso(second + 6) }))),
+        at(second, added(setPod(creating, metadata))),
+        at(second + 5, modified(setPod(evicted(second + 5), metadata))),
+        at(second + 6, deleted(setPod(evicted(second + 5), { ...metadata, deletionTimestamp: iso(second + 6) }))),
       ]
     })
     const lists = (['StatefulSet', 'ControllerRevision'] as const).map(

@@ -37,8 +37,8 @@ export function createServer(replicas = 1, name = 'web') {
     make.deployment({ metadata: { name, uid: `${name}-uid` }, spec: { replicas, selector, template }, status })
   const replicaSet = make.replicaSet({ metadata: { name: `${name}-1` }, spec: { selector, replicas } }, deployment())
   const pods = (status: PodStatus = podIs.ready(1)) =>
-    Array.from({ length: replicas }, (_, index) => pod(`${name}-1-${'abcdefgh'[index]}`, status))
-  const pod = (podName: string, status: PodStatus = podIs.ready(1), metadata: Pod['metadata'] | object = {}) =>
+    Array.from({ length: replicas }, (_, index) => podNamed(`${name}-1-${'abcdefgh'[index]}`, status))
+  const podNamed = (podName: string, status: PodStatus = podIs.ready(1), metadata: Pod['metadata'] | object = {}) =>
     make.pod(
       {
         metadata: { name: podName, labels: { app: name, 'pod-template-hash': `${name}-1` }, ...metadata },
@@ -47,7 +47,7 @@ export function createServer(replicas = 1, name = 'web') {
       },
       replicaSet,
     )
-  return { target: createTarget({ name }), deployment, replicaSet, pod, pods }
+  return { target: createTarget({ name }), deployment, replicaSet, pod: podNamed, pods }
 }
 
 export function createService(spec: Service['spec'] = {}, name = 'web'): KubeObject {

@@ -182,17 +182,17 @@ export function createWorkload(name: string) {
       ...(status === undefined ? {} : { status }),
     })
   const replicaSet = make.replicaSet({ metadata: { name: `${name}-1` }, spec: { selector } }, deployment())
-  const pod = (status: PodStatus = {}, metadata: Partial<ObjectMeta> = {}) =>
+  const podWith = (status: PodStatus = {}, metadata: Partial<ObjectMeta> = {}) =>
     make.pod({ metadata: { name: `${name}-1-a`, ...metadata }, status }, replicaSet)
   return {
     target: createTarget({ name }),
     deployment,
     replicaSet,
-    pod,
+    pod: podWith,
     /** Ready a minute before the start of the gate. */
-    done: added(deployment(complete()), replicaSet, pod(podIs.ready(-60))),
+    done: added(deployment(complete()), replicaSet, podWith(podIs.ready(-60))),
     /** The pod exists and is neither ready nor broken. */
-    creating: added(deployment(progressing), replicaSet, pod(creating)),
+    creating: added(deployment(progressing), replicaSet, podWith(creating)),
   }
 }
 

@@ -158,15 +158,15 @@ const jobs = { apiVersion: 'batch/v1', kind: 'Job' }
 export const jobTarget = { ...jobs, name: 'migrate' }
 
 function ofJob([verb, one = '', two = '0']: readonly string[], second: number): Observation[] {
-  const job = (state = ''): KubeObject => ({
+  const migration = (state = ''): KubeObject => ({
     ...jobs,
     metadata: { name: 'migrate', namespace: 'shop', uid: 'migrate-uid' },
     status: { active: 1, conditions: state === '' ? [] : [condition(state, 'True', { reason: 'Done' })] },
   })
-  if (verb === undefined) return added(job())
-  if (verb === 'complete' || verb === 'failed') return modified(job(verb === 'failed' ? 'Failed' : 'Complete'))
-  if (verb === 'gone') return deleted(job(one))
-  if (verb === 'tells') return added(make.event(job(), { reason: one, lastTimestamp: iso(Number(two)) }))
+  if (verb === undefined) return added(migration())
+  if (verb === 'complete' || verb === 'failed') return modified(migration(verb === 'failed' ? 'Failed' : 'Complete'))
+  if (verb === 'gone') return deleted(migration(one))
+  if (verb === 'tells') return added(make.event(migration(), { reason: one, lastTimestamp: iso(Number(two)) }))
   throw new Error(`a tape cannot say "job ${verb}" in second ${second}`)
 }
 

@@ -356,16 +356,16 @@ describe('an image volume that is refused', () => {
   ]
   const containers = [{ ...make.container(), volumeMounts: [{ name: 'model', mountPath: '/model' }] }]
   const refusal = 'failed to resolve reference "acme/model:v1": acme/model:v1: not found'
-  const pod = (reason: string, message: string) => {
+  const waitingPod = (reason: string, message: string) => {
     const status = podIs.unready({ state: is.waiting(reason, message) }, { phase: 'Pending' })
     return make.pod({ spec: { containers, volumes } as object, status })
   }
 
   it.each([
-    ['as it is refused', pod('ErrImagePull', refusal)],
+    ['as it is refused', waitingPod('ErrImagePull', refusal)],
     [
       'as it is backed off from',
-      pod('ImagePullBackOff', `Back-off pulling image "acme/model:v1": ErrImagePull: ${refusal}`),
+      waitingPod('ImagePullBackOff', `Back-off pulling image "acme/model:v1": ErrImagePull: ${refusal}`),
     ],
   ])('is named, not the image of the container, %s', (_, refused) => {
     expect(examine(refused, { now: 1 }).problem).toMatchObject({

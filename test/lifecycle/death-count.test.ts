@@ -158,7 +158,7 @@ describe('under a workload with minReadySeconds', () => {
     const unready = (since: number): PodStatus => ({
       conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: iso(since) }],
     })
-    const ready = (since: number, restartCount: number, from: number): PodStatus => ({
+    const readySince = (since: number, restartCount: number, from: number): PodStatus => ({
       ...podIs.unready({ restartCount, ready: true, state: is.running(from) }),
       conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: iso(since) }],
     })
@@ -167,11 +167,11 @@ describe('under a workload with minReadySeconds', () => {
       ...unready(at),
     })
     const seen = [
-      [6, ready(6, 0, 1)] as const,
+      [6, readySince(6, 0, 1)] as const,
       [20, dead(0, 1, 20)] as const,
-      [26, ready(26, 1, 21)] as const,
+      [26, readySince(26, 1, 21)] as const,
       [40, dead(1, 21, 40)] as const,
-      [66, ready(66, 2, 61)] as const,
+      [66, readySince(66, 2, 61)] as const,
       [80, dead(2, 61, 80)] as const,
     ].map(([at, status]) => [at, make.pod({ spec: probed, status })] as const)
     const pod = make.pod({ spec: probed })

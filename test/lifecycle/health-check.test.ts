@@ -16,7 +16,7 @@ const written = `
   inProgress: status.state == 'Moving'
 `
 
-function widget(status: object): KubeObject {
+function widgetWith(status: object): KubeObject {
   return {
     apiVersion: 'example.com/v1',
     kind: 'Widget',
@@ -26,11 +26,11 @@ function widget(status: object): KubeObject {
 }
 
 /** The assessment of a widget with these statuses, each first seen at its second. */
-async function judge(seen: readonly (readonly [seconds: number, status: object])[], now: number) {
+async function assessmentOf(seen: readonly (readonly [seconds: number, status: object])[], now: number) {
   const [check] = await parseHealthChecks(written, 'checks.yaml')
   if (check === undefined) throw new Error('There is one health check.')
   const rule = healthCheckRule(check)
-  const versions = seen.map(([seconds, status]) => [moment(seconds), widget(status)] as const)
+  const versions = seen.map(([seconds, status]) => [moment(seconds), widgetWith(status)] as const)
   const history = versions.reduce<TargetHistory | undefined>(
     (before, [at, object]) => observeTarget(before, object, at, rule.failures?.(object)),
     undefined,
@@ -44,7 +44,7 @@ describe("the user's own health check", () => {
   it.each(rows<[string, object, string]>(data, "the user's own health check is"))(
     'is %s',
     async (_, status, expected) => {
-      expect((await judge([[0, status]], 60)).status).toBe(expected)
+      expect((await assessmentOf([[0, status]], 60)).status).toBe(expected)
     },
   )
 
@@ -55,7 +55,7 @@ describe("the user's own health check", () => {
       { manager: 'kubectl', operation: 'Apply', time: iso(-1) },
       { manager: 'widgets', operation: 'Update', subresource: 'status', time: iso(-60) },
     ]
-    const { metadata, ...rest } = widget({ state: 'Up' })
+    const { metadata, ...rest } = widgetWith({ state: 'Up' })
     const changed = { ...rest, metadata: { ...metadata, managedFields } }
     const judged = (now: number) => read({ now }, healthCheckRule(check), changed)
     expect(judged(8)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
@@ -67,14 +67,14 @@ describe("the user's own health check", () => {
       [0, { state: 'Idle' }],
       [100, { state: 'Broken' }],
     ] as const
-    expect(await judge(seen, 109)).toMatchObject({ status: 'progressing', recheckAt: moment(110) })
-    expect(await judge(seen, 110)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
+    expect(await assessmentOf(seen, 109)).toMatchObject({ status: 'progressing', recheckAt: moment(110) })
+    expect(await assessmentOf(seen, 110)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
   })
 
   it.each(titled(rows<[object, string]>(data, 'quotes the status'), ([, message]) => message))(
     '%s',
     async (_, [status, message]) => {
-      const { failure } = await judge([[0, status]], 60)
+      const { failure } = await assessmentOf([[0, status]], 60)
       expect(failure?.message).toBe(message)
     },
   )
@@ -85,7 +85,7 @@ describe("the user's own health check", () => {
       [5, { state: 'Moving' }],
       [8, { state: 'Broken' }],
     ] as const
-    expect(await judge(seen, 17)).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
+    expect(await assessmentOf(seen, 17)).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
   })
 
   it('keeps counting while other fields change', async () => {
@@ -93,7 +93,7 @@ describe("the user's own health check", () => {
       [0, { state: 'Broken', tries: 1 }],
       [8, { state: 'Broken', tries: 2 }],
     ] as const
-    expect((await judge(seen, 10)).status).toBe('failed')
+    expect((await assessmentOf(seen, 10)).status).toBe('failed')
   })
 })
 
@@ -115,7 +115,7 @@ describe("a health check of the user with the further fields of the catalogue's 
   }
 
   it('is suspended by the status, and has the command that resumes it', async () => {
-    const { status, problems } = await judgeFurther(widget({ state: 'Waiting' }))
+    const { status, problems } = await judgeFurther(widgetWith({ state: 'Waiting' }))
     expect({ status, problems }).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'paused', detail: { resume: 'widgets promote {name} -n {namespace}' } }],
@@ -123,24 +123,26 @@ describe("a health check of the user with the further fields of the catalogue's 
   })
 
   it('is suspended by the spec, although the status is of an older generation', async () => {
-    const paused = { ...widget({ state: 'Up', observedGeneration: 1 }), spec: { paused: true } }
+    const paused = { ...widgetWith({ state: 'Up', observedGeneration: 1 }), spec: { paused: true } }
     expect(await judgeFurther(paused)).toMatchObject({ status: 'progressing', problems: [{ reason: 'paused' }] })
   })
 
   it('stops the stall clock while `stallHold` is true', async () => {
-    expect((await judgeFurther(widget({ state: 'Cooling' }))).stallHold).toBe('its status states how long this takes')
-    expect((await judgeFurther(widget({ state: 'Idle' }))).stallHold).toBeUndefined()
+    expect((await judgeFurther(widgetWith({ state: 'Cooling' }))).stallHold).toBe(
+      'its status states how long this takes',
+    )
+    expect((await judgeFurther(widgetWith({ state: 'Idle' }))).stallHold).toBeUndefined()
   })
 
   it('quotes its cause', async () => {
     const { problems } = await judgeFurther(
-      widget({ state: 'Idle', conditions: [{ type: 'Ready', status: 'False', message: 'no disk is left' }] }),
+      widgetWith({ state: 'Idle', conditions: [{ type: 'Ready', status: 'False', message: 'no disk is left' }] }),
     )
     expect(problems.map(({ message }) => message).join()).toContain('no disk is left')
   })
 
   it('has its milestones between `observed` and `ready`', async () => {
-    const { milestones } = await judgeFurther(widget({ state: 'Idle', id: 'w-1' }))
+    const { milestones } = await judgeFurther(widgetWith({ state: 'Idle', id: 'w-1' }))
     expect(milestones.map(({ name, state }) => `${name} ${state}`)).toEqual([
       'created done',
       'observed done',

@@ -6,7 +6,7 @@ import { complete, condition, is, iso, make, moment, podIs } from '../kit/object
 import { type ContextOptions, context, found, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
-function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
+function podNamed(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
   return make.pod({ metadata: { name, ...metadata }, status })
 }
 
@@ -20,50 +20,58 @@ const leaving = { deletionTimestamp: iso(90) }
 
 describe('a problem of a pod fails its workload', () => {
   it.each<[string, readonly Pod[], Problem['reason'] | undefined]>([
-    ['when it is proven and the pod is alone', [pod('a', podIs.looping(3, 5))], 'crash-loop'],
-    ['not when it is not proven', [pod('a', podIs.looping(2, 5))], undefined],
-    ['not when another pod is ready and settled', [pod('a', podIs.looping(3, 5)), pod('b', podIs.ready(1))], undefined],
+    ['when it is proven and the pod is alone', [podNamed('a', podIs.looping(3, 5))], 'crash-loop'],
+    ['not when it is not proven', [podNamed('a', podIs.looping(2, 5))], undefined],
+    [
+      'not when another pod is ready and settled',
+      [podNamed('a', podIs.looping(3, 5)), podNamed('b', podIs.ready(1))],
+      undefined,
+    ],
     [
       'not when another pod is ready and settled although it has died before',
-      [pod('a', podIs.looping(3, 5)), pod('b', podIs.ready(40, { restartCount: 2 }))],
+      [podNamed('a', podIs.looping(3, 5)), podNamed('b', podIs.ready(40, { restartCount: 2 }))],
       undefined,
     ],
     [
       'not when all containers of another pod run and none has died',
-      [pod('a', podIs.looping(3, 5)), pod('b', podIs.unready({ state: is.running(55), started: true }))],
+      [podNamed('a', podIs.looping(3, 5)), podNamed('b', podIs.unready({ state: is.running(55), started: true }))],
       undefined,
     ],
     [
       'but does when the other pod runs only until it dies again',
       [
-        pod('a', podIs.looping(3, 5)),
-        pod('b', podIs.unready({ state: is.running(55), started: true, restartCount: 2 })),
+        podNamed('a', podIs.looping(3, 5)),
+        podNamed('b', podIs.unready({ state: is.running(55), started: true, restartCount: 2 })),
       ],
       'crash-loop',
     ],
-    ['but does when the other pods are pending', [pod('a', neverPull), pod('b', pending)], 'image-never-pull'],
-    ['not of a terminal class either', [pod('a', neverPull), pod('b', podIs.ready(1))], undefined],
     [
-      'but does when the better pod is being deleted',
-      [pod('a', neverPull), pod('b', podIs.ready(1), leaving)],
+      'but does when the other pods are pending',
+      [podNamed('a', neverPull), podNamed('b', pending)],
       'image-never-pull',
     ],
-    ['not when the pod is being deleted', [pod('a', podIs.looping(3, 5), leaving)], undefined],
+    ['not of a terminal class either', [podNamed('a', neverPull), podNamed('b', podIs.ready(1))], undefined],
+    [
+      'but does when the better pod is being deleted',
+      [podNamed('a', neverPull), podNamed('b', podIs.ready(1), leaving)],
+      'image-never-pull',
+    ],
+    ['not when the pod is being deleted', [podNamed('a', podIs.looping(3, 5), leaving)], undefined],
     [
       'not when it was killed by its deletion',
       [
-        pod(
+        podNamed(
           'a',
           { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(137, 50) })] },
           leaving,
         ),
-        pod('b', pending),
+        podNamed('b', pending),
       ],
       undefined,
     ],
     [
       'not when the pod was evicted',
-      [pod('a', { ...podIs.looping(3, 5), phase: 'Failed', reason: 'Evicted' })],
+      [podNamed('a', { ...podIs.looping(3, 5), phase: 'Failed', reason: 'Evicted' })],
       undefined,
     ],
     ['not when there are no pods', [], undefined],
@@ -81,27 +89,27 @@ describe('a problem of a pod fails its workload', () => {
       ],
     }
     const other = make.pod({ metadata: { name: 'b' }, spec: { containers }, status: half })
-    expect(examine([pod('a', podIs.looping(3, 5)), other]).failure?.reason).toBe('crash-loop')
+    expect(examine([podNamed('a', podIs.looping(3, 5)), other]).failure?.reason).toBe('crash-loop')
   })
 })
 
 describe('pods that are replaced', () => {
   it('do not count, whether they are being deleted or have failed', () => {
     const pods = [
-      pod('a', podIs.ready(1)),
-      pod('b', podIs.ready(1), leaving),
-      pod('c', { phase: 'Failed', reason: 'Evicted' }),
+      podNamed('a', podIs.ready(1)),
+      podNamed('b', podIs.ready(1), leaving),
+      podNamed('c', { phase: 'Failed', reason: 'Evicted' }),
     ]
     expect(examine(pods).pods.map((state) => state.pod.metadata.name)).toEqual(['a'])
   })
 
   it('are reported as lost, with the reason', () => {
     const pods = [
-      pod('a', podIs.ready(1)),
-      pod('b', { phase: 'Failed', reason: 'Evicted' }),
-      pod('c', { phase: 'Failed', reason: 'Evicted' }),
-      pod('d', { phase: 'Failed', reason: 'Preempting' }),
-      pod('e', { phase: 'Failed' }, leaving),
+      podNamed('a', podIs.ready(1)),
+      podNamed('b', { phase: 'Failed', reason: 'Evicted' }),
+      podNamed('c', { phase: 'Failed', reason: 'Evicted' }),
+      podNamed('d', { phase: 'Failed', reason: 'Preempting' }),
+      podNamed('e', { phase: 'Failed' }, leaving),
     ]
     expect(examine(pods).notes).toEqual(['3 pods failed and are replaced (Evicted, Preempting)'])
   })
@@ -113,7 +121,7 @@ it('a lost pod without a reason has the reason of its disruption, such as a node
     message: 'PodGC: node no longer exists',
     lastTransitionTime: iso(1),
   })
-  const lost = pod('a', { phase: 'Failed', conditions: [gone] })
+  const lost = podNamed('a', { phase: 'Failed', conditions: [gone] })
   expect(examinePods([], context({ objects: [lost] }), [lost]).problems).toMatchObject([
     { reason: 'pod-failed', detail: { message: 'PodGC: node no longer exists' } },
   ])
@@ -126,13 +134,13 @@ describe('all pods have settled', () => {
     ['not when one is missing', [podIs.ready(1)], 2, false],
     ['when none is wanted and none is there', [], 0, true],
   ])('%s', (_, statuses, replicas, done) => {
-    const state = examine(statuses.map((status, index) => pod(`p${index}`, status)))
+    const state = examine(statuses.map((status, index) => podNamed(`p${index}`, status)))
     expect(haveSettled({ state }, replicas, context({ now: 60 }))).toBe(done)
   })
 
   it('although a counted pod is missing, when nothing has changed for the settle time', () => {
     const history = seenTarget([50, make.deployment({ status: complete(2) })])
-    const state = examine([pod('a', podIs.ready(1))])
+    const state = examine([podNamed('a', podIs.ready(1))])
     const settled = (now: number) => found({ now, history }, (given) => ({ done: haveSettled({ state }, 2, given) }))
     expect(settled(59)).toEqual({ done: false, recheckAt: moment(60) })
     expect(settled(60)).toEqual({ done: true })
@@ -140,7 +148,7 @@ describe('all pods have settled', () => {
 
   it('not after a pod was removed, before the controllers had time to report that', () => {
     const history = seenTarget([0, make.deployment({ status: complete(2) })])
-    const state = examine([pod('a', podIs.ready(1))])
+    const state = examine([podNamed('a', podIs.ready(1))])
     const settled = (now: number, removedAt: number) =>
       found({ now, history }, (given) => ({
         done: haveSettled({ state }, 2, given, { removedAt: moment(removedAt) }),
@@ -152,7 +160,7 @@ describe('all pods have settled', () => {
   })
 
   it('not while two of them settle: they are examined again when the first of the two has settled', () => {
-    const state = examine([pod('a', podIs.ready(58)), pod('b', podIs.ready(55))])
+    const state = examine([podNamed('a', podIs.ready(58)), podNamed('b', podIs.ready(55))])
     expect(haveSettled({ state }, 2, context({ now: 60 }))).toBe(false)
     expect(state.recheckAt).toBe(moment(65))
   })
@@ -160,19 +168,19 @@ describe('all pods have settled', () => {
 
 describe('problems', () => {
   it('of several pods are one, with the number of the pods', () => {
-    const state = examine([pod('a', podIs.dead(1, 40)), pod('b', podIs.looping(2, 30))])
+    const state = examine([podNamed('a', podIs.dead(1, 40)), podNamed('b', podIs.looping(2, 30))])
     expect(state.problems).toMatchObject([
       { reason: 'crash-loop', subject: toSubject('pod/b'), count: 2, pods: 2, firstSeenAt: moment(30) },
     ])
   })
 
   it('are separated by container and reason', () => {
-    const state = examine([pod('a', podIs.dead(1, 40)), pod('b', podIs.dead(1, 40, { reason: 'OOMKilled' }))])
+    const state = examine([podNamed('a', podIs.dead(1, 40)), podNamed('b', podIs.dead(1, 40, { reason: 'OOMKilled' }))])
     expect(state.problems.map(({ reason }) => reason).toSorted()).toEqual(['crash-loop', 'out-of-memory'])
   })
 
   it('are reported although a better pod keeps them from failing the workload', () => {
-    expect(examine([pod('a', neverPull), pod('b', podIs.ready(1))]).problems).toHaveLength(1)
+    expect(examine([podNamed('a', neverPull), podNamed('b', podIs.ready(1))]).problems).toHaveLength(1)
   })
 
   const problem = (overrides: Partial<ProblemWith<ReasonCode>>) =>
@@ -209,8 +217,8 @@ test('pods have a stall hold while one of them has one', () => {
     spec: probed,
     status: podIs.unready({ state: is.running(50), started: true }),
   })
-  expect(examine([pod('a', podIs.ready(1)), slow]).stallHold).toBeDefined()
-  expect(examine([pod('a', podIs.ready(1))]).stallHold).toBeUndefined()
+  expect(examine([podNamed('a', podIs.ready(1)), slow]).stallHold).toBeDefined()
+  expect(examine([podNamed('a', podIs.ready(1))]).stallHold).toBeUndefined()
 })
 
 test('an unschedulable pod has passed no milestone', () => {

@@ -127,18 +127,18 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
 })
 
 describe('a custom resource that was Ready before its spec changed', () => {
-  const ready = (changedAt: number) => condition('Ready', 'True', { lastTransitionTime: iso(changedAt) })
+  const readySince = (changedAt: number) => condition('Ready', 'True', { lastTransitionTime: iso(changedAt) })
   const assess = (status: object, now: number, metadata: object = {}) => {
     const object = create({ ...widget, status }, { managedFields: writtenAt(-2, -1), ...metadata })
     return read({ now }, ruleOf(object), object).status
   }
-  const dated = (changedAt: number) => ({ observedGeneration: 2, conditions: [ready(changedAt)] })
+  const dated = (changedAt: number) => ({ observedGeneration: 2, conditions: [readySince(changedAt)] })
 
   it.each([
     ['with the generation of the status', dated(-3_000)],
-    ['with a generation of its own', { conditions: [{ ...ready(-3_000), observedGeneration: 2 }] }],
+    ['with a generation of its own', { conditions: [{ ...readySince(-3_000), observedGeneration: 2 }] }],
     ['in another field', { observedGeneration: 2, phase: 'Running' }],
-    ['without a generation', { conditions: [ready(-3_000)] }],
+    ['without a generation', { conditions: [readySince(-3_000)] }],
   ])('is not ready before its controller had time to read references: %s', (_, status) => {
     expect([assess(status, 7.9), assess(status, 8)]).toEqual(['progressing', 'ready'])
   })

@@ -172,9 +172,9 @@ function statefulSet(spec: object, hash: (number: number) => Partial<KubeObject[
       { uid: `r${number}`, ...hash(number) },
       template(`acme/web:v${number}`),
     )
-  const pod = (name: string, label: string, status: ReturnType<typeof podIs.ready>) =>
+  const setPod = (name: string, label: string, status: ReturnType<typeof podIs.ready>) =>
     make.pod({ metadata: { name, labels: { 'controller-revision-hash': label } }, status }, set)
-  return { set, revisions: [revision(1), revision(2)], pod }
+  return { set, revisions: [revision(1), revision(2)], pod: setPod }
 }
 
 test.each([

@@ -31,21 +31,22 @@ describe('a --for that is met by a stale status', () => {
     ],
   })
   const issued = { phase: 'Issued', conditions: [condition('Ready', 'True')] }
-  const judge = (waitFor: WaitFor, object: KubeObject, now: number) => read({ now }, waitForRule(waitFor), object)
+  const assessmentAt = (waitFor: WaitFor, object: KubeObject, now: number) =>
+    read({ now }, waitForRule(waitFor), object)
 
   it.each([
     ['condition', ready],
     ['field', phase],
   ])('waits for the settle time if a %s names no generation', (_name, waitFor) => {
     const certificateNow = certificate(issued, writtenAt(-1, -600))
-    expect(judge(waitFor, certificateNow, 8.9)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
-    expect(judge(waitFor, certificateNow, 9)).toMatchObject({ status: 'ready' })
-    expect(judge(waitFor, certificate(issued, writtenAt(-1, 0)), 0)).toMatchObject({ status: 'ready' })
+    expect(assessmentAt(waitFor, certificateNow, 8.9)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
+    expect(assessmentAt(waitFor, certificateNow, 9)).toMatchObject({ status: 'ready' })
+    expect(assessmentAt(waitFor, certificate(issued, writtenAt(-1, 0)), 0)).toMatchObject({ status: 'ready' })
   })
 
   it('is met at once by a field outside of the status', () => {
     const size: WaitFor = { type: 'jsonpath', path: '{.metadata.name}', value: 'tls' }
-    expect(judge(size, certificate(issued, writtenAt(-1, -600)), 0)).toMatchObject({ status: 'ready' })
+    expect(assessmentAt(size, certificate(issued, writtenAt(-1, -600)), 0)).toMatchObject({ status: 'ready' })
   })
 })
 

@@ -135,71 +135,79 @@ const example: HealthCheckEntry = {
   ],
 }
 
-const widget = (status?: object, rest: Partial<SampleObject> = {}) => ({ ...(status && { status }), ...rest })
+const sampleWith = (status?: object, rest: Partial<SampleObject> = {}) => ({ ...(status && { status }), ...rest })
 type Expected = Omit<EntryCase, 'name' | 'metadata' | 'spec' | 'status'>
 
 const examples: readonly (readonly [name: string, widget: Partial<SampleObject>, expected: Expected])[] = [
-  ['a Widget whose `current` holds is ready', widget({ phase: 'Up' }), { verdict: 'ready' }],
-  ['a Widget for which nothing holds progresses', widget({ phase: 'Odd' }), { verdict: 'progressing', isHeld: false }],
+  ['a Widget whose `current` holds is ready', sampleWith({ phase: 'Up' }), { verdict: 'ready' }],
+  [
+    'a Widget for which nothing holds progresses',
+    sampleWith({ phase: 'Odd' }),
+    { verdict: 'progressing', isHeld: false },
+  ],
   [
     'a Widget without a status progresses: its controller has not written one',
-    widget(),
+    sampleWith(),
     { verdict: 'progressing', mentions: 'has no status yet', reached: [] },
   ],
   [
     'a Widget whose `failed` holds has failed, and its first cause is quoted',
-    widget({ phase: 'Broken', message: ' ', parts: [{ message: '' }, { message: 'no disk' }, { message: 'no fan' }] }),
+    sampleWith({
+      phase: 'Broken',
+      message: ' ',
+      parts: [{ message: '' }, { message: 'no disk' }, { message: 'no fan' }],
+    }),
     { verdict: 'failed', mentions: 'no disk' },
   ],
   [
     'a failed Widget without a cause quotes its status',
-    widget({
+    sampleWith({
       phase: 'Broken',
       conditions: [{ type: 'Stalled', status: 'True', reason: 'NoDisk', message: 'no disk' }],
     }),
     { verdict: 'failed', mentions: 'Stalled is True (NoDisk): no disk' },
   ],
-  ['`inProgress` decides before `failed`', widget({ phase: 'Broken', isMoving: true }), { verdict: 'progressing' }],
+  ['`inProgress` decides before `failed`', sampleWith({ phase: 'Broken', isMoving: true }), { verdict: 'progressing' }],
   [
     'a Widget that waits for a person is paused, and the hint has the command that resumes it',
-    widget({ phase: 'Waiting', message: 'step 2 waits' }),
+    sampleWith({ phase: 'Waiting', message: 'step 2 waits' }),
     { verdict: 'suspended', mentions: 'step 2 waits', hint: 'Resume it: `widgets promote sample -n shop`.' },
   ],
   [
     'a hostile name is not written into a command',
-    widget({ phase: 'Waiting' }, { metadata: { name: '$(id)' } }),
+    sampleWith({ phase: 'Waiting' }, { metadata: { name: '$(id)' } }),
     { verdict: 'suspended', hint: "'widget/$(id)'" },
   ],
   [
     'a Widget that its spec pauses is paused, although its status is of the older generation',
-    widget({ phase: 'Up', observedGeneration: 1 }, { spec: { paused: true }, metadata: { generation: 2 } }),
+    sampleWith({ phase: 'Up', observedGeneration: 1 }, { spec: { paused: true }, metadata: { generation: 2 } }),
     { verdict: 'suspended', mentions: 'spec.paused is true' },
   ],
   [
     'a Widget whose older status waits for a person progresses',
-    widget({ phase: 'Waiting', observedGeneration: 1 }, { metadata: { generation: 2 } }),
+    sampleWith({ phase: 'Waiting', observedGeneration: 1 }, { metadata: { generation: 2 } }),
     { verdict: 'progressing' },
   ],
   [
     'a status without any field that `current` or `failed` reads is judged by the general conventions',
-    widget({ id: 'w-1', conditions: [{ type: 'Ready', status: 'True' }] }),
+    sampleWith({ id: 'w-1', conditions: [{ type: 'Ready', status: 'True' }] }),
     { verdict: 'ready', reached: ['observed', 'provisioned', 'ready'] },
   ],
   [
     'by the general conventions, such a status may be that of a failure',
-    widget({ conditions: [{ type: 'Stalled', status: 'True', message: 'no disk' }] }),
+    sampleWith({ conditions: [{ type: 'Stalled', status: 'True', message: 'no disk' }] }),
     { verdict: 'failed', mentions: 'no disk' },
   ],
-  ['a Widget whose status has no signal either progresses', widget({ owner: 'me' }), { verdict: 'progressing' }],
-  ['`stallHold` stops the stall clock', widget({ phase: 'Cooling' }), { verdict: 'progressing', isHeld: true }],
+  ['a Widget whose status has no signal either progresses', sampleWith({ owner: 'me' }), { verdict: 'progressing' }],
+  ['`stallHold` stops the stall clock', sampleWith({ phase: 'Cooling' }), { verdict: 'progressing', isHeld: true }],
   [
     'stages are reached between `observed` and `ready`',
-    widget({ phase: 'Odd', id: 'w-1' }),
+    sampleWith({ phase: 'Odd', id: 'w-1' }),
     { verdict: 'progressing', reached: ['observed', 'provisioned'] },
   ],
   [
     'a ready Widget has skipped the stages that it did not reach',
-    widget({ phase: 'Up', id: 'w-1' }),
+    sampleWith({ phase: 'Up', id: 'w-1' }),
     { verdict: 'ready', reached: ['observed', 'provisioned', 'ready'] },
   ],
 ]

@@ -36,7 +36,7 @@ function withConditions(_key: string, value: unknown): unknown {
   return conditions.length > 0 && conditions.length === texts.length ? conditions : value
 }
 
-function judge({ kind, metadata, spec = {}, status }: Sample): string {
+function verdictOf({ kind, metadata, spec = {}, status }: Sample): string {
   const object: KubeObject = {
     apiVersion: 'example.com/v1',
     kind,
@@ -53,6 +53,6 @@ function judge({ kind, metadata, spec = {}, status }: Sample): string {
 
 describe.each(['ready', 'progressing', 'failing', 'failed', 'suspended'])('a status is %s', (expected) => {
   it.each(samples.filter((sample) => sample.expected === expected))('of a $kind: $name', (sample) => {
-    expect(judge(sample)).toBe(expected)
+    expect(verdictOf(sample)).toBe(expected)
   })
 })
