@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describePath, describePointer, type PathStep, pointerTo, stepsByKey } from '../cluster/field-paths.ts'
-import { isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
+import { type Fields, isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import { readDuration } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
@@ -22,7 +22,6 @@ export interface Difference {
   readonly live: unknown
 }
 
-type Json = Readonly<Record<string, unknown>>
 type Path = readonly PathStep[]
 
 /**
@@ -44,7 +43,7 @@ export function findDifferences(
   return comparison.found
 }
 
-function contentOf({ apiVersion: _, kind: __, status: ___, metadata, ...rest }: ManifestObject): Json {
+function contentOf({ apiVersion: _, kind: __, status: ___, metadata, ...rest }: ManifestObject): Fields {
   const { labels = {}, annotations = {} } = metadata
   return { metadata: { labels, annotations }, ...rest }
 }
@@ -154,7 +153,7 @@ function words(text: string): ReadonlySet<string> {
 }
 
 /** Whether the server stores this value where a manifest has none. `parent`: the live object around it. */
-function isDefault(name: string, value: unknown, parent: Json, path: Path): boolean {
+function isDefault(name: string, value: unknown, parent: Fields, path: Path): boolean {
   const names = [...path.filter((step) => typeof step === 'string'), name]
   const fields = [3, 2, 1].map((length) => names.slice(-length).join('.'))
   if (fields.some((field) => chosenByServer.has(field))) return true
@@ -170,7 +169,7 @@ function isDefault(name: string, value: unknown, parent: Json, path: Path): bool
   return isObject(value) && !/Selector$/.test(name) && isDefaultMap(value, [...path, name])
 }
 
-function isDefaultMap(value: Json, path: Path): boolean {
+function isDefaultMap(value: Fields, path: Path): boolean {
   return Object.entries(value).every(([name, field]) => field === null || isDefault(name, field, value, path))
 }
 
@@ -211,7 +210,7 @@ class Comparison {
     this.#owns = ownershipOf(owned)
   }
 
-  compare(ours: unknown, theirs: unknown, path: Path, parent: Json = {}): void {
+  compare(ours: unknown, theirs: unknown, path: Path, parent: Fields = {}): void {
     if (ours === null || ours === undefined || (path.at(-1) === 'caBundle' && !this.#isSchema(path))) return
     const live = theirs === null ? undefined : theirs
     if (isObject(ours)) this.compareMaps(ours, live, path)
@@ -233,7 +232,7 @@ class Comparison {
     return this.#owns(pointerTo(path))
   }
 
-  protected compareMaps(ours: Json, theirs: unknown, path: Path): void {
+  protected compareMaps(ours: Fields, theirs: unknown, path: Path): void {
     const fields = Object.entries(ours).filter(([, value]) => value !== null && value !== undefined)
     const live = theirs ?? {}
     const isAbsent = theirs === undefined && !this.isOmittedMap(path)
@@ -251,12 +250,12 @@ class Comparison {
   }
 
   /** Whether a map has content where the file has an empty one, and nobody but its applier can have added it. */
-  protected isFilled(live: Json, path: Path): boolean {
+  protected isFilled(live: Fields, path: Path): boolean {
     return !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path)
   }
 
   /** Whether the live object has a field that the file does not contain, and nobody but its applier can have added it. */
-  protected isRemoved(name: string, value: unknown, live: Json, path: Path, ours: Json): boolean {
+  protected isRemoved(name: string, value: unknown, live: Fields, path: Path, ours: Fields): boolean {
     // The server adds no property to a schema.
     if (path.at(-1) === 'properties') return true
     // A variable without a value in place of one with a source.
@@ -318,7 +317,7 @@ class Comparison {
     return other.found.length === 0
   }
 
-  protected isSame(ours: unknown, live: unknown, path: Path, parent: Json): boolean {
+  protected isSame(ours: unknown, live: unknown, path: Path, parent: Fields): boolean {
     if (ours === live) return true
     const name = String(path.at(-1))
     const isSchema = this.#isSchema(path)
@@ -360,7 +359,7 @@ class CustomComparison extends Comparison {
     return false
   }
 
-  protected override isRemoved(name: string, _value: unknown, _live: Json, path: Path): boolean {
+  protected override isRemoved(name: string, _value: unknown, _live: Fields, path: Path): boolean {
     return path.every((step) => typeof step !== 'number') && this.owns([...path, name])
   }
 
@@ -600,7 +599,7 @@ export function findDriftedFields(manifest: ManifestObject, live: KubeObject): r
  */
 export function comparableManifest(manifest: ManifestObject, redact: Redactor): ManifestObject {
   const object = redact(normalized(manifest) as unknown as KubeObject)
-  const applied = redact.hashLeaves(manifest as unknown as Json)
+  const applied = redact.hashLeaves(manifest as unknown as Fields)
   return { ...object, metadata: { ...object.metadata, applied } } as unknown as ManifestObject
 }
 
@@ -616,7 +615,7 @@ function normalized(manifest: ManifestObject): ManifestObject {
 }
 
 /** The field with base64 values in the server's form: without line breaks, padded. */
-function base64Of(object: Json, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
+function base64Of(object: Fields, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const values = mapStrings(object[name], (text) => Buffer.from(text, 'base64').toString('base64'))
   return Object.keys(values).length === 0 ? {} : { [name]: values }
 }
@@ -630,7 +629,7 @@ function mapStrings(values: unknown, map: (text: string) => string): Readonly<Re
 
 /** Whether SOPS has encrypted values of the file (https://github.com/getsops/sops). */
 function isEncrypted(manifest: ManifestObject): boolean {
-  return isObject((manifest as unknown as Json)['sops'])
+  return isObject((manifest as unknown as Fields)['sops'])
 }
 
 /**

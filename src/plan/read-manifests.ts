@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import type { PathStep } from '../cluster/field-paths.ts'
-import { groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
+import { type Fields, groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
 import { errorText, type Mistake, withoutQuotedText } from '../errors.ts'
 import { maxManifestObjects } from '../thresholds.ts'
 import { readGateAnnotations } from './gate-annotations.ts'
@@ -140,14 +140,12 @@ function readObjects(text: string, file: string, addMistake: AddMistakeAt): read
   return objects
 }
 
-type Json = Readonly<Record<string, unknown>>
-
 interface Reading extends Pick<Manifest, 'file' | 'lineOf'> {
   readonly addMistake: AddMistakeAt
 }
 
 /** Reads one object, or the items of a list. `inherited`: the fields that items get from a typed list. */
-function collect(value: unknown, path: readonly PathStep[], inherited: Json, reading: Reading): FoundObject[] {
+function collect(value: unknown, path: readonly PathStep[], inherited: Fields, reading: Reading): FoundObject[] {
   if (value === null || value === undefined) return []
   const { file, addMistake } = reading
   const lineOf = (field: readonly PathStep[] = []) => reading.lineOf([...path, ...field])
@@ -172,14 +170,14 @@ function collect(value: unknown, path: readonly PathStep[], inherited: Json, rea
 }
 
 /** Whether an object is a list, as from `kubectl get -o yaml`. A custom kind may end in List too. */
-function isList({ kind, items }: Json): boolean {
+function isList({ kind, items }: Fields): boolean {
   return (
     kind === 'List' || (typeof kind === 'string' && kind.length > 4 && kind.endsWith('List') && Array.isArray(items))
   )
 }
 
 /** Why a file is only a source of manifests; undefined for a manifest. */
-function explainUnrendered(file: string, { apiVersion, kind }: Json): string | undefined {
+function explainUnrendered(file: string, { apiVersion, kind }: Fields): string | undefined {
   const name = basename(file)
   const isKustomization =
     (typeof apiVersion === 'string' && apiVersion.startsWith('kustomize.config.k8s.io/')) ||
@@ -194,7 +192,7 @@ function explainUnrendered(file: string, { apiVersion, kind }: Json): string | u
 }
 
 function checkObject(
-  object: Json,
+  object: Fields,
   file: string,
   addMistake: (field: readonly PathStep[], message: string) => void,
 ): Pick<FoundObject, 'object' | 'hasGeneratedName'> | undefined {

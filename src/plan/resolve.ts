@@ -65,7 +65,6 @@ export function resolveReferences(
   const mistakes: MistakeWithReason[] = [...parsed.mistakes]
   const resolved: ResolvedReference[] = []
   const kinds = [...resources, ...definedKinds(references)]
-  const kindOf = cacheKinds(kinds)
 
   for (const reference of references) {
     const { name, manifest } = reference
@@ -78,7 +77,7 @@ export function resolveReferences(
       resolved.push(...resolveRelease(reference, kinds, defaults, addMistake))
       continue
     }
-    const resource = kindOf(reference)
+    const resource = findGateableKind(reference, kinds)
     if (typeof resource === 'string') {
       addMistake(resource, 'kind-unknown')
       continue
@@ -145,24 +144,12 @@ function addOnce(mistakes: MistakeWithReason[], mistake: MistakeWithReason): voi
   if (!isKnown) mistakes.push(mistake)
 }
 
-/** Finds each kind once. Returns an error message for a kind that cannot be gated. */
-function cacheKinds(resources: readonly ApiResource[]): (reference: Reference) => ApiResource | string {
-  const cache = new Map<string, ApiResource | string>()
-  return ({ kind, manifest }) => {
-    const apiVersion = manifest?.object.apiVersion
-    const key = `${apiVersion ?? ''} ${kind}`
-    const found = cache.get(key) ?? findGateableKind(kind, apiVersion, resources)
-    cache.set(key, found)
-    return found
-  }
-}
-
-/** @param apiVersion of a manifest: matches exactly */
+/** The kind of a reference; an error message for one that cannot be gated. The `apiVersion` of a manifest matches exactly. */
 function findGateableKind(
-  word: string,
-  apiVersion: string | undefined,
+  { kind: word, manifest }: Reference,
   resources: readonly ApiResource[],
 ): ApiResource | string {
+  const apiVersion = manifest?.object.apiVersion
   const resource =
     apiVersion === undefined
       ? findKind(word, resources)
