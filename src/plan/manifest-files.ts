@@ -5,7 +5,6 @@ import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import { maxManifestBytes, maxManifestFiles } from '../thresholds.ts'
 import { isInside } from '../workspace.ts'
-import type { LineNotice } from './reference.ts'
 
 interface ManifestFile {
   /** Relative to the workspace, with slashes; absolute outside the workspace. */
@@ -18,7 +17,7 @@ interface FoundFiles {
   /** Lines with `!` that exclude no file. */
   readonly unusedExcludes: readonly { readonly line: number; readonly text: string }[]
   /** Subfolders with manifests that no line names. */
-  readonly notices: readonly LineNotice[]
+  readonly notices: readonly Mistake[]
   readonly mistakes: readonly Mistake[]
 }
 
@@ -76,6 +75,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     ),
     notices: named.flatMap(({ line, pattern, subfolders }) =>
       subfolders.filter(isMissed).map((path) => ({
+        input,
         line,
         message: `the subfolder ${nameOf(path, workspace)} is not read, as with kubectl apply -f ${pattern}. To gate its objects too, write ${join(pattern, '**')}.`,
       })),

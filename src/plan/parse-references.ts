@@ -31,14 +31,13 @@ export async function readTargetInputs(
 
 /** The references of two sources, in their order. */
 export function mergeReferences(first: ParsedReferences, second: ParsedReferences): ParsedReferences {
-  const inSecond = <T extends { readonly file?: string }>(line: T) => ({ file: second.input, ...line })
   return {
     input: first.input,
     places: first.places,
     references: [...first.references, ...second.references],
     invalid: [...(first.invalid ?? []), ...(second.invalid ?? [])],
-    skipped: [...first.skipped, ...second.skipped.map(inSecond)],
-    notices: [...(first.notices ?? []), ...(second.notices ?? []).map(inSecond)],
+    skipped: [...first.skipped, ...second.skipped.map((line) => ({ file: second.input, ...line }))],
+    notices: [...(first.notices ?? []), ...(second.notices ?? [])],
     mistakes: [...first.mistakes, ...second.mistakes],
   }
 }

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import type { PathStep } from '../cluster/field-paths.ts'
 import { type Fields, groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
-import { errorText, type Mistake, withoutQuotedText } from '../errors.ts'
+import { describeMistake, errorText, type Mistake, withoutQuotedText } from '../errors.ts'
 import { maxManifestObjects } from '../thresholds.ts'
 import { readGateAnnotations } from './gate-annotations.ts'
 import { readHook } from './hooks.ts'
@@ -33,7 +33,7 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
   return {
     ...parsed,
     input,
-    notices,
+    notices: notices.map(describeMistake),
     skipped: [...skipped, ...parsed.skipped],
     mistakes: [...mistakes, ...parsed.mistakes],
   }

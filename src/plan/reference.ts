@@ -41,14 +41,6 @@ export interface SkippedLine {
   readonly annotation?: string
 }
 
-/** A message about a line that has no mistake. */
-export interface LineNotice {
-  /** The file or input that contains the line; absent for the input of `ParsedReferences`. */
-  readonly file?: string
-  readonly line: number
-  readonly message: string
-}
-
 export interface ParsedReferences {
   /** The input or file that contains the lines. */
   readonly input: string
@@ -58,7 +50,8 @@ export interface ParsedReferences {
   /** References with a mistake in their flags. They are kept so that their kinds and names are checked too. */
   readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
-  readonly notices?: readonly LineNotice[]
+  /** Messages about lines that have no mistake, each with its place. */
+  readonly notices?: readonly string[]
   readonly mistakes: readonly Mistake[]
 }
 

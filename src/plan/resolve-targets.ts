@@ -237,7 +237,7 @@ function noticesOf(
   const nameLine = (line: number, file?: string) =>
     describePlace(file === undefined ? placeOf(parsed, line) : { input: file, line })
   return [
-    ...notices.map(({ file, line, message }) => `${nameLine(line, file)}: ${message}`),
+    ...notices,
     ...skipped.map(({ file, line, why, text }) => `${nameLine(line, file)} is skipped (${why}): ${text}`),
     ...matched.flatMap(({ reference: { namespace, line, manifest }, resource, release }) => {
       if (namespace === undefined || resource.namespaced || release !== undefined) return []
