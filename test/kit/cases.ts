@@ -40,6 +40,8 @@ interface Group extends Relatives {
 export interface Expected {
   /** The reasons of its problems. */
   readonly problems?: readonly string[]
+  /** The message of the first. */
+  readonly firstMessage?: string
   readonly notes?: readonly string[]
   /** Why the stall clock stops; null if it does not. */
   readonly stallHold?: string | null
@@ -176,6 +178,7 @@ export function expectAssessment(
     ...(until !== undefined && { recheckAt: moment(Number(until)) }),
   })
   const { problems, notes, warnings, stallHold, subject, failure, milestones = {} } = options
+  expectWords(result.problems[0]?.message, options.firstMessage)
   if (subject !== undefined) expect(result.problems[0]?.subject).toEqual(toSubject(subject))
   if (failure !== undefined) {
     const [expected, of] = failure?.split(' ') ?? []

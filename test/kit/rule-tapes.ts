@@ -13,6 +13,8 @@ import { tape, withParts } from './tape.ts'
 interface Options extends Omit<ContextOptions, 'objects' | 'history' | 'podHistories' | 'revisionOf'>, Expected {
   /** Whether a pod of second 0 was seen then, and not only now. */
   readonly isSeen?: boolean
+  /** The names of the pods of the revision that is gated; others are of another revision. */
+  readonly gatedPods?: readonly string[]
 }
 
 type RuleCase = readonly [tape: string, verdict: string | Readonly<Record<number, string>>, options?: Options]
@@ -47,7 +49,7 @@ function historyOfPod(versions: readonly Version[], events: readonly EventObject
 }
 
 function testCase([text, verdict, own = {}]: RuleCase, { objects = {}, tapes = {}, begin, ...shared }: Group): void {
-  const { isSeen = false, ...options } = { ...shared, ...own }
+  const { isSeen = false, gatedPods, ...options } = { ...shared, ...own }
   const steps = tape(withParts([begin, text].filter(Boolean).join('; '), tapes), objects)
   const versions = versionsOf(steps.flat())
   const [judged = []] = versions
@@ -66,12 +68,13 @@ function testCase([text, verdict, own = {}]: RuleCase, { objects = {}, tapes = {
       const about = events.filter(({ involvedObject }) => involvedObject?.uid === uid)
       return [uid, historyOfPod(seen, about, now, options.minReadySeconds)]
     })
-    const given = {
+    const given: ContextOptions = {
       ...options,
       now,
       objects: present,
       history: seenTarget(...judged),
       podHistories: new Map(histories),
+      ...(gatedPods && { revisionOf: ({ metadata }: Pod) => (gatedPods.includes(metadata.name) ? 'gated' : 'other') }),
     }
     const result = read(given, ruleOf(object), object)
     expectAssessment(result, each, options)
