@@ -3,17 +3,16 @@ import tls from 'node:tls'
 import { maxKindErrors, rediscoveryMs } from '../thresholds.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
-import {
-  collectionPath,
-  type Discovery,
-  discover,
-  findResource,
-  type KindState,
-  kindState,
-  serverVersion,
-} from './discovery.ts'
+import { collectionPath, type Discovery, discover, type KindState, kindState, serverVersion } from './discovery.ts'
 import { failureOf, isForbidden, isMethodNotSupported, isNotFound, isServerError, notFound } from './failures.ts'
-import { type ApiResource, type Failure, type Observation, requestKey, type WatchRequest } from './feed.ts'
+import {
+  type ApiResource,
+  type Failure,
+  findResource,
+  type Observation,
+  requestKey,
+  type WatchRequest,
+} from './feed.ts'
 import { FirstLists } from './first-lists.ts'
 import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'

@@ -1,6 +1,6 @@
 import type { Client } from './client.ts'
 import { ApiError, ConnectionError, isUnauthorized } from './failures.ts'
-import type { ApiResource } from './feed.ts'
+import { type ApiResource, findResource } from './feed.ts'
 import type { KindName } from './objects.ts'
 import { groupOf } from './objects.ts'
 
@@ -105,18 +105,6 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
 
 function names({ verbs, shortNames, categories }: Pick<AggregatedResource, 'verbs' | 'shortNames' | 'categories'>) {
   return { verbs, shortNames, categories }
-}
-
-/** The resource of a kind, in exactly this group and version. */
-export function findResource(
-  resources: readonly ApiResource[],
-  { apiVersion, kind }: KindName,
-): ApiResource | undefined {
-  return resources.find(
-    (resource) =>
-      resource.kind === kind &&
-      (resource.group === '' ? resource.version : `${resource.group}/${resource.version}`) === apiVersion,
-  )
 }
 
 /** What discovery contains of a kind. `unknown`: not the kind, but a version of its group does not answer. */

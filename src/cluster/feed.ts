@@ -15,6 +15,16 @@ export interface ApiResource {
   readonly verbs?: readonly string[]
 }
 
+/** The kind of a resource's objects: `apps/v1` and `Deployment`. */
+export function kindNameOf({ group, version, kind }: Pick<ApiResource, 'group' | 'version' | 'kind'>): KindName {
+  return { apiVersion: group === '' ? version : `${group}/${version}`, kind }
+}
+
+/** The resource of a kind, in exactly this group and version. */
+export function findResource(resources: readonly ApiResource[], wanted: KindName): ApiResource | undefined {
+  return resources.find((each) => each.kind === wanted.kind && kindNameOf(each).apiVersion === wanted.apiVersion)
+}
+
 /**
  * What one watch reads: objects of a kind, which the server filters by namespace, and by name or label selector.
  * Two requests with equal fields are the same watch.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { RunRecord } from '../gate/run-record.ts'
+import { writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import type { Reference } from '../plan/reference.ts'
@@ -44,8 +45,7 @@ export function gateName(
   const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
   const all = [...references, ...invalid]
   const gated = all.filter(({ exclude }) => !exclude)
-  const files = manifests.split(/[\r\n]+/).map((line) => line.trim())
-  const names = distinct([...gated.map(referenceName), ...files.filter((line) => line !== '' && !line.startsWith('#'))])
+  const names = distinct([...gated.map(referenceName), ...writtenLines(manifests).map(({ text }) => text)])
   const namespaces = gated.length === 0 ? [namespace] : distinct(gated.map((each) => each.namespace ?? namespace))
   const hidden = [
     ...all.filter(({ exclude, waitFor }) => exclude || waitFor !== undefined).map(fullReference),

@@ -1,10 +1,10 @@
-import { type ApiResource, helmRevisions } from '../cluster/feed.ts'
+import { type ApiResource, helmRevisions, kindNameOf } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-check-entries.ts'
-import { apiVersionOf, isBuiltIn } from '../plan/kinds.ts'
+import { isBuiltIn } from '../plan/kinds.ts'
 import type { Target } from '../plan/target.ts'
 import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
 import { type Behind, withCause } from './custom/cause.ts'
@@ -252,7 +252,7 @@ export async function loadMilestones(
 ): Promise<typeof milestonesOf> {
   if (written.every((name) => commonMilestones.some((common) => common === name))) return milestonesOf
   const { findEntries } = await importCatalogue()
-  const found = await findEntries(resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind })))
+  const found = await findEntries(resources.map(kindNameOf))
   const staged = new Map(found.map(({ kind, entry }) => [keyOf(kind), withStages(entry.milestones)]))
   return (kind) => {
     const check = findEntry(kind, healthChecks)
@@ -350,7 +350,7 @@ export async function loadChecks(
 ): Promise<Pick<TargetChecks, 'catalogue' | 'withRevision'>> {
   if (targets.every(({ revisions }) => revisions === undefined)) return { catalogue: await catalogueFor(targets) }
   const { withRevision } = await import('./custom/revision.ts')
-  const served = resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind }))
+  const served = resources.map(kindNameOf)
   return {
     catalogue: await catalogueFor([...targets, ...served]),
     withRevision: (rule, target) => withRevision(rule, target, isJudged),

@@ -1,4 +1,4 @@
-import type { ApiResource } from '../cluster/feed.ts'
+import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import type { KindName, ObjectName } from '../cluster/objects.ts'
 import { secretsInHeader } from '../cluster/secrets.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
@@ -6,7 +6,6 @@ import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { number, oneOf, writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
 import { defaultRequestTimeoutMs, maxRequestLines } from '../thresholds.ts'
-import { apiVersionOf } from './kinds.ts'
 import { splitWords } from './kubectl-output.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { type FlagOptions, splitFlags } from './reference-flags.ts'
@@ -251,7 +250,7 @@ export function resolveCheckKinds(checks: Checks, resources: readonly ApiResourc
   const httpChecks = checks.httpChecks.map((check, index) => {
     const { resource } = resolved.find(({ reference }) => reference === references[index]) ?? {}
     if (resource === undefined) return check
-    return { ...check, reference: { ...check.reference, apiVersion: apiVersionOf(resource), kind: resource.kind } }
+    return { ...check, reference: { ...check.reference, ...kindNameOf(resource) } }
   })
   return { ...checks, httpChecks }
 }

@@ -1,12 +1,7 @@
-import type { ApiResource } from '../cluster/feed.ts'
+import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { nearest, quote } from '../errors.ts'
 import type { Reference } from './reference.ts'
-
-/** The `apiVersion` of a resource's objects: `apps/v1`, `v1`. */
-export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 'version'>): string {
-  return group === '' ? version : `${group}/${version}`
-}
 
 /** Without the suffix `.k8s.io`. */
 const builtInGroups: ReadonlySet<string> = new Set([
@@ -104,7 +99,7 @@ export function explainUnknownKind(word: string, resources: readonly ApiResource
 export function explainUnservedKind(apiVersion: string, kind: string, resources: readonly ApiResource[]): string {
   const group = groupOf(apiVersion)
   const served = resources.filter((it) => it.kind === kind && it.group === group && !it.plural.includes('/'))
-  const versions = [...new Set(served.map(apiVersionOf))]
+  const versions = [...new Set(served.map((each) => kindNameOf(each).apiVersion))]
   const named = `${quote(kind)} in ${apiVersion}`
   if (versions.length > 0)
     return `The server has no kind ${named}, only in ${versions.join(' and ')}. Change the apiVersion.`

@@ -1,7 +1,6 @@
-import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import { type ApiResource, kindNameOf, type WatchRequest } from '../cluster/feed.ts'
 import { controllerOf, type KubeObject } from '../cluster/objects.ts'
 import { kindsOfRelease } from './helm-release.ts'
-import { apiVersionOf } from './kinds.ts'
 import { parseReferences } from './parse-references.ts'
 import type { ParsedReferences } from './reference.ts'
 
@@ -23,12 +22,11 @@ export async function namespaceObjects(
   isJudged: (kind: { readonly apiVersion: string; readonly kind: string }) => boolean,
   list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
 ): Promise<ParsedReferences> {
-  const isWanted = (resource: ApiResource) =>
-    resource.namespaced && isJudged({ apiVersion: apiVersionOf(resource), kind: resource.kind })
+  const isWanted = (resource: ApiResource) => resource.namespaced && isJudged(kindNameOf(resource))
   const kinds = kindsOfRelease(resources, isWanted)
   const lists = await Promise.all(
     kinds.map(async (resource) => {
-      const request = { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, labelSelector }
+      const request = { ...kindNameOf(resource), namespace, labelSelector }
       return (await list(request))?.map((object) => ({ resource, object })) ?? []
     }),
   )

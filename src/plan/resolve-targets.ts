@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, sleep } from '../cluster/clock.ts'
+import { kindNameOf } from '../cluster/feed.ts'
 import { type ObjectName, shortName } from '../cluster/objects.ts'
 import { describePlace, type MistakeWithReason, type Place, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
 import { type Release, releaseKind, type Selection } from './helm-release.ts'
-import { apiVersionOf } from './kinds.ts'
 import {
   annotationOf,
   describeAnnotation,
@@ -336,7 +336,7 @@ function draftOf(
   history?: ReleaseHistory,
 ): Draft {
   const { line, selector, clocks, waitFor, revisions, applied, hook, manifest } = reference
-  const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name }
+  const object = { ...kindNameOf(resource), namespace, name }
   const { apiVersion, kind } = releaseKind
   return {
     target: {

@@ -1,4 +1,4 @@
-import type { ApiResource } from '../cluster/feed.ts'
+import { type ApiResource, findResource, kindNameOf } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import {
   type AddMistake,
@@ -16,7 +16,7 @@ import {
   releaseSelector,
   type Selection,
 } from './helm-release.ts'
-import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
+import { definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { type ParsedReferences, placeOf, type Reference } from './reference.ts'
 import { takesRevision } from './revision.ts'
@@ -151,9 +151,7 @@ function findGateableKind(
 ): ApiResource | string {
   const apiVersion = manifest?.object.apiVersion
   const resource =
-    apiVersion === undefined
-      ? findKind(word, resources)
-      : resources.find((it) => it.kind === word && apiVersionOf(it) === apiVersion)
+    apiVersion === undefined ? findKind(word, resources) : findResource(resources, { apiVersion, kind: word })
   if (resource === undefined) {
     return apiVersion === undefined
       ? explainUnknownKind(word, resources)
@@ -173,7 +171,7 @@ function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource
 }
 
 function checkRevisions({ revisions }: Reference, resource: ApiResource, addMistake: AddMistake): void {
-  if (revisions === undefined || takesRevision({ apiVersion: apiVersionOf(resource), kind: resource.kind })) return
+  if (revisions === undefined || takesRevision(kindNameOf(resource))) return
   addMistake(
     `${resource.plural}.${resource.group} have no revision to deploy. --revision is for applications.argoproj.io of Argo CD, and for kustomizations and helmreleases of Flux.`,
   )
@@ -201,10 +199,6 @@ function checkMilestones(
 /** Whether a reference excludes all objects of its kind and namespace. */
 export function excludesKind({ exclude, selector }: Reference): boolean {
   return exclude && selector === ''
-}
-
-function kindNameOf(resource: ApiResource): KindName {
-  return { apiVersion: apiVersionOf(resource), kind: resource.kind }
 }
 
 export function listRequest({ reference, resource, namespace, release }: ResolvedReference): Selection {

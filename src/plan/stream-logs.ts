@@ -1,9 +1,8 @@
-import type { ApiResource } from '../cluster/feed.ts'
+import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
 import { releaseKind, type Selection } from './helm-release.ts'
-import { apiVersionOf } from './kinds.ts'
 import { parseReferences } from './parse-references.ts'
 import type { ParsedReferences, Reference } from './reference.ts'
 import { listRequest, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
@@ -44,9 +43,7 @@ export function resolveStreamLogs(
     milestonesOf: () => [],
     isInRelease: hasPods,
   })
-  const podless = resolution.resolved.filter(
-    ({ resource }) => !hasPods({ apiVersion: apiVersionOf(resource), kind: resource.kind }),
-  )
+  const podless = resolution.resolved.filter(({ resource }) => !hasPods(kindNameOf(resource)))
   throwMistakes(
     podless.map(({ reference, resource: { kind } }) =>
       mistakeOf(reference, `The gate watches no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`),

@@ -10,7 +10,7 @@ import type { KindName, ObjectMeta } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { isOfRelease, type Selection } from '../plan/helm-release.ts'
-import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
+import { pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
 import { selectorCompleteMs } from '../thresholds.ts'
 import { readEvents } from './reader.ts'
@@ -140,7 +140,7 @@ interface IndexedObject extends ObjectMeta {
 
 /** Whether a resource serves this kind, in any version. */
 export function isKind(resource: ApiResource, apiVersion: string, kind: string): boolean {
-  return resource.kind === kind && groupOf(apiVersionOf(resource)) === groupOf(apiVersion)
+  return resource.kind === kind && resource.group === groupOf(apiVersion)
 }
 
 /**

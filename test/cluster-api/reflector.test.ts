@@ -1,6 +1,6 @@
 import { Client } from '../../src/cluster/client.ts'
-import { collectionPath, findResource } from '../../src/cluster/discovery.ts'
-import { secretNames, type WatchRequest } from '../../src/cluster/feed.ts'
+import { collectionPath } from '../../src/cluster/discovery.ts'
+import { findResource, secretNames, type WatchRequest } from '../../src/cluster/feed.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { servedKind } from '../../src/cluster/list.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'

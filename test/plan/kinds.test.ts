@@ -1,4 +1,5 @@
-import { apiVersionOf, explainUnknownKind, findKind, pluralOf } from '../../src/plan/kinds.ts'
+import { kindNameOf } from '../../src/cluster/feed.ts'
+import { explainUnknownKind, findKind, pluralOf } from '../../src/plan/kinds.ts'
 import { rows } from '../kit/rows.ts'
 import { resources } from './discovery.ts'
 
@@ -6,7 +7,7 @@ const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 function found(word: string): string | undefined {
   const resource = findKind(word, resources)
-  return resource && `${apiVersionOf(resource)} ${resource.kind}`
+  return resource && `${kindNameOf(resource).apiVersion} ${resource.kind}`
 }
 
 it.each(rows<[string, string]>(data, 'findKind finds what kubectl means by'))(
