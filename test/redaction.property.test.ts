@@ -33,6 +33,8 @@ import {
 } from './report/builders.ts'
 import { parameters, runs, sampled } from './support/thorough.ts'
 
+import.meta.jest.setTimeout(60_000)
+
 /** Made up. Each part of eight characters is found in no other text. */
 const secretTexts = [
   'Xq7v&Kw2z/Rm9t"Jh4<é+Bn6',

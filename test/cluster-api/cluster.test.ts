@@ -279,7 +279,7 @@ describe('watching', () => {
     })
     await expect(cluster.list(pods)).rejects.toThrow('the list of Pod has more than 256 MiB')
     expect(server.requests.filter(({ path }) => path.endsWith('/pods'))).toHaveLength(3)
-  })
+  }, 30_000)
 
   test('the first watch waits for the other first lists, at most a second', async () => {
     const clock = new ManualClock()

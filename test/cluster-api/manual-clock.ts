@@ -1,5 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import { jest } from '@jest/globals'
 import type { Clock } from '../../src/cluster/clock.ts'
+
+// A test on such a clock that takes longer waits for what never comes.
+jest.setTimeout(5_000)
 
 interface Timer {
   readonly at: number

@@ -1,9 +1,5 @@
-import { jest } from '@jest/globals'
 import { codeOf } from '../../src/cluster/failures.ts'
 import type { Observation } from '../../src/cluster/feed.ts'
-
-// These suites run on a clock that only moves by `advance`: what takes longer waits for what never comes.
-jest.setTimeout(5_000)
 
 /** A sink that stores each observation as a short text: `ADDED web`, `SYNCED Pod`, `REFUSED 403`. */
 export class Observations {

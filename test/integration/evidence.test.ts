@@ -410,7 +410,7 @@ describe('hundreds of targets that fail', () => {
     const bytes = Buffer.byteLength(JSON.stringify(buildReport(runRecord)))
     expect(bytes).toBeLessThan(4_000_000)
     expect(runRecord.targets.every(({ hint }) => hint !== undefined)).toBe(true)
-  })
+  }, 30_000)
 })
 
 describe('the namespace of a target that is not found', () => {

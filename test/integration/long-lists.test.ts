@@ -6,6 +6,9 @@ import { gateInVirtualTime } from '../support/gate-rollout.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath } from '../support/recordings.ts'
 
+// Thousands of pages need many turns of the event loop.
+import.meta.jest.setTimeout(30_000)
+
 /** A rollout that waits for a readiness that never comes. */
 const name = 'stalled'
 let clock: EventLoopClock
