@@ -154,7 +154,7 @@ export const replayOnce = once(async (name) => {
  * The lines, and 60 s more of the retries that events report, each at its last interval: a verdict that comes later by a
  * changed threshold needs no other recording.
  */
-export function runOn(lines: readonly string[]): readonly string[] {
+function runOn(lines: readonly string[]): readonly string[] {
   const recorded: { at: string; type: string; object?: EventObject }[] = lines.slice(1).map((line) => JSON.parse(line))
   const end = Date.parse(recorded.at(-1)?.at ?? '')
   const events = recorded.filter(({ type, object }) => object?.kind === 'Event' && type !== 'DELETED')

@@ -2,13 +2,15 @@ import { ApiError, type KubeObject } from '../api.ts'
 import { creationRefused, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { until } from '../command.ts'
 import type { Fixture } from '../fixture.ts'
-import { coreObject, daemonSet, deployment, pod, template } from '../objects.ts'
+import { daemonSet, deployment, pod } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 8 }
 
 /** Rollouts whose pods the API server refuses. */
 export const admission: Scenario[] = [
+  ...readScenarios('admission'),
   {
     ...web,
     name: 'policy-denies',
@@ -61,27 +63,6 @@ export const admission: Scenario[] = [
     },
     expect: { outcome: 'failed', reason: 'admission-denied' },
     decidedBy: creationRefused('violates PodSecurity', 2),
-  },
-  {
-    ...web,
-    name: 'priority-class-missing',
-    inputs: { ...web.inputs, 'stall-timeout': '6s' },
-    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { priorityClassName: 'urgent' }))),
-    expect: { outcome: 'stalled', reason: 'replica-failure' },
-    decidedBy: secondsAfterStart(6),
-  },
-  {
-    ...web,
-    name: 'limit-range',
-    setup: async (fixture) => {
-      await fixture.apply(
-        coreObject('LimitRange', 'modest', { spec: { limits: [{ type: 'Container', max: { cpu: '100m' } }] } }),
-      )
-      await fixture.apply(deployment('web', { resources: { limits: { cpu: '1' } } }))
-    },
-    expect: { outcome: 'failed', reason: 'admission-denied' },
-    decidedBy: creationRefused('maximum cpu usage', 2),
-    contains: { message: ['100m'] },
   },
   {
     ...web,

@@ -1,30 +1,14 @@
-import { secondsAfterLastStart, secondsAfterStart } from '../cluster-states.ts'
-import { deployment, imageName } from '../objects.ts'
+import { secondsAfterStart } from '../cluster-states.ts'
+import { deployment } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 
 const resources = 'deployment/web'
 const kubectl = 'deployment/web'
 
 /** Rollouts that only a deadline or the cancelled job ends. */
 export const deadlines: Scenario[] = [
-  {
-    name: 'timeout',
-    inputs: { resources, timeout: '8s' },
-    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' })),
-    expect: { outcome: 'timed-out', reason: 'readiness-failing' },
-    decidedBy: secondsAfterStart(8),
-    kubectl,
-    takesSeconds: 10,
-  },
-  {
-    name: 'stalled',
-    inputs: { resources, 'stall-timeout': '6s' },
-    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' })),
-    expect: { outcome: 'stalled', reason: 'readiness-failing' },
-    decidedBy: secondsAfterLastStart(6, 2),
-    kubectl,
-    takesSeconds: 10,
-  },
+  ...readScenarios('deadlines'),
   {
     name: 'post-start-hook-hangs',
     inputs: { resources, 'stall-timeout': '35s' },
@@ -40,18 +24,6 @@ export const deadlines: Scenario[] = [
       log.includes('2 pods have pulled their images') ? [] : ['the log does not show that the images are pulled'],
   },
   {
-    name: 'paused',
-    inputs: { resources, 'stall-timeout': '5s' },
-    setup: async (fixture) => {
-      await fixture.rollOut(deployment('web'))
-      await fixture.apply(deployment('web', { image: 'v2' }, { paused: true }))
-    },
-    expect: { outcome: 'stalled', reason: 'paused' },
-    decidedBy: secondsAfterStart(5),
-    kubectl,
-    takesSeconds: 10,
-  },
-  {
     name: 'paused-over-broken-pods',
     inputs: { resources, 'stall-timeout': '5s' },
     setup: async (fixture) => {
@@ -65,18 +37,5 @@ export const deadlines: Scenario[] = [
     decidedBy: secondsAfterStart(5),
     takesSeconds: 28,
     check: ({ log }) => (/crash|exited/.test(log) ? ['the log names the old pods as the cause'] : []),
-  },
-  {
-    name: 'cancelled',
-    inputs: { resources },
-    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' })),
-    during: async (fixture) => {
-      await fixture.runningPod(imageName('v1'))
-      fixture.signal('SIGINT')
-      fixture.markDecided()
-    },
-    expect: { outcome: 'cancelled', reason: 'cancelled' },
-    withinSeconds: 5,
-    takesSeconds: 4,
   },
 ]

@@ -1,4 +1,5 @@
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 import { access } from './access.ts'
 import { admission } from './admission.ts'
 import { alreadyFailing } from './already-failing.ts'
@@ -9,19 +10,16 @@ import { crashes } from './crashes.ts'
 import { deadlines } from './deadlines.ts'
 import { deletions } from './deletions.ts'
 import { expectedImages } from './expected-images.ts'
-import { failures } from './failures.ts'
 import { healthy } from './healthy.ts'
 import { helm3Releases, helmReleases } from './helm.ts'
 import { jobs } from './jobs.ts'
 import { liveLogs } from './live-logs.ts'
 import { lostKubelet } from './lost-kubelet.ts'
 import { manifests } from './manifests.ts'
-import { missingObjects } from './missing-objects.ts'
 import { nodes } from './nodes.ts'
 import { placement } from './placement.ts'
 import { requests } from './requests.ts'
 import { services } from './services.ts'
-import { sidecars } from './sidecars.ts'
 import { statefulSetsAndDaemonSets } from './statefulsets-daemonsets.ts'
 import { superseded } from './superseded.ts'
 import { temporaryFailures } from './temporary-failures.ts'
@@ -33,14 +31,14 @@ const groups: readonly (readonly Scenario[])[] = [
   healthy,
   temporaryFailures,
   statefulSetsAndDaemonSets,
-  sidecars,
+  readScenarios('sidecars'),
   jobs,
   liveLogs,
-  failures,
+  readScenarios('failures'),
   crashes,
   alreadyFailing,
   expectedImages,
-  missingObjects,
+  readScenarios('missing-objects'),
   admission,
   placement,
   nodes,

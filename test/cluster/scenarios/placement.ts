@@ -1,8 +1,9 @@
 import { ApiError, type KubeObject } from '../api.ts'
-import { deploymentComplete, eventSeen, isComplete, secondsAfterStart } from '../cluster-states.ts'
+import { deploymentComplete, isComplete, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { coreObject, deployment, imageName, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 import { addNode, ownNodeToleration, removeNode, reportEviction, simulatedLabel } from '../simulated-node.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
@@ -10,13 +11,7 @@ const slowly = { ...web, inputs: { ...web.inputs, 'stall-timeout': '5s' }, takes
 
 /** Rollouts whose pods are not scheduled, not created, preempted or evicted. */
 export const placement: Scenario[] = [
-  {
-    ...slowly,
-    name: 'unschedulable-selector',
-    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { nodeSelector: { disk: 'ssd' } }))),
-    expect: { outcome: 'stalled', reason: 'unschedulable' },
-    decidedBy: secondsAfterStart(5),
-  },
+  ...readScenarios('placement'),
   {
     ...slowly,
     name: 'unschedulable-taint',
@@ -28,75 +23,6 @@ export const placement: Scenario[] = [
     expect: { outcome: 'stalled', reason: 'unschedulable' },
     decidedBy: secondsAfterStart(5),
     contains: { message: ['taint'] },
-  },
-  {
-    ...slowly,
-    name: 'unschedulable-cpu',
-    setup: (fixture) => fixture.apply(deployment('web', { resources: { requests: { cpu: '900' } } })),
-    expect: { outcome: 'stalled', reason: 'unschedulable' },
-    decidedBy: secondsAfterStart(5),
-  },
-  {
-    ...web,
-    name: 'node-does-not-exist',
-    inputs: { ...web.inputs, 'stall-timeout': '15s' },
-    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { nodeName: 'no-such-node' }))),
-    expect: { outcome: 'stalled', reason: 'node-unresponsive' },
-    decidedBy: secondsAfterStart(15),
-    takesSeconds: 18,
-    contains: { message: ['cannot start because its node no-such-node does not exist'] },
-  },
-  {
-    ...web,
-    name: 'resource-claim-template-is-missing',
-    // Dynamic resource allocation is on by default since 1.34. Before, the API server drops `resourceClaims`, and the pods run.
-    sinceMinor: 34,
-    inputs: { ...web.inputs, 'stall-timeout': '15s' },
-    setup: (fixture) => {
-      const resourceClaims = [{ name: 'gpu', resourceClaimTemplateName: 'no-such-template' }]
-      return fixture.apply(deployment('web', {}, template('web', {}, { resourceClaims })))
-    },
-    expect: { outcome: 'stalled', reason: 'unschedulable' },
-    decidedBy: secondsAfterStart(15),
-    takesSeconds: 18,
-    contains: { message: ['resource claim template "no-such-template"'] },
-  },
-  {
-    ...slowly,
-    name: 'pod-waits-for-its-claim',
-    setup: async (fixture) => {
-      const resources = { requests: { storage: '1Gi' } }
-      await fixture.apply(
-        coreObject('PersistentVolumeClaim', 'data', { spec: { accessModes: ['ReadWriteOnce'], resources } }),
-      )
-      const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
-      await fixture.apply(deployment('web', {}, template('web', {}, { volumes })))
-    },
-    expect: { outcome: 'stalled', reason: 'unschedulable' },
-    decidedBy: secondsAfterStart(5),
-    contains: { message: ['persistentvolumeclaim/data is not bound: no persistent volumes'] },
-  },
-  {
-    ...slowly,
-    name: 'readiness-gate-not-opened',
-    setup: (fixture) =>
-      fixture.apply(
-        deployment('web', {}, template('web', {}, { readinessGates: [{ conditionType: 'example.com/lb' }] })),
-      ),
-    expect: { outcome: 'stalled', reason: 'readiness-gate-pending' },
-    decidedBy: secondsAfterStart(5),
-  },
-  {
-    ...slowly,
-    name: 'grpc-probe-on-a-wrong-port',
-    setup: async (fixture) => {
-      const readinessProbe = { grpc: { port: 5999 }, periodSeconds: 1, failureThreshold: 1 }
-      await fixture.apply(deployment('web', { readiness: 'none', readinessProbe }))
-      await fixture.until('a probe failed', eventSeen('Unhealthy'))
-    },
-    expect: { outcome: 'stalled', reason: 'readiness-failing' },
-    decidedBy: secondsAfterStart(5),
-    contains: { log: ['no gRPC server answers there'] },
   },
   {
     ...slowly,
@@ -125,31 +51,6 @@ export const placement: Scenario[] = [
     decidedBy: (informer) =>
       informer.get('ResourceQuota', 'small')?.['status']?.hard?.pods === '20' ? Date.now() : undefined,
     takesSeconds: 2,
-  },
-  {
-    ...web,
-    name: 'service-account-late',
-    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { serviceAccountName: 'deployer' }))),
-    during: async (fixture) => {
-      await fixture.wait(20)
-      await fixture.apply(coreObject('ServiceAccount', 'deployer'))
-    },
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 45,
-  },
-  {
-    ...slowly,
-    // The old pod uses the port until a new one is ready, and there is only one node.
-    name: 'host-port-taken',
-    setup: async (fixture) => {
-      const spec = { replicas: 1, strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } }
-      const ports = [{ containerPort: 8080, hostPort: 5997 }]
-      await fixture.rollOut(deployment('web', { ports }, spec))
-      await fixture.apply(deployment('web', { ports, image: 'v2' }, spec))
-    },
-    expect: { outcome: 'stalled', reason: 'unschedulable' },
-    decidedBy: secondsAfterStart(5),
   },
   {
     ...web,

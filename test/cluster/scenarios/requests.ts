@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { all, deploymentComplete, secondsAfterStart, setComplete } from '../cluster-states.ts'
+import { all, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../custom-resources.ts'
 import type { Fixture } from '../fixture.ts'
 import { webImage } from '../images.ts'
 import { withProxy, withToken } from '../kubeconfig.ts'
-import { type ContainerOptions, coreObject, deployment, pod, service, statefulSet, template } from '../objects.ts'
+import { type ContainerOptions, coreObject, deployment, pod, service, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 import { createUser, shortenToken, untilTokenExpired } from '../service-accounts.ts'
 
 /** A container of the web server, which is ready at once whatever it answers. */
@@ -26,11 +27,9 @@ function web(version: string, args: readonly string[] = [], options: ContainerOp
 const lines = (...requests: string[]) => ({ resources: 'deployment/web', 'http-checks': requests.join('\n') })
 const withService = (request: string) => ({ resources: 'deployment/web\nservice/web', 'http-checks': request })
 const ready = { outcome: 'ready', reason: '' }
-const wrong = { outcome: 'failed', reason: 'wrong-answer' }
+
 /** The answer may take a second attempt, 10 s after the first. */
 const complete = { decidedBy: deploymentComplete('web'), withinSeconds: 30, takesSeconds: 15 }
-/** Three wrong answers prove a failure: the last 30 s or more after the first. */
-const proven = { decidedBy: deploymentComplete('web'), withinSeconds: 60, takesSeconds: 50 }
 
 /** `v1` is rolled out, and a change of it is applied. */
 const change =
@@ -39,11 +38,6 @@ const change =
     await fixture.rollOut(deployment('web', before, spec))
     await fixture.apply(service('web'), deployment('web', after, spec))
   }
-
-async function beforeChange(fixture: Fixture, options: ContainerOptions, spec: object = {}): Promise<void> {
-  await fixture.rollOut(deployment('web', options, spec))
-  await fixture.apply(service('web'))
-}
 
 const forwarding = { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] }
 const podLists = { apiGroups: [''], resources: ['pods', 'services', 'events'], verbs: ['get', 'list', 'watch'] }
@@ -133,32 +127,7 @@ function inHold(name: string, hold: string, then: (fixture: Fixture) => Promise<
 
 /** Requests to the pods of a rollout. */
 export const requests: Scenario[] = [
-  {
-    ...complete,
-    name: 'requests-answered',
-    inputs: lines('deployment/web GET / --expect-body=v2 --each-pod', 'deployment/web:8080 GET /ready --times=2'),
-    setup: change(web('v2')),
-    expect: ready,
-    takesSeconds: 25,
-    withinSeconds: 45,
-  },
-  {
-    ...proven,
-    name: 'requests-answered-500',
-    inputs: lines('deployment/web GET /'),
-    setup: change(web('v2', ['-status=500'])),
-    expect: wrong,
-    contains: { message: ['500'], summary: ['v2'] },
-  },
-  {
-    // The template changed, the image did not: the pods of the new revision still serve v1.
-    ...proven,
-    name: 'requests-still-v1',
-    inputs: lines('deployment/web GET / --expect-body=v2'),
-    setup: change(web('v1', [], { env: [{ name: 'RELEASE', value: 'v2' }] })),
-    expect: wrong,
-    contains: { summary: ['v1'] },
-  },
+  ...readScenarios('requests'),
   {
     // Another pod still serves v1 behind the same Service. Only the gated pods are asked.
     ...complete,
@@ -170,102 +139,6 @@ export const requests: Scenario[] = [
       await fixture.runningPod(`${webImage}:v1`)
       await change(web('v2'), { replicas: 1 })(fixture)
     },
-    expect: ready,
-  },
-  {
-    name: 'requests-one-of-three-is-wrong',
-    inputs: { resources: 'statefulset/web', 'http-checks': 'statefulset/web GET / --each-pod' },
-    setup: (fixture) => {
-      const script = 'case $HOSTNAME in *-1) exec /web -status=503;; *) exec /web;; esac'
-      return fixture.apply(
-        statefulSet('web', web('v2', [], { command: ['sh', '-c', script], args: [] }), { replicas: 3 }),
-      )
-    },
-    expect: wrong,
-    decidedBy: setComplete('StatefulSet', 'web', 3),
-    withinSeconds: 60,
-    takesSeconds: 60,
-    contains: { message: ['503'], summary: ['web-1'] },
-  },
-  {
-    // Ready before it is warm: wrong answers that become right ones.
-    ...complete,
-    name: 'requests-slow-start',
-    inputs: { ...lines('deployment/web GET / --each-pod'), 'await-change': '1m' },
-    setup: (fixture) => beforeChange(fixture, web('v1')),
-    during: (fixture) => {
-      const script = '/web -status=503 & sleep 15; kill $!; exec /web'
-      return fixture.apply(deployment('web', web('v2', [], { command: ['sh', '-c', script], args: [] })))
-    },
-    expect: ready,
-    withinSeconds: 45,
-    takesSeconds: 40,
-    contains: { log: ['503'] },
-  },
-  {
-    ...proven,
-    name: 'requests-nothing-listens',
-    inputs: lines('deployment/web:9999 GET /'),
-    setup: change(web('v2')),
-    expect: { outcome: 'failed', reason: 'no-answer' },
-    contains: { message: ['connection refused'], summary: ['8080'] },
-  },
-  {
-    ...proven,
-    name: 'requests-hang',
-    inputs: lines('deployment/web GET / --timeout=1s'),
-    setup: change(web('v2', ['-slow=60s'])),
-    expect: { outcome: 'failed', reason: 'no-answer' },
-    contains: { message: ['within 1 s'] },
-  },
-  {
-    ...proven,
-    name: 'requests-redirected',
-    inputs: lines('deployment/web GET /'),
-    setup: change(web('v2', ['-redirect=https://login.example/?next=web'])),
-    expect: wrong,
-    contains: { message: ['302'], summary: ['login.example'] },
-  },
-  {
-    ...complete,
-    name: 'requests-tls',
-    inputs: withService('service/web:443 GET / --scheme=https --expect-body=v2'),
-    setup: async (fixture) => {
-      const readinessProbe = { httpGet: { path: '/ready', port: 8080, scheme: 'HTTPS' }, periodSeconds: 1 }
-      const secure = (version: string) => web(version, ['-tls'], { readinessProbe })
-      await change(secure('v2'), {}, secure('v1'))(fixture)
-      await fixture.apply(service('web', { ports: [{ port: 443, targetPort: 8080 }] }))
-    },
-    expect: ready,
-  },
-  {
-    ...complete,
-    name: 'requests-recreate',
-    inputs: lines('deployment/web GET / --expect-body=v2'),
-    setup: change(web('v2'), { strategy: { type: 'Recreate' } }),
-    expect: ready,
-  },
-  {
-    // The old pods ignore SIGTERM, and answer until they are killed.
-    ...complete,
-    name: 'requests-old-pods-ignore-sigterm',
-    inputs: { ...withService('service/web GET / --each-pod --expect-body=v2'), hold: '10s' },
-    setup: async (fixture) => {
-      const of = (options: ContainerOptions) =>
-        deployment('web', options, template('web', options, { terminationGracePeriodSeconds: 15 }))
-      await fixture.rollOut(of(web('v1', ['-ignore-term'])))
-      await fixture.apply(service('web'), of(web('v2')))
-    },
-    expect: ready,
-    withinSeconds: 40,
-    takesSeconds: 30,
-    contains: { log: ['2 old pods still draining'] },
-  },
-  {
-    ...complete,
-    name: 'requests-one-replica',
-    inputs: lines('deployment/web GET / --expect-body=v2 --each-pod'),
-    setup: change(web('v2'), { replicas: 1 }),
     expect: ready,
   },
   {
@@ -350,17 +223,6 @@ export const requests: Scenario[] = [
     expect: ready,
   },
   {
-    // The container dies after some answers, when everything was ready.
-    name: 'hold-broken-by-a-restart',
-    inputs: { ...lines('deployment/web GET /'), hold: '1m' },
-    setup: change(web('v2', ['-dies-after=3']), { replicas: 1 }),
-    expect: { outcome: 'failed', reason: 'not-held' },
-    decidedBy: deploymentComplete('web'),
-    withinSeconds: 60,
-    takesSeconds: 50,
-    contains: { summary: ['this was the last answer'] },
-  },
-  {
     // The pods behind a custom resource are watched in the hold, also if nothing is asked.
     name: 'hold-broken-behind-a-custom-resource',
     inputs: { hold: '1m' },
@@ -381,24 +243,6 @@ export const requests: Scenario[] = [
     contains: { message: ['exited with code 3'], summary: ['the queue is lost'] },
   },
   {
-    name: 'hold-broken-by-answers',
-    inputs: { ...lines('deployment/web GET /'), hold: '2m' },
-    setup: change(web('v2', ['-breaks-after=3']), { replicas: 1 }),
-    expect: wrong,
-    decidedBy: deploymentComplete('web'),
-    withinSeconds: 90,
-    takesSeconds: 80,
-  },
-  {
-    name: 'held',
-    inputs: { ...withService('service/web GET /'), hold: '25s' },
-    setup: change(web('v2')),
-    expect: ready,
-    decidedBy: all(deploymentComplete('web'), secondsAfterStart(25)),
-    withinSeconds: 25,
-    takesSeconds: 40,
-  },
-  {
     // Lines without --expect-body: an answer of the old version would be right.
     name: 'requests-twenty-updates',
     inputs: {
@@ -417,14 +261,6 @@ export const requests: Scenario[] = [
     withinSeconds: 30,
     takesSeconds: 60,
     check: (_, fixture) => otherAnswers(fixture),
-  },
-  {
-    ...inHold('hold-cancelled', '1m', async (fixture) => {
-      fixture.signal('SIGINT')
-      fixture.markDecided()
-    }),
-    expect: { outcome: 'cancelled', reason: 'cancelled' },
-    withinSeconds: 5,
   },
   {
     // The hold ends when the API server answers again.

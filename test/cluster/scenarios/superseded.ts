@@ -4,6 +4,7 @@ import type { Fixture } from '../fixture.ts'
 import type { Informer } from '../informer.ts'
 import { daemonSet, deployment, imageName, slowStart, statefulSet } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 6 }
 
@@ -42,17 +43,7 @@ function restartUndone(kind: 'Deployment' | 'StatefulSet' | 'DaemonSet', workloa
 
 /** Rollouts that another change replaces, and changes that arrive late or never (`await-change`). */
 export const superseded: Scenario[] = [
-  {
-    ...web,
-    name: 'second-apply',
-    setup: slowUpdate,
-    during: async (fixture) => {
-      await fixture.runningPod(imageName('v2'))
-      await fixture.apply(deployment('web', { image: 'v3' }))
-      fixture.markDecided()
-    },
-    expect: { outcome: 'superseded', reason: 'superseded' },
-  },
+  ...readScenarios('superseded'),
   {
     ...web,
     name: 'rollout-undo',
@@ -130,18 +121,6 @@ export const superseded: Scenario[] = [
   },
   {
     ...web,
-    name: 'change-awaited',
-    inputs: { ...web.inputs, 'await-change': '30s' },
-    setup: (fixture) => fixture.rollOut(deployment('web')),
-    during: async (fixture) => {
-      await fixture.rollOut(deployment('web', { image: 'v2', script: slowStart(2) }))
-      fixture.markDecided()
-    },
-    expect: { outcome: 'ready', reason: '' },
-    takesSeconds: 10,
-  },
-  {
-    ...web,
     // A scale and a restart of the old version come first.
     name: 'change-awaited-among-others',
     inputs: { manifests: 'web.yaml', 'await-change': '60s' },
@@ -161,15 +140,6 @@ export const superseded: Scenario[] = [
     expect: { outcome: 'ready', reason: '' },
     contains: { log: ['its change has arrived'] },
     takesSeconds: 25,
-  },
-  {
-    ...web,
-    name: 'change-not-seen',
-    inputs: { ...web.inputs, 'await-change': '6s' },
-    setup: (fixture) => fixture.rollOut(deployment('web')),
-    expect: { outcome: 'stalled', reason: 'change-not-seen' },
-    decidedBy: secondsAfterStart(6),
-    takesSeconds: 9,
   },
   {
     ...web,

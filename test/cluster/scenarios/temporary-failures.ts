@@ -1,6 +1,7 @@
-import { all, deploymentComplete, deploymentSettled } from '../cluster-states.ts'
+import { deploymentComplete } from '../cluster-states.ts'
 import { deployment, diesFirst, imageName, service, slowStart, stateVolume, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 
 const web = {
   inputs: { resources: 'deployment/web' },
@@ -10,25 +11,7 @@ const web = {
 
 /** Rollouts that fail for a while and then become ready. */
 export const temporaryFailures: Scenario[] = [
-  {
-    ...web,
-    name: 'crashes-twice-then-fine',
-    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', diesFirst(2, 'exec serve'), stateVolume))),
-    decidedBy: deploymentSettled('web'),
-    takesSeconds: 30,
-  },
-  {
-    ...web,
-    name: 'crashes-until-dependency-is-ready',
-    inputs: { resources: 'deployment/web\ndeployment/database' },
-    setup: (fixture) =>
-      fixture.apply(
-        deployment('web', {}, template('web', diesFirst(3, 'exec serve'), stateVolume)),
-        deployment('database', { script: slowStart(33) }),
-      ),
-    decidedBy: all(deploymentSettled('web'), deploymentComplete('database')),
-    takesSeconds: 58,
-  },
+  ...readScenarios('temporary-failures'),
   {
     ...web,
     name: 'old-restarts-and-a-blink',
@@ -78,18 +61,6 @@ export const temporaryFailures: Scenario[] = [
         ? []
         : ['the log does not report the deletion by force'],
     takesSeconds: 14,
-  },
-  {
-    ...web,
-    name: 'annotation-followed',
-    setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(4) })),
-    during: async (fixture) => {
-      await fixture.runningPod(imageName('v1'))
-      const annotations = { 'reloader/last-reload': 'now' }
-      await fixture.patch('Deployment', 'web', { spec: { template: { metadata: { annotations } } } })
-    },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 12,
   },
   {
     ...web,

@@ -1,12 +1,14 @@
 import { secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
-import { deployment, imageName, replicaSet, service, statefulSet } from '../objects.ts'
+import { deployment, service, statefulSet } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 
 const ready = { expect: { outcome: 'ready', reason: '' }, decidedBy: secondsAfterStart(0), takesSeconds: 20 }
 
 /** Targets that are ready although something that they name is missing, or although no pod proves their new version. */
 export const unproven: Scenario[] = [
+  ...readScenarios('unproven'),
   {
     ...ready,
     name: 'named-objects-missing',
@@ -46,46 +48,6 @@ export const unproven: Scenario[] = [
       await fixture.until('the pod of the new version', (informer) => informer.all('Pod').length === 2)
     },
     contains: { log: ['runs an older version of deployment/web: gate deployment/web to prove its new version'] },
-  },
-  {
-    ...ready,
-    name: 'replicaset-keeps-its-pods',
-    inputs: { resources: 'replicaset/web' },
-    setup: async (fixture) => {
-      await fixture.apply(replicaSet('web', {}, { replicas: 1 }))
-      await fixture.runningPod(imageName('v1'))
-      // Timestamps of the API have whole seconds.
-      await fixture.wait(2)
-      await fixture.apply(replicaSet('web', { image: 'v2' }, { replicas: 1 }))
-    },
-    contains: { log: ['1 pod is older than the template and differs from it: a ReplicaSet replaces no existing pod'] },
-  },
-  {
-    ...ready,
-    name: 'service-switched-to-an-idle-deployment',
-    inputs: { resources: 'service/web' },
-    setup: async (fixture) => {
-      await fixture.rollOut(deployment('blue', {}, { replicas: 1 }))
-      await fixture.apply(deployment('green', {}, { replicas: 0 }), service('web', { selector: { app: 'blue' } }))
-      await fixture.apply(service('web', { selector: { app: 'green' } }))
-    },
-    contains: { log: ['has no endpoints: every workload behind it is scaled to zero (deployment/green)'] },
-  },
-  {
-    name: 'load-balancer-at-another-address',
-    inputs: { resources: 'service/web', 'stall-timeout': '5s' },
-    setup: async (fixture) => {
-      const loadBalancer = (loadBalancerIP: string) => service('web', { type: 'LoadBalancer', loadBalancerIP })
-      await fixture.rollOut(deployment('web', {}, { replicas: 1 }))
-      await fixture.apply(loadBalancer('192.0.2.7'))
-      await fixture.patch('Service', 'web/status', { status: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } } })
-      await fixture.wait(2)
-      await fixture.apply(loadBalancer('192.0.2.8'))
-    },
-    expect: { outcome: 'stalled', reason: 'address-pending' },
-    decidedBy: secondsAfterStart(5),
-    takesSeconds: 15,
-    contains: { log: ['has the address 192.0.2.7, and not 192.0.2.8 as requested'] },
   },
   {
     name: 'certificate-request-without-approval',
