@@ -11,9 +11,6 @@ import {
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
-import { plain, plainLines, shorten, shortenNames } from './escape.ts'
-import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
-import { wayBackOf } from './rollback.ts'
 import {
   capitalised,
   clockTexts,
@@ -27,7 +24,10 @@ import {
   problemCount,
   problemPath,
   reasonHeadline,
-} from './target-record.ts'
+} from './derived.ts'
+import { plain, plainLines, shorten, shortenNames } from './escape.ts'
+import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
+import { wayBackOf } from './rollback.ts'
 
 /** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
 export interface LogOutput {
@@ -71,19 +71,12 @@ export interface RolloutHead extends LogHead {
 
 const maxNameWidth = 48
 const maxWordWidth = 32
-/**
- * The maximum length of a printed line of a container log. Such lines were already cut by bytes, but escaping can make a
- * line longer.
- */
+/** Lines of container logs were already cut by bytes, but escaping can make them longer. */
 const longestLogLine = 12_000
 const groupLimit = 20
 const namesTogether = 3
 
-/**
- * Measures the columns once, because lines are printed as they come but must be aligned.
- * @param options.color prints ANSI colours, which the runner and terminals show
- * @param options.groups prints the runner's commands for groups, which only the job log folds
- */
+/** Measures the columns once, because lines are printed as they come but must be aligned. */
 export function layoutLog(
   { startedAt, targets, timeoutMs = 0 }: Omit<LogHead, 'cluster'>,
   { color = true, groups = true }: Partial<Pick<LogLayout, 'color' | 'groups'>> = {},
@@ -143,10 +136,7 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
   return words.join('  ').trimEnd()
 }
 
-/**
- * A line of a container's log: elapsed time, target, pod and container, a bar, then the text. The gate's own lines have
- * no bar, so a container cannot imitate them.
- */
+/** A line of a container's log. The gate's own lines have no bar, so a container cannot imitate them. */
 export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const { type, text, cutBytes = 0 } = output
   const { color } = layout
@@ -320,10 +310,7 @@ function paint(style: Style, text: string, color: boolean): string {
 /** The minimum number of entries that are printed as one line. */
 const fewestTogether = 4
 
-/**
- * The lines of entries. Targets that become ready one after the other in the same second with the same text, such as the
- * ConfigMaps of an apply, share one line.
- */
+/** The lines of entries. Targets that become ready in the same second with the same text share one line. */
 export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
   const groups: [Entry, ...Entry[]][] = []
   for (const entry of entries) {
@@ -385,10 +372,7 @@ export class LogPrinter {
     this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
   }
 
-  /**
-   * Adds an entry. Targets that become ready together have one line, which is printed before the next other entry or at the end
-   * of this turn of the event loop.
-   */
+  /** Targets that become ready together share a line, which waits for another entry or the end of this turn. */
   entry(entry: Entry): void {
     const [first] = this.#held
     if (first !== undefined && !isAlike(first, entry)) this.#flush()

@@ -62,7 +62,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   const settings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
     unlessEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
   return {
-    ...(deciding === undefined ? readyConclusion(targets, gates) : conclusionOf(deciding, gates)),
+    ...conclusionOf(deciding, gates, targets.length),
     startedAt,
     finishedAt: startedAt + longestMs(gates),
     cluster: {
@@ -127,13 +127,15 @@ function mergedTarget({ target, log }: Logged, { gate, ...part }: Part, startedA
   return shifted(merged, startedAt - start)
 }
 
-function readyConclusion(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Conclusion {
-  const message = `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')} ready`
-  return { outcome: 'ready', reason: '', message }
-}
-
 /** The conclusion of the gate that decided, with its name and the number of others that are not ready. */
-function conclusionOf({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Conclusion {
+function conclusionOf(deciding: GateRecord | undefined, gates: readonly GateRecord[], targets: number): Conclusion {
+  if (deciding === undefined)
+    return {
+      outcome: 'ready',
+      reason: '',
+      message: `${counted(targets, 'target')} of ${counted(gates.length, 'gate')} ready`,
+    }
+  const { name, outcome, reason, message } = deciding
   const others = gates.filter((gate) => gate.outcome !== 'ready').length - 1
   const more = others === 0 ? '' : ` (and ${counted(others, 'more gate')} not ready)`
   return { outcome, reason, message: `${name}: ${message}${more}` }

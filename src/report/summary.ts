@@ -16,6 +16,7 @@ import {
 } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { renderChecks } from './checks.ts'
+import { clockTexts, onlyExists, outcomeLabels, reasonHeadline, sinceChange, stepsOf, tookMs } from './derived.ts'
 import { code, fence, markdown, prose, shorten, shortenNames, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
@@ -33,7 +34,6 @@ import {
   section,
   targetStatus,
 } from './target-details.ts'
-import { clockTexts, onlyExists, outcomeLabels, reasonHeadline, sinceChange, stepsOf, tookMs } from './target-record.ts'
 
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */

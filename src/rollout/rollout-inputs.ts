@@ -52,12 +52,7 @@ export interface Rollout extends RolloutInputs {
 
 export type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock' | 'isLook'>
 
-/**
- * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
- * @param mistakes found so far
- * @param connection undefined without a cluster
- * @throws UserError
- */
+/** Checks the user's inputs; after a mistake, files and kinds of the cluster too, so that one UserError reports all. */
 export async function checkInputs(
   inputs: Inputs,
   references: ParsedReferences,
@@ -70,7 +65,7 @@ export async function checkInputs(
   const all = [
     ...mistakes,
     ...references.mistakes,
-    ...timeoutMistakes(references, writtenTimeoutMs(inputs)),
+    ...timeoutMistakes(references, inputs.written.has('timeout') ? inputs.timeoutMs : undefined),
     ...streamLogs.mistakes,
     ...(checks?.mistakes ?? []),
   ]
@@ -114,10 +109,7 @@ async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Conne
   }
 }
 
-/**
- * Reads the health checks and the kubeconfig. Sends no request.
- * @throws UserError with the mistakes of both
- */
+/** Reads the health checks and the kubeconfig, and throws the mistakes of both. Sends no request. */
 export function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly HealthCheck[], Cluster]> {
   return collectMistakes(
     () => readHealthChecks(inputs.healthCheckExprs),
@@ -125,10 +117,7 @@ export function openFiles(inputs: Inputs, connection: Connection): Promise<[read
   )
 }
 
-/**
- * Opens the cluster that the inputs name. Sends no request.
- * @throws UserError if the kubeconfig is unusable
- */
+/** Opens the cluster that the inputs name. Sends no request. Throws UserError if the kubeconfig is unusable. */
 export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock, isLook }: Connection): Cluster {
   if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
   const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs)
@@ -145,10 +134,7 @@ export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, cl
   })
 }
 
-/**
- * Resolves the kinds of the references, of `stream-logs` and of the checks after the targets are ready.
- * @throws UserError with the mistakes of all
- */
+/** Resolves the kinds of the references, of `stream-logs` and of the checks, and throws the mistakes of all. */
 export async function resolveKinds(
   { inputs, references, streamLogs, checks }: RolloutInputs,
   kinds: readonly ApiResource[],
@@ -164,8 +150,4 @@ export async function resolveKinds(
       () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),
     )
   return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))
-}
-
-function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
-  return written.has('timeout') ? timeoutMs : undefined
 }

@@ -65,9 +65,8 @@ const namedTargets = 2
 const namedClocks = 2
 
 /**
- * The timeouts that apply, written as in the inputs: `timeout 10m · stall 5m`. Includes the timeouts of references:
- * `timeout 1m` if it applies to all targets, else `timeout 10m (1m for job/migrate)`.
- * @param safe makes the names of targets safe to print
+ * The timeouts that apply, with those of references: `1m` if it applies to all targets, else `10m (1m for job/migrate)`. `safe`
+ * makes the names of targets safe to print.
  */
 export function clockTexts(
   { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<RunRecord, 'timeoutMs' | 'stallTimeoutMs'>,
@@ -117,10 +116,7 @@ export function messageBelowName(name: string, { message, form = 'clause' }: Tar
   return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalised(message)
 }
 
-/**
- * The owners from the target to the problem: `deployment/web → pod/web-fc8b-8xkbh → container app`.
- * Raw text: renderers escape it.
- */
+/** `deployment/web → pod/web-fc8b-8xkbh → container app`. Raw text: renderers escape it. */
 export function problemPath({ chain = [], subject, namespace, container, isInit }: ProblemRecord): string {
   if (chain.length > 1) return chain.join(' → ')
   return placeText({ object: subject, namespace, container, isInit })
@@ -163,10 +159,7 @@ export function beginOf(target: Pick<TargetRecord, 'changedAt' | 'change'>, star
   return startedAt - changedAt > 0 && startedAt - changedAt <= recentVersionMs ? changedAt : startedAt
 }
 
-/**
- * When the common timeline of all targets begins: with the earliest recent change. The change of a target of which nothing
- * later is known, such as a ConfigMap, does not count.
- */
+/** When the common timeline begins: with the earliest recent change of a target of which something later is known. */
 export function beginOfAll({ targets, startedAt }: Pick<RunRecord, 'targets' | 'startedAt'>): number {
   const begins = targets.flatMap((target) => {
     const begin = beginOf(target, startedAt)
