@@ -16,7 +16,7 @@ import { type Assessment, isUndisturbed, stayingPods } from '../lifecycle/assess
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime, specWrittenAt } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
-import type { Reads } from '../lifecycle/reads.ts'
+import { keyedChange, Readers, type Reads } from '../lifecycle/reads.ts'
 import type { PodRevision, RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
@@ -33,6 +33,7 @@ import { isChangeRequired } from './present-version.ts'
 import type { Entry } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import {
+  areSameRequests,
   firstRequests,
   firstState,
   type GatedTarget,
@@ -87,6 +88,7 @@ export class GatedTargets {
   /** The targets whose change may arrive at a revision. */
   readonly #arriving: GatedTarget[] = []
   readonly #others = new OtherTargets()
+  readonly #readers = new Readers<GatedTarget>()
   readonly #published = new Map<GatedTarget, PublishedPods>()
   /** Changes when a target ends, or its requests may have changed: the lists of all targets are read again. */
   #version = 0
@@ -264,9 +266,10 @@ export class GatedTargets {
     const object = after ?? before
     const concerned = new Set<GatedTarget>()
     this.#contexts.observe(change, this.#now())
-    for (const gated of this.unended)
+    const changed = keyedChange(change)
+    for (const gated of [...this.#readers.of(changed)].toSorted((a, b) => a.index - b.index))
       this.judge(gated, () => {
-        if (gated.reads?.concerns(change)) concerned.add(gated)
+        if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
       })
     if (isOfKind(object, eventKind.kind)) {
       for (const gated of this.#absentSubjects(object)) concerned.add(gated)
@@ -441,11 +444,12 @@ export class GatedTargets {
   /** Keeps what an assessment has read: it tells what concerns the target, and what the gate watches for it. */
   #keepReads(gated: GatedTarget, reads: Reads): void {
     const { requests: before } = gated
+    this.#readers.replace(gated, gated.reads, reads)
     gated.reads = reads
     gated.requests = requestsOfReads(gated, reads)
     // What explains it is known once all is listed that it needs.
     if (this.#isPending(gated)) gated.requests = { ...gated.requests, explaining: before.explaining }
-    if (isDeepStrictEqual(before, gated.requests)) gated.requests = before
+    if (areSameRequests(before, gated.requests)) gated.requests = before
     else this.#version += 1
   }
 

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
-import type { Need, Reads } from '../lifecycle/reads.ts'
+import { type Need, needs, type Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { KnownRevision } from '../lifecycle/rule-context.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
@@ -211,10 +212,20 @@ export function firstRequests(target: Target): Requests {
  * The watches of a target, by what an assessment read. While its change is awaited nothing is needed but the object: its first
  * assessment, and the end of `await-change`, waits for the others while they answer.
  */
-export function requestsOfReads({ state, target }: GatedTarget, { requests }: Reads): Requests {
-  const own = [targetWatch(target)]
+export function requestsOfReads({ state, target, requests: before }: GatedTarget, { requests }: Reads): Requests {
+  const own = before.needed.slice(0, 1)
   if (state.type !== 'awaiting-change') return { ...requests, needed: [...own, ...requests.needed] }
   return { ...firstRequests(target), optional: [...requests.needed, ...requests.optional] }
+}
+
+/** Whether two targets need the same watches. */
+export function areSameRequests(a: Requests, b: Requests): boolean {
+  return needs.every((need) => {
+    const [those, others] = [a[need], b[need]]
+    const isSame = (each: WatchRequest, index: number) =>
+      each === others[index] || isDeepStrictEqual(each, others[index])
+    return those.length === others.length && those.every(isSame)
+  })
 }
 
 /** The watches that the target needs, as far as they are known. */

@@ -2,29 +2,50 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 
-/** What an assessment needs a list for. */
-export type Need =
-  /** To judge the target: there is no verdict before the list is complete or refused, and the access to it is required. */
-  | 'needed'
-  /** Only to warn: the first assessment waits for the list as long as the server may answer. */
-  | 'optional'
-  /** To explain the state of the target: no verdict waits for the list, and it may be refused. */
-  | 'explaining'
-  /** For the advice after a failure: nothing waits for it. */
-  | 'undo'
+/**
+ * What an assessment needs a list for.
+ * `needed`: to judge the target. There is no verdict before the list is complete or refused, and the access is required.
+ * `optional`: only to warn. The first assessment waits for the list as long as the server may answer.
+ * `explaining`: to explain the state of the target. No verdict waits for the list, and it may be refused.
+ * `undo`: for the advice after a failure. Nothing waits for the list.
+ */
+export const needs = ['needed', 'optional', 'explaining', 'undo'] as const
+export type Need = (typeof needs)[number]
 
 /** Whether an object of a list counts: pure over the object and what was known when the list was read. */
 type Where = (object: KubeObject) => boolean
+
+/** A change with the keys of what it changes: an object, what its owners own, a list, or the events about an object. */
+export interface KeyedChange {
+  readonly versions: readonly KubeObject[]
+  readonly keys: readonly string[]
+}
+
+/** Finds the keys of a change once for all targets. */
+export function keyedChange({ before, after }: Change): KeyedChange {
+  const versions = [before, after].filter((object) => object !== undefined)
+  return { versions, keys: [...new Set(versions.flatMap(keysOf))] }
+}
+
+function keysOf(object: KubeObject): readonly string[] {
+  if (isOfKind(object, 'Event')) {
+    const { uid, kind = '', namespace, name = '' } = object.involvedObject ?? {}
+    const named = subjectKey({ kind, namespace, name })
+    return uid === undefined ? [named] : [uid, named]
+  }
+  const { kind, metadata } = object
+  const { uid = '', namespace, ownerReferences = [] } = metadata
+  const owners = ownerReferences.flatMap((owner) => [ownerKey(owner.uid, ''), ownerKey(owner.uid, kind)])
+  return [uid, listKey(kind, namespace), ...owners]
+}
 
 /**
  * What an assessment has read. Only a change of what was read concerns its target: everything else leaves the assessment as
  * it is.
  */
 export class Reads {
-  readonly #lists = new Map<string, Where[]>()
-  /** The uids of objects that were read alone, and of those whose Events were read. */
-  readonly #subjects = new Set<string>()
-  readonly #owners = new Set<string>()
+  /** The keys of what was read; for a list, which of its objects count. */
+  readonly #keys = new Map<string, Where[] | 'all'>()
   readonly #states: WatchRequest[] = []
   readonly #requests: Readonly<Record<Need, WatchRequest[]>> = { needed: [], optional: [], explaining: [], undo: [] }
   /** The indexes of the targets whose gated pods were read. */
@@ -47,9 +68,9 @@ export class Reads {
   list({ kind, namespace, name }: WatchRequest, where: Where): void {
     const key = listKey(kind, namespace)
     const counts: Where = name === undefined ? where : (object) => object.metadata.name === name && where(object)
-    const known = this.#lists.get(key)
-    if (known === undefined) this.#lists.set(key, [counts])
-    else known.push(counts)
+    const known = this.#keys.get(key)
+    if (known === undefined) this.#keys.set(key, [counts])
+    else if (known !== 'all') known.push(counts)
   }
 
   /** Whether the list of a request is complete. */
@@ -59,20 +80,20 @@ export class Reads {
 
   /** The objects of a kind, or of every kind, that this uid owns. */
   owned(uid: string | undefined, kind = ''): void {
-    if (uid !== undefined) this.#owners.add(ownerKey(uid, kind))
+    if (uid !== undefined) this.#keys.set(ownerKey(uid, kind), 'all')
   }
 
   /** The Events about an object; without a uid, those of its name. */
   events({ kind, metadata: { uid, namespace, name } }: KubeObject): void {
-    this.#subjects.add(uid ?? subjectKey({ kind, namespace, name }))
+    this.#keys.set(uid ?? subjectKey({ kind, namespace, name }), 'all')
   }
 
   /** The history of a pod, which depends on its controller and on the revisions of its workload. */
   history({ metadata: { uid = '', ownerReferences = [] } }: Pod, store: Store): void {
-    this.#subjects.add(uid)
+    this.#keys.set(uid, 'all')
     const controller = ownerReferences.find((each) => each.controller)
-    if (controller === undefined || this.#subjects.has(controller.uid)) return
-    this.#subjects.add(controller.uid)
+    if (controller === undefined || this.#keys.has(controller.uid)) return
+    this.#keys.set(controller.uid, 'all')
     const replicaSet = controller.kind === 'ReplicaSet' ? store.withUid(controller.uid) : undefined
     const workload = replicaSet?.metadata.ownerReferences?.find((each) => each.controller)
     if (controller.kind === 'ReplicaSet') this.owned(workload?.uid, 'ReplicaSet')
@@ -80,24 +101,19 @@ export class Reads {
   }
 
   /** Whether a change concerns the target. */
-  concerns({ before, after }: Change): boolean {
-    return [before, after].some((object) => object !== undefined && this.#contains(object))
+  concerns({ versions, keys }: KeyedChange): boolean {
+    return keys.some((key) => {
+      const counts = this.#keys.get(key)
+      return counts === 'all' || counts?.some((where) => versions.some(where)) === true
+    })
   }
 
-  #contains(object: KubeObject): boolean {
-    if (isOfKind(object, 'Event')) {
-      const { uid, kind = '', namespace, name = '' } = object.involvedObject ?? {}
-      return (uid !== undefined && this.#subjects.has(uid)) || this.#subjects.has(subjectKey({ kind, namespace, name }))
-    }
-    const { kind, metadata } = object
-    const { uid, namespace, ownerReferences = [] } = metadata
-    return (
-      (uid !== undefined && this.#subjects.has(uid)) ||
-      ownerReferences.some(
-        (owner) => this.#owners.has(ownerKey(owner.uid, '')) || this.#owners.has(ownerKey(owner.uid, kind)),
-      ) ||
-      (this.#lists.get(listKey(kind, namespace))?.some((where) => where(object)) ?? false)
-    )
+  get keys(): Iterable<string> {
+    return this.#keys.keys()
+  }
+
+  hasKey(key: string): boolean {
+    return this.#keys.has(key)
   }
 
   /** Whether the target was assessed by the state of a list, which is complete now. */
@@ -106,14 +122,36 @@ export class Reads {
   }
 }
 
+/** Finds the readers of what a change changes, among many. */
+export class Readers<Reader> {
+  readonly #byKey = new Map<string, Set<Reader>>()
+
+  /** Replaces what a reader has read. */
+  replace(reader: Reader, before: Reads | undefined, after: Reads): void {
+    for (const key of before?.keys ?? []) if (!after.hasKey(key)) this.#byKey.get(key)?.delete(reader)
+    for (const key of after.keys) {
+      // Most assessments read the same as the one before.
+      if (before?.hasKey(key)) continue
+      const readers = this.#byKey.get(key)
+      if (readers === undefined) this.#byKey.set(key, new Set([reader]))
+      else readers.add(reader)
+    }
+  }
+
+  /** Those that have read something with a key of the change: `Reads.concerns` tells which of them it concerns. */
+  of({ keys }: KeyedChange): ReadonlySet<Reader> {
+    return new Set(keys.flatMap((key) => [...(this.#byKey.get(key) ?? [])]))
+  }
+}
+
 function listKey(kind: string, namespace: string | undefined): string {
   return `${kind} ${namespace ?? ''}`
 }
 
 function ownerKey(uid: string, kind: string): string {
-  return `${uid} ${kind}`
+  return `${uid} owns ${kind}`
 }
 
 function subjectKey({ kind, namespace, name }: Pick<WatchRequest, 'kind' | 'namespace' | 'name'>): string {
-  return `${kind} ${namespace ?? ''} ${name}`
+  return `events ${kind} ${namespace ?? ''} ${name}`
 }

@@ -3,6 +3,7 @@ import type { KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
 import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
+import { keyedChange } from '../../src/lifecycle/reads.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
@@ -106,7 +107,7 @@ export function concerns<Gated extends KubeObject>(
 ): boolean {
   const given = context({ now: 60, ...options })
   rule.assess(object, given)
-  return given.reads.concerns({ after: other })
+  return given.reads.concerns(keyedChange({ after: other }))
 }
 
 /** The watches for which a rule asks when it assesses an object, by what they are needed for. */
