@@ -265,10 +265,7 @@ export function openMs(target: TargetRecord, { startedAt, finishedAt }: GateTime
   return Math.max(0, endOf(target, finishedAt) - at)
 }
 
-/**
- * The milestone of a target that took longest, reached or not; undefined if there is none. A hold that was reached took as
- * long as the user wrote.
- */
+/** The milestone that took longest, reached or not, if there is one; no hold, which took as long as the user wrote. */
 export function slowestStep(
   target: TargetRecord,
   times: GateTimes,

@@ -41,12 +41,9 @@ interface Part {
 }
 
 /**
- * Merges the reports of several gates into one record. The gravest outcome decides; of equal ones that of the gate that
- * took the shortest time, then the order of the files. A gate whose report is missing did not run: it is `unknown`, and decides
- * only if all others are ready.
- * @param now milliseconds since the epoch: the moment of the result if all reports are missing
- * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that did
- * not run
+ * Merges the reports of several gates into one record. The gravest outcome decides; of equal ones that of the gate that took the
+ * shortest time, then the order of the files. A missing report is `unknown`, and decides only if all others are ready; so is
+ * one of another `run` or commit, which must not stand for a gate that did not run. `now`: the moment without any report.
  */
 export function mergeReports(files: readonly ReportFile[], now: number, run?: WorkflowRunRecord): EndedRunRecord {
   const parts = withDistinctNames(files.flatMap((file) => partsOf(file, run)))

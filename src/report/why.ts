@@ -6,10 +6,7 @@ import { plain } from './escape.ts'
 import { isFailing, waitingLines } from './headline.ts'
 import { layoutLog, placeText, renderEvidence, tally } from './log.ts'
 
-/**
- * One look as text: how many targets are ready, then for each that is not its reason, evidence and hint, the worst first,
- * with a line for those that only wait for it; then those that progress.
- */
+/** One look as text: first the targets that are not ready, the worst first, with those that only wait for them. */
 export function renderLook(
   record: RunRecord,
   options: { readonly color: boolean; readonly groups: boolean },
