@@ -1,8 +1,7 @@
-import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry, type HealthCheckEntry } from '../../src/plan/health-check-entries.ts'
-import { added, at, createTarget, modified, run } from '../kit/gate.ts'
+import { added, at, createTarget, modified, run, synced } from '../kit/gate.ts'
 
 const kind = { apiVersion: 'example.com/v1', kind: 'Widget' }
 const entry: HealthCheckEntry = {
@@ -20,7 +19,7 @@ const entry: HealthCheckEntry = {
 }
 const catalogue = [compileEntry({ ...entry, ...kind }, await loadCompiler())]
 const target = createTarget({ ...kind, name: 'w' })
-const listed: Observation = { type: 'SYNCED', ...kind, namespace: 'shop' }
+const listed = synced(`${kind.apiVersion} ${kind.kind}`)
 
 const widgetWith = (status: object): KubeObject => ({
   ...kind,

@@ -1,4 +1,4 @@
-import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { subjectText } from '../../src/cluster/objects.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
@@ -17,6 +17,7 @@ import {
   type RunOptions,
   run,
   runUntil,
+  synced,
 } from '../kit/gate.ts'
 import { condition, is, iso, make, moment, ownedBy, podIs } from '../kit/objects.ts'
 import { shopEntry } from './shop-entry.ts'
@@ -46,16 +47,8 @@ const notReady = { conditions: [condition('Ready', 'False', { reason: 'Working',
 const stalled = { conditions: [condition('Stalled', 'True', { reason: 'Invalid', message: 'no such item' })] }
 const shop = createCustom('Shop', 'web', notReady)
 
-const listed = ({ apiVersion, kind, labelSelector }: Partial<WatchRequest> & { kind: string }): Observation => ({
-  type: 'SYNCED',
-  apiVersion: apiVersion ?? (kind === 'Pod' || kind === 'Event' ? 'v1' : 'apps/v1'),
-  kind,
-  namespace: 'shop',
-  ...(labelSelector === undefined ? {} : { labelSelector }),
-})
-const own: readonly Observation[] = [listed({ apiVersion: group, kind: 'Shop' }), listed({ kind: 'Event' })]
-const workloads = ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Pod'].map((kind) => listed({ kind }))
-const all: readonly Observation[] = [...own, ...workloads, listed({ apiVersion: 'batch/v1', kind: 'Job' })]
+const own = synced(`${group} Shop`, 'Event')
+const all = [...own, ...synced('Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Pod', 'Job')]
 
 const missing = (attempt: 'ErrImagePull' | 'ImagePullBackOff'): PodStatus => ({
   phase: 'Pending',
@@ -122,10 +115,6 @@ describe('the inventory of a GitOps controller', () => {
   const applied = createCustom('Shop', 'web', { ...notReady, inventory: { entries } })
   const labels = { [`acme.example/name`]: 'web', [`acme.example/namespace`]: 'shop' }
   const settings = { catalogue: applying }
-  const listedInApps = (kind: string, name?: string): Observation => {
-    const { labelSelector: _, ...request } = { ...listed({ kind }), labelSelector: '' } as WatchRequest & Observation
-    return { ...request, namespace: 'apps', ...(name === undefined ? {} : { name }) } as Observation
-  }
   const { deployment, replicaSet, pod } = createOwned(applied)
   const inApps = <Each extends KubeObject>(object: Each): Each => {
     const { ownerReferences = [], ...metadata } = object.metadata
@@ -137,14 +126,14 @@ describe('the inventory of a GitOps controller', () => {
   }
   const steps = [
     at(0, added(applied), own),
-    at(11, added(inApps(deployment)), listedInApps('Deployment', 'front')),
+    at(11, added(inApps(deployment)), synced('Deployment@apps/front')),
     at(
       12,
       added(inApps(replicaSet), inApps(pod(missing('ErrImagePull')))),
-      listedInApps('ReplicaSet'),
-      listedInApps('Pod'),
+      synced('ReplicaSet@apps'),
+      synced('Pod@apps'),
     ),
-    at(12, listedInApps('Event')),
+    at(12, synced('Event@apps')),
   ]
   const apps: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps', uid: 'apps' } }
 
@@ -212,14 +201,7 @@ describe('an object of another namespace', () => {
     ['status.inventory', createCustom('Shop', 'web', { ...notReady, inventory })],
   ]
   const requestsOf = (object: KubeObject, catalogue: readonly HealthCheck[], ...found: readonly KubeObject[]) => {
-    const synced: Observation = {
-      type: 'SYNCED',
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      namespace: system,
-      name: 'coredns',
-    }
-    const steps = [at(0, added(object), own), at(11, added(...found), synced)]
+    const steps = [at(0, added(object), own), at(11, added(...found), synced(`Deployment@${system}/coredns`))]
     const gate = createGateWith(steps, { settings: { catalogue } })
     gate.advance(moment(20))
     return gate.requests.filter(({ namespace }) => namespace === system || namespace === undefined)
@@ -247,8 +229,10 @@ describe('an object of another namespace', () => {
     const object = createCustom('Shop', 'web', { ...notReady, inventory: { entries } })
     const subjects = (metadata: Partial<ObjectMeta>) => {
       const order = createCustom('Order', 'first', stalled, { namespace: system, ...metadata })
-      const synced: Observation = { type: 'SYNCED', apiVersion: group, kind: 'Order', namespace: system, name: 'first' }
-      return summary([at(0, added(object), own), at(11, added(order), synced)], applying).problems
+      return summary(
+        [at(0, added(object), own), at(11, added(order), synced(`${group} Order@${system}/first`))],
+        applying,
+      ).problems
     }
     const labels = { 'acme.example/name': 'web', 'acme.example/namespace': 'shop' }
     expect(subjects({ labels })).toEqual(['order/first reported-failed', 'shop/web condition-false'])
@@ -272,9 +256,8 @@ describe('an object of another namespace', () => {
 it('pods of all namespaces are not watched for the selector in the status of an object without a namespace', () => {
   const { namespace: _, ...metadata } = shop.metadata
   const object = { ...shop, metadata, status: { ...notReady, selector: 'app=web' } }
-  const synced: Observation = { type: 'SYNCED', apiVersion: group, kind: 'Shop' }
   const targets = [{ ...target, namespace: undefined as unknown as string }]
-  const gate = createGateWith([at(0, added(object), synced)], {
+  const gate = createGateWith([at(0, added(object), synced(`${group} Shop@`))], {
     targets,
     live: true,
     settings: { catalogue: operator },
@@ -298,8 +281,8 @@ it('a claim is explained by what its composite resource composes, in any scope',
   const bucket = { ...unowned, metadata: { ...unowned.metadata, ownerReferences: ownedBy(composite) } }
   const steps = [
     at(0, added(claim), own),
-    at(11, added(composite), listed({ apiVersion: group, kind: 'Composite' })),
-    at(12, added(bucket), { type: 'SYNCED', apiVersion: group, kind: 'Bucket' }),
+    at(11, added(composite), synced(`${group} Composite`)),
+    at(12, added(bucket), synced(`${group} Bucket@`)),
   ]
   const problems = ['bucket/web-y condition-false', 'shop/web condition-false']
   expect(summary(steps, [])).toEqual({ verdict: 'stalled condition-false after 300 s', problems })
@@ -316,14 +299,11 @@ it('a claim is explained by what its composite resource composes, in any scope',
 it('an object without a namespace is explained by kinds that its entry names, but for pods', () => {
   const cluster = { ...target, namespace: undefined as unknown as string }
   const { namespace: _, ...metadata } = shop.metadata
-  const gate = createGateWith(
-    [at(0, added({ ...shop, metadata }), { type: 'SYNCED', apiVersion: group, kind: 'Shop' })],
-    {
-      targets: [cluster],
-      live: true,
-      settings: { catalogue: operator },
-    },
-  )
+  const gate = createGateWith([at(0, added({ ...shop, metadata }), synced(`${group} Shop@`))], {
+    targets: [cluster],
+    live: true,
+    settings: { catalogue: operator },
+  })
   gate.advance(moment(10))
   expect(gate.requests.map(({ kind }) => kind)).toEqual(['Shop', 'Deployment', 'StatefulSet', 'Job', 'Order', 'Event'])
 })

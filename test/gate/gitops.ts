@@ -1,9 +1,8 @@
-import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { createTarget } from '../kit/gate.ts'
+import { createTarget, synced } from '../kit/gate.ts'
 import { iso } from '../kit/objects.ts'
 
 /** A commit of 40 digits that begins with these. */
@@ -134,12 +133,7 @@ export const applicationTarget = (overrides: Partial<Target> = {}) =>
   })
 
 /** The first list of the Applications is complete. */
-export const applicationsListed: Observation = {
-  type: 'SYNCED',
-  apiVersion: 'argoproj.io/v1alpha1',
-  kind: 'Application',
-  namespace: 'argocd',
-}
+export const applicationsListed = synced('argoproj.io/v1alpha1 Application@argocd')
 
 /** The settings of a gate with these targets, with the catalogue and the rule of revisions. */
 export async function revisionSettings(targets: readonly Target[]): Promise<Partial<GateSettings>> {

@@ -5,7 +5,18 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { catalogueFor } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { createChecks, createServer } from '../kit/checks.ts'
-import { added, allSynced, at, createGate, createTarget, deleted, modified, type Run, run } from '../kit/gate.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createGate,
+  createTarget,
+  deleted,
+  modified,
+  type Run,
+  run,
+  synced,
+} from '../kit/gate.ts'
 import { complete, condition, iso, make, moment } from '../kit/objects.ts'
 import { runs } from '../support/thorough.ts'
 import { application } from './gitops.ts'
@@ -129,18 +140,13 @@ const subjects: Readonly<Record<string, Subject>> = {
 }
 
 /** The kinds that any of these rules watches: all lists are complete. */
-const lists: Observation[] = ['Pod', 'Event', 'Service'].map((kind) => ({
-  type: 'SYNCED',
-  apiVersion: 'v1',
-  kind,
-  namespace: 'shop',
-}))
+const lists = synced('Pod', 'Event', 'Service')
 
 async function gateOf({ ready, target, others = [] }: Subject, events: readonly FeedEvent[]): Promise<Run> {
   const { apiVersion, kind, metadata } = ready
   const { name, namespace } = metadata
   const targets = [createTarget({ apiVersion, kind, name, namespace, ...target })]
-  const listed: Observation = { type: 'SYNCED', apiVersion, kind, ...(namespace !== undefined && { namespace }) }
+  const listed = synced(`${apiVersion} ${kind}@${namespace ?? ''}`)
   const settings = { catalogue: await catalogueFor(targets) }
   const afterReady = createChecks({ hold: `${holdSeconds}s` }, targets)
   return run([at(1, added(ready), others, listed, lists), events], { targets, settings, afterReady })

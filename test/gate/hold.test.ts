@@ -16,18 +16,7 @@ const workload = (kind: string, fields: { readonly spec: object; readonly status
   }) as KubeObject
 
 const lists: Observation[] = [...allSynced, ...synced('Service', 'EndpointSlice', 'Node')]
-const others: Observation[] = ['StatefulSet', 'DaemonSet', 'ControllerRevision'].map((kind) => ({
-  type: 'SYNCED',
-  apiVersion: 'apps/v1',
-  kind,
-  namespace: 'shop',
-}))
-const slices: Observation = {
-  type: 'SYNCED',
-  apiVersion: 'discovery.k8s.io/v1',
-  kind: 'EndpointSlice',
-  namespace: 'shop',
-}
+const others = synced('StatefulSet', 'DaemonSet', 'ControllerRevision')
 
 describe('a Service in front of a canary that is gated and of a stable version that is not', () => {
   const canary = createServer(1, 'canary')
@@ -68,7 +57,7 @@ describe('a Service in front of a canary that is gated and of a stable version t
   ]
   const targets = [createTarget({ name: 'canary' }), createTarget({ apiVersion: 'v1', kind: 'Service' })]
   const heldRun = (events: readonly FeedEvent[], hold = '0s') =>
-    run([at(1, added(...objects), lists, slices, others), events], {
+    run([at(1, added(...objects), lists, others), events], {
       targets,
       afterReady: createChecks({ 'http-checks': 'service/web GET /', hold }, targets),
     })

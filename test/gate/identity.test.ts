@@ -142,21 +142,11 @@ const setKind = (kind: 'StatefulSet' | 'DaemonSet'): Kind => {
 describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
   'a $kind whose template changes during the wait',
   ({ kind, workload, revision }) => {
-    const listOfKind = (each: string): Observation => ({
-      type: 'SYNCED',
-      apiVersion: 'apps/v1',
-      kind: each,
-      namespace: 'shop',
-    })
     const options = { targets: [createTarget({ kind })] }
     const gated = annotate({ 'checksum/config': 'b' })
     const older = annotate({ 'checksum/config': 'a' })
-    const others: Observation[] = [
-      listOfKind(kind === 'Deployment' ? 'ReplicaSet' : 'ControllerRevision'),
-      { type: 'SYNCED', apiVersion: 'v1', kind: 'Node' },
-      ...synced('Pod', 'Event'),
-    ]
-    const all = [listOfKind(kind), ...others]
+    const others = synced(kind === 'Deployment' ? 'ReplicaSet' : 'ControllerRevision', 'Node', 'Pod', 'Event')
+    const all = [...synced(kind), ...others]
     const templates: Readonly<Record<string, PodTemplate>> = {
       gated,
       older,
@@ -171,7 +161,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
     /** `becomes older 6`: its template, in this generation; `revision new gated -1 2 1`: name, template, second, numbers. */
     const happening = (words: string): Observation[] => {
       const [verb, name = '', ...rest] = words.split(' ')
-      if (verb === 'lists') return name === 'workload' ? [listOfKind(kind)] : name === 'others' ? others : all
+      if (verb === 'lists') return name === 'workload' ? synced(kind) : name === 'others' ? others : all
       if (verb === 'becomes') return modified(workload(templateOf(name), Number(rest[0] ?? 5)))
       const [template = '', made, number, before] = rest
       return added(revision(name, templateOf(template), Number(made), Number(number), before))

@@ -342,12 +342,7 @@ it('a pod that is no longer ready breaks the hold of its Deployment, not of the 
     endpoints: [{ addresses: ['10.0.0.1'], targetRef: { kind: 'Pod', name: 'web-1-a', uid: 'web-1-a-uid' } }],
     ports: [{ name: 'http', port: 8080 }],
   } as KubeObject
-  const slices = at(1, {
-    type: 'SYNCED',
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    namespace: 'shop',
-  })
+  const slices = at(1, synced('EndpointSlice'))
   const steps = [
     readyServer(1, [createService(), slice]),
     slices,
@@ -404,30 +399,10 @@ describe('requests to the pods behind a custom resource', () => {
     status: complete(1),
   })
   const set = make.replicaSet({ metadata: { name: 'db-1' } }, workload)
-  const kinds = [
-    'Rollout',
-    'Cluster',
-    'Deployment',
-    'StatefulSet',
-    'DaemonSet',
-    'ReplicaSet',
-    'Job',
-    'Pod',
-    'Service',
-    'Event',
-  ]
-  const versions: Readonly<Record<string, string>> = {
-    Rollout: 'argoproj.io/v1alpha1',
-    Cluster: 'db.example/v1',
-    Job: 'batch/v1',
-  }
-  const listed = kinds.map(
-    (kind): Observation => ({
-      type: 'SYNCED',
-      apiVersion: versions[kind] ?? (/Set$|Deployment/.test(kind) ? 'apps/v1' : 'v1'),
-      kind,
-      namespace: 'shop',
-    }),
+  const listed = synced(
+    'argoproj.io/v1alpha1 Rollout',
+    'db.example/v1 Cluster',
+    ...['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Job', 'Pod', 'Service', 'Event'],
   )
   const prepare = async ({ apiVersion, kind }: KubeObject, raw: Raw): Promise<RunOptions> => {
     const targets = [createTarget({ apiVersion, kind })]

@@ -8,7 +8,16 @@ import type { Target } from '../../src/plan/target.ts'
 import { reasons } from '../../src/reasons/reasons.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { renderSummary } from '../../src/report/summary.ts'
-import { added, allSynced, at, createRecording, createTarget, createWorkload, type RawInputs } from '../kit/gate.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createRecording,
+  createTarget,
+  createWorkload,
+  type RawInputs,
+  synced,
+} from '../kit/gate.ts'
 import { complete, iso, make, podIs } from '../kit/objects.ts'
 import { renderLog } from '../report/whole-log.ts'
 import { replayRecording } from '../support/recordings.ts'
@@ -42,9 +51,7 @@ describe('a deploy', () => {
   /** All that a user reads of a gate on these objects, replayed from a recording. */
   async function shownFor(objects: readonly Observation[], inputs: RawInputs, targets: readonly Target[]) {
     const path = join(folder, 'recording.ndjson')
-    const kinds = targets.map(
-      ({ apiVersion, kind }) => ({ type: 'SYNCED', apiVersion, kind, namespace: 'shop' }) as const,
-    )
+    const kinds = synced(...targets.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`))
     writeFileSync(path, createRecording(inputs, [at(0, objects, allSynced, kinds)], { targets }))
     const { runRecord: record } = await replayRecording(path)
     return {

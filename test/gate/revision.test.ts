@@ -18,6 +18,7 @@ import {
   progressing,
   type Run,
   run,
+  synced,
 } from '../kit/gate.ts'
 import { complete, condition, is, iso, make, ownedBy } from '../kit/objects.ts'
 import { revive } from '../kit/rows.ts'
@@ -111,7 +112,11 @@ function labelled(status: Deployment['status'], release: string): Observation[] 
 }
 
 /** The steps of a case, in whose data `older`, `wanted` and `newer` are the commits. */
-function stepsOf([steps]: Case, list: Observation, objectOf: (fields: never, second: number) => KubeObject): Steps {
+function stepsOf(
+  [steps]: Case,
+  list: readonly Observation[],
+  objectOf: (fields: never, second: number) => KubeObject,
+): Steps {
   const commits = JSON.stringify(steps).replace(/\b(?:older|wanted|newer)\b/g, (name) => named[name as 'older'])
   return Object.entries(revive(JSON.parse(commits)) as Case[0]).map(([time, step]) => {
     const second = Number(time)
@@ -125,7 +130,7 @@ function stepsOf([steps]: Case, list: Observation, objectOf: (fields: never, sec
         : labelled(status === 'done' ? complete() : progressing, release)
     })
     const isDone = second === 0 && !(Array.isArray(step) && step.some((each) => `${each}`.startsWith('web')))
-    return at(second, ...happenings, ...(isDone ? [web.done] : []), ...(second === 0 ? [list, ...allSynced] : []))
+    return at(second, ...happenings, ...(isDone ? [web.done] : []), ...(second === 0 ? [...list, ...allSynced] : []))
   })
 }
 
@@ -441,7 +446,7 @@ async function fluxGate(apiVersion: string, kind: string, revision: string, each
         ...statusOf(status),
       },
     }) as unknown as KubeObject
-  const steps = stepsOf(each, { type: 'SYNCED', apiVersion, kind, namespace }, object)
+  const steps = stepsOf(each, synced(`${apiVersion} ${kind}`), object)
   return run(steps, { targets: [target], settings: await revisionSettings([target]) })
 }
 

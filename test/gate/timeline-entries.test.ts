@@ -90,10 +90,8 @@ describe('pods that are evicted', () => {
         at(second + 6, deleted(setPod(evicted(second + 5), { ...metadata, deletionTimestamp: iso(second + 6) }))),
       ]
     })
-    const lists = (['StatefulSet', 'ControllerRevision'] as const).map(
-      (kind) => ({ type: 'SYNCED', apiVersion: 'apps/v1', kind, namespace: 'shop' }) as const,
-    )
-    const result = run([at(0, added(set), lists, synced('Pod', 'Event')), ...steps], { targets: [target] })
+    const lists = synced('StatefulSet', 'ControllerRevision', 'Pod', 'Event')
+    const result = run([at(0, added(set), lists), ...steps], { targets: [target] })
     expect(result).toMatchObject({ outcome: 'stalled', reason: 'evicted' })
     expect(result.entries).toContainEqual(expect.stringMatching(/^16 problem .* \(2 pods so far\): /))
   })

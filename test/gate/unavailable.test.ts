@@ -128,8 +128,7 @@ describe('a kind that only warnings need', () => {
   const listed = at(
     0,
     { type: 'ADDED', object: ingress },
-    { type: 'SYNCED', apiVersion: ingress.apiVersion, kind: 'Ingress', namespace: 'shop', name: 'web' },
-    synced('Service', 'Event'),
+    synced(`${ingress.apiVersion} Ingress@shop/web`, 'Service', 'Event'),
   )
   const answer = (event: Observation) => run([listed, at(1, event)], options)
 

@@ -8,6 +8,7 @@ import type { JudgedRunRecord, Outcome, TargetOutcome } from '../../src/gate/run
 import type { GateSettings } from '../../src/gate/settings.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { formatEvent, type RecordingHeader } from '../../src/recording/writer.ts'
+import { apiVersionOf, isClusterScoped, type NamedObjects } from './named-objects.ts'
 import { complete, iso, make, moment, type Overrides, podIs, start } from './objects.ts'
 
 export function createTarget(overrides: Partial<Target> = {}): Target {
@@ -59,10 +60,21 @@ export function deleted(...objects: readonly KubeObject[]): Observation[] {
   return objects.map((object) => ({ type: 'DELETED', object }))
 }
 
-const apiVersions: Readonly<Record<string, string>> = { Deployment: 'apps/v1', ReplicaSet: 'apps/v1' }
-
-function requestOf(kind: string): WatchRequest {
-  return { apiVersion: apiVersions[kind] ?? 'v1', kind, namespace: 'shop' }
+/**
+ * The request of a list in words: `Pod`, `Pod?app=web` with a selector, `Deployment@apps` or `Deployment@apps/web` in another
+ * namespace than shop, `Node@` in none, `acme.io/v1 Widget` of a version.
+ */
+export function requestOf(words: string, objects: NamedObjects = {}): WatchRequest {
+  const [, apiVersion, kind = '', selector, place, name] =
+    /^(?:(\S+) )?(\w+)(?:\?(.*?))?(?:@([a-z-]*)(?:\/(.*))?)?$/.exec(words) ?? []
+  const namespace = place ?? (isClusterScoped(kind) ? '' : 'shop')
+  return {
+    apiVersion: apiVersion ?? apiVersionOf(kind, objects),
+    kind,
+    ...(namespace !== '' && { namespace }),
+    ...(selector !== undefined && { labelSelector: selector }),
+    ...(name !== undefined && { name }),
+  }
 }
 
 /** The first lists of these kinds are complete. */

@@ -11,9 +11,10 @@ import {
   failed,
   modified,
   progressing,
+  requestOf,
   unavailable,
 } from './gate.ts'
-import { apiVersionOf, isClusterScoped, type NamedObjects, toObject } from './named-objects.ts'
+import { apiVersionOf, type NamedObjects, toObject } from './named-objects.ts'
 import { complete, condition, is, iso, make, podIs } from './objects.ts'
 import { toPodStatus } from './pods.ts'
 
@@ -113,17 +114,8 @@ function kindsOf(objects: NamedObjects): readonly string[] {
   return [...new Set(kinds)].filter((kind) => !['Deployment', 'ReplicaSet', 'Pod', 'Event', 'Job'].includes(kind))
 }
 
-function listOf(word: string, objects: NamedObjects): Observation & { readonly type: 'SYNCED' } {
-  const [, kind = '', selector, place, name] = /^(\w+)(?:\?(.*?))?(?:@([a-z-]*)(?:\/(.*))?)?$/.exec(word) ?? []
-  const namespace = place ?? (isClusterScoped(kind) ? '' : 'shop')
-  return {
-    type: 'SYNCED',
-    apiVersion: apiVersionOf(kind, objects),
-    kind,
-    ...(namespace !== '' && { namespace }),
-    ...(selector !== undefined && { labelSelector: selector }),
-    ...(name !== undefined && { name }),
-  }
+function listOf(words: string, objects: NamedObjects): Observation & { readonly type: 'SYNCED' } {
+  return { type: 'SYNCED', ...requestOf(words, objects) }
 }
 
 function served(kind: string, apiVersion: string, status: boolean): Observation {
