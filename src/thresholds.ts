@@ -241,6 +241,9 @@ export const oldObjectMs = 60_000
  */
 export const recentVersionMs = 3_600_000
 
+/** Changes with a longer pause between them are of several deployments. */
+export const deploymentPauseMs = 60_000
+
 /** A change that came this long before the gate is shown before it: elapsed times are whole seconds. */
 export const shownBeforeMs = 1_000
 

@@ -11,7 +11,7 @@ import { fullNames, type NamedTarget, type TargetClocks } from '../plan/target.t
 import { placeText, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
-import { oldProblemMs, recentVersionMs, shownBeforeMs } from '../thresholds.ts'
+import { deploymentPauseMs, oldProblemMs, recentVersionMs, shownBeforeMs } from '../thresholds.ts'
 
 interface OutcomeLabel {
   /** For Markdown. */
@@ -159,14 +159,18 @@ export function beginOf(target: Pick<TargetRecord, 'changedAt' | 'change'>, star
   return startedAt - changedAt > 0 && startedAt - changedAt <= recentVersionMs ? changedAt : startedAt
 }
 
-/** When the common timeline begins: with the earliest recent change of a target of which something later is known. */
+/**
+ * When the common timeline begins: with the earliest change of this deployment, which are the latest changes before the gate
+ * without a long pause. Only targets of which something later is known count.
+ */
 export function beginOfAll({ targets, startedAt }: Pick<RunRecord, 'targets' | 'startedAt'>): number {
   const begins = targets.flatMap((target) => {
     const begin = beginOf(target, startedAt)
     const isLater = ({ at = begin, source }: MilestoneRecord) => at > (source === undefined ? startedAt : begin)
     return target.outcome !== 'ready' || target.milestones.some(isLater) ? [begin] : []
   })
-  return Math.min(startedAt, ...begins)
+  const [latest = startedAt, ...earlier] = begins.filter((begin) => begin < startedAt).toSorted((a, b) => b - a)
+  return earlier.reduce((begin, at) => (begin - at <= deploymentPauseMs ? at : begin), latest)
 }
 
 /**

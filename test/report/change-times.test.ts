@@ -121,6 +121,14 @@ it('a target of which only the change is known, such as a ConfigMap, does not ch
   expect(renderSummary(record)).toMatch(/^### ✅ Rollout ready in 31 s/)
 })
 
+it.each([
+  ['the earliest change of this deployment', [-5, -40, -90], '2 m 1 s'],
+  ['not with that of an earlier deployment', [-5, -120, -1_800], '36 s'],
+])('the timeline begins with %s', (_, seconds, took) => {
+  const targets = seconds.map((each) => createTargetRecord({ changedAt: at(each), change: 'recent' }))
+  expect(headline(createRecord({ targets }))).toMatch(`Rollout ready ${took} after the change`)
+})
+
 describe('the headline when nothing has changed', () => {
   const unchanged = (seconds: number) =>
     createTargetRecord({ changedAt: at(-seconds), change: 'none', endedAt: at(0.1) })
