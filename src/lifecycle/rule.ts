@@ -39,6 +39,8 @@ export interface ServingRevision {
   readonly ready: number
   /** How many pods the object wants. */
   readonly wanted: number
+  /** There is no older revision. */
+  readonly isFirst?: true
 }
 
 /** Whether the undo of a failed object restores what ran before: to this revision, unless there is an obstacle. */

@@ -229,6 +229,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'pod-stuck': {
     class: 'slow',
+    isOutsideTemplate: true,
     when: 'a deleted pod that must end first still exists after its grace period',
     title: 'a deleted pod still exists',
     sentence: ({ detail: { finalizers, node } }) => {

@@ -201,14 +201,20 @@ export function onlyExists({ outcome, milestones, notes, warnings, problems }: T
   return outcome === 'ready' && isUnobserved && !notes && !warnings && problems.length === 0
 }
 
+/** Whether a target was ready when the clock begins: how long it took is unknown. */
+export function wasReadyAtBegin({ outcome, milestones }: TargetRecord, { startedAt }: Pick<GateTimes, 'startedAt'>) {
+  return outcome === 'ready' && milestones.every(({ state, at = Infinity }) => state !== 'done' || at <= startedAt)
+}
+
 /** How long a target took from the begin of its timeline, in milliseconds. It may have been ready before the gate. */
 export function tookMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
-  const { endedAt = finishedAt, outcome, milestones } = target
+  const { endedAt = finishedAt, milestones } = target
   const done = milestones.filter(({ state }) => state === 'done')
-  const wasDone = outcome === 'ready' && done.every(({ at = endedAt }) => at <= startedAt)
   const known = done.flatMap(({ at, source }) => (source === undefined || at === undefined ? [] : [at]))
   const begin = beginOf(target, startedAt)
-  return wasDone && begin < startedAt ? Math.max(begin, ...known) - begin : endedAt - begin
+  return wasReadyAtBegin(target, { startedAt }) && begin < startedAt
+    ? Math.max(begin, ...known) - begin
+    : endedAt - begin
 }
 
 /** A reached milestone, and the milliseconds from the previous one. */

@@ -5,6 +5,7 @@ import { label } from '../plan/names.ts'
 import { displayName, fullNames, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { hookLeadMs, recentVersionMs, releaseClockMs } from '../thresholds.ts'
+import { decidingGate } from './headline.ts'
 
 /** What a failed gate recommends to undo. */
 interface Rollback {
@@ -21,10 +22,12 @@ export function rollbackOf(record: EndedRunRecord): Rollback {
   if (outcome !== 'failed') return { command: '', note: `The outcome ${outcome} proves no failure of this change.` }
   // Reports contain no undo.
   if (record.gates !== undefined) return { command: '', note: 'Each gate has a rollback-command of its own.' }
-  return undoOf(record, ({ outcome }) => outcome === 'failed')
+  const { command, note } = undoOf(record, ({ outcome }) => outcome === 'failed')
+  return { command, note }
 }
 
 const namedServing = 3
+const noUndo = { command: '', note: '', kept: '' }
 
 /** What serves in place of the targets that are not ready, and how to go back to it. Empty if nothing is known of it. */
 export function wayBackOf(record: RunRecord) {
@@ -35,20 +38,33 @@ export function wayBackOf(record: RunRecord) {
     const revision = servingOf(target)
     return revision === undefined ? [] : servingText(revision, isOnly ? undefined : names[index])
   })
-  if (!hasEnded(record) || serving.length === 0 || record.gates !== undefined) return { sentences: [], command: '' }
-  const { command, note } = undoOf(record, (target) => servingOf(target) !== undefined)
+  if (!hasEnded(record)) return { sentences: [], command: '' }
+  if (record.gates !== undefined) return { sentences: wayBackOfGate(record), command: '' }
+  if (serving.length === 0) return { sentences: [], command: '' }
+  const isUndone = (target: TargetRecord) => (servingOf(target) ?? { isFirst: true }).isFirst === undefined
+  const { command, note, kept } = record.targets.some(isUndone) ? undoOf(record, isUndone) : noUndo
   const more = serving.length - namedServing
   return {
     sentences: [
       ...serving.slice(0, namedServing),
       ...(more > 0 ? [`${counted(more, 'more target')}: see the report.`] : []),
-      ...(command === '' && note !== '' ? [note] : []),
+      ...[command === '' ? note : kept].filter((text) => text !== ''),
     ],
     command,
   }
 }
 
-function servingText({ revision, images, ready, wanted }: ServingRevision, name: string | undefined): string {
+/** Reports contain neither what serves nor an undo. */
+function wayBackOfGate(record: EndedRunRecord): readonly string[] {
+  const gate = decidingGate(record)
+  const isFailure = ['failed', 'stalled', 'timed-out'].includes(record.outcome)
+  return gate !== undefined && isFailure
+    ? [`What still serves, and the way back: see the summary of ${gate.name}.`]
+    : []
+}
+
+function servingText({ revision, images, ready, wanted, isFirst }: ServingRevision, name: string | undefined): string {
+  if (isFirst) return `${name ?? 'It'} does not serve: no pod is ready, and there is no older revision to go back to.`
   if (revision === undefined)
     return `${name ?? 'It'} does not serve: no pod is ready, neither of this revision nor of an older one.`
   const [image, ...others] = images
@@ -57,8 +73,11 @@ function servingText({ revision, images, ready, wanted }: ServingRevision, name:
   return `Revision ${revision}${owner}${what} still serves with ${ready} of ${counted(wanted, 'pod')}.`
 }
 
-/** The undo of the targets that `isUndone` selects. */
-function undoOf(record: EndedRunRecord, isUndone: (target: TargetRecord) => boolean): Rollback {
+/** The undo of the targets that `isUndone` selects. `kept`: why some of them have none; part of the note. */
+function undoOf(
+  record: EndedRunRecord,
+  isUndone: (target: TargetRecord) => boolean,
+): Rollback & { readonly kept: string } {
   const names = fullNames(record.targets)
   const named = record.targets.map((target, index) => ({ target, name: names[index] ?? '' }))
   const failed = named
@@ -66,18 +85,20 @@ function undoOf(record: EndedRunRecord, isUndone: (target: TargetRecord) => bool
     .map((each) => ({ ...each, step: stepOf(each.target, each.name, record) }))
   const steps = new Map(failed.flatMap(({ step }) => (typeof step === 'string' ? [] : [[step.command, step.restores]])))
   const command = [...steps.keys()].join(' && ')
-  const keptNotes = failed.flatMap(({ target, name, step }) =>
-    typeof step === 'string' && !hasRun(target) ? [`${name} is not undone: ${step}.`] : [],
-  )
+  const kept = failed
+    .flatMap(({ target, name, step }) =>
+      typeof step === 'string' && !hasRun(target) ? [`${name} is not undone: ${step}.`] : [],
+    )
+    .join(' ')
   const ran = named.filter(({ target }) => hasRun(target)).map(({ name }) => name)
   if (ran.length > 0) {
     const verb = ran.length === 1 ? 'ran: a migration' : 'ran: migrations'
     const byHand = command === '' ? '' : ` If the older version works with what was changed: ${command}`
-    return { command: '', note: [...keptNotes, `${ran.join(', ')} ${verb} may not be undone.${byHand}`].join(' ') }
+    return { command: '', note: `${kept} ${ran.join(', ')} ${verb} may not be undone.${byHand}`.trim(), kept }
   }
-  if (failed.length === 0) return { command: '', note: 'No resource failed, so none is undone.' }
-  const restores = steps.size === 0 ? [] : [`Undoes ${[...steps.values()].join(', ')}.`]
-  return { command, note: [...restores, ...keptNotes].join(' ') }
+  if (failed.length === 0) return { command: '', note: 'No resource failed, so none is undone.', kept }
+  const restores = steps.size === 0 ? '' : `Undoes ${[...steps.values()].join(', ')}.`
+  return { command, note: `${restores} ${kept}`.trim(), kept }
 }
 
 /** Whether a Job has run for this change. Helm and Argo CD go on, and remove their hook, only once it has succeeded. */

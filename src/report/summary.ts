@@ -16,7 +16,16 @@ import {
 } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { renderChecks } from './checks.ts'
-import { clockTexts, onlyExists, outcomeLabels, reasonHeadline, sinceChange, stepsOf, tookMs } from './derived.ts'
+import {
+  clockTexts,
+  onlyExists,
+  outcomeLabels,
+  reasonHeadline,
+  sinceChange,
+  stepsOf,
+  tookMs,
+  wasReadyAtBegin,
+} from './derived.ts'
 import { code, fence, markdown, prose, shorten, shortenNames, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
@@ -282,7 +291,8 @@ const columns: readonly Column[] = [
   {
     title: 'Took',
     align: '--:',
-    cell: ({ target }, record) => duration(tookMs(target, record)),
+    isOptional: true,
+    cell: ({ target }, record) => (wasReadyAtBegin(target, record) ? '' : duration(tookMs(target, record))),
   },
   {
     title: 'Longest wait',
@@ -293,10 +303,13 @@ const columns: readonly Column[] = [
 ]
 
 /** What a ready target runs now in place of what: the first change of its pod template. */
-function readyChange({ outcome, changes = [] }: TargetRecord): string[] {
+function readyChange({ outcome, changes = [], changesSince }: TargetRecord): string[] {
   const [first, ...others] = changes
   if (outcome !== 'ready' || first === undefined) return []
-  return [`${prose(shortenWords(first, maxNameWidth), 200)}${others.length === 0 ? '' : ` and ${others.length} more`}`]
+  const since = changesSince === undefined ? '' : `since revision ${changesSince}: `
+  return [
+    `${since}${prose(shortenWords(first, maxNameWidth), 200)}${others.length === 0 ? '' : ` and ${others.length} more`}`,
+  ]
 }
 
 /** The table of some targets, with the columns that they need. */

@@ -112,7 +112,7 @@ test.each<[string, object | undefined, readonly KubeObject[]]>([
     undefined,
     [oldSet(), make.pod({ metadata: { name: 'web-new-b' }, status: podIs.ready(-60) }, newSet)],
   ],
-  ['a first revision replaces nothing that served', undefined, []],
+  ['a first revision replaces nothing that served', { images: [], ready: 0, wanted: 2, isFirst: true }, []],
 ])('%s', (_, serving, objects) => expect(undo(web(), crash, ...objects).serving).toEqual(serving))
 
 interface Case {

@@ -220,6 +220,29 @@ describe('what serves now, and the way back', () => {
       [failed({}, { outcome: 'stalled', undo: { revision: 6, serving } })],
       { sentences: ['Revision 6 (acme/web:v1) still serves with 2 of 2 pods.'], command },
     ],
+    [
+      'names what has no way back beside what has one',
+      [
+        failed({}, { undo: { revision: 6, serving } }),
+        failed({ name: 'db' }, { undo: { obstacle: 'it is paused', serving: { images: [], ready: 0, wanted: 1 } } }),
+      ],
+      {
+        sentences: [
+          'Revision 6 of deployment/web (acme/web:v1) still serves with 2 of 2 pods.',
+          'deployment/db does not serve: no pod is ready, neither of this revision nor of an older one.',
+          'deployment/db is not undone: it is paused.',
+        ],
+        command,
+      },
+    ],
+    [
+      'has none for a first revision',
+      [failed({}, { undo: { serving: { images: [], ready: 0, wanted: 1, isFirst: true } } })],
+      {
+        sentences: ['It does not serve: no pod is ready, and there is no older revision to go back to.'],
+        command: '',
+      },
+    ],
     ['is empty where nothing is known of it', [failed({})], { sentences: [], command: '' }],
     [
       'is empty for a target that only waits for another one',

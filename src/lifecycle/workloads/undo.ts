@@ -86,9 +86,10 @@ function servingOf(object: KubeObject, context: RuleContext): ServingRevision | 
     const images = containersOf(templateOf(revision)).flatMap(({ image }) => image ?? [])
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
-  const isServed =
-    older.length === 0 || revisionsOfWorkload(object.metadata.uid, context.present).some((each) => readyOf(each) > 0)
-  return isServed || wanted === 0 ? undefined : { images: [], ready: 0, wanted }
+  const all = revisionsOfWorkload(object.metadata.uid, context.present)
+  // Without any, they cannot be read.
+  if (all.length === 0 || all.some((each) => readyOf(each) > 0) || wanted === 0) return undefined
+  return { images: [], ready: 0, wanted, ...(older.length === 0 && { isFirst: true }) }
 }
 
 /** The revisions with another template than the present one, which may have no revision yet. */
