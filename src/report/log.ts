@@ -54,6 +54,8 @@ interface LogLayout {
   readonly color: boolean
   /** True: evidence is in groups, which only the job log can fold. False: evidence is in paragraphs. */
   readonly groups: boolean
+  /** One look has no moments: a problem has only its count. */
+  readonly isLook: boolean
 }
 
 /** The settings and targets of a gate, from its record or at its start. */
@@ -79,7 +81,7 @@ const namesTogether = 3
 /** Measures the columns once, because lines are printed as they come but must be aligned. */
 export function layoutLog(
   { startedAt, targets, timeoutMs = 0 }: Omit<LogHead, 'cluster'>,
-  { color = true, groups = true }: Partial<Pick<LogLayout, 'color' | 'groups'>> = {},
+  { color = true, groups = true, isLook = false }: Partial<Pick<LogLayout, 'color' | 'groups' | 'isLook'>> = {},
 ): LogLayout {
   const names = shortenNames(fullNames(targets), maxNameWidth)
   return {
@@ -90,6 +92,7 @@ export function layoutLog(
     elapsedWidth: formatElapsed(timeoutMs).length > 5 ? 7 : 5,
     color,
     groups,
+    isLook,
   }
 }
 
@@ -239,7 +242,7 @@ function renderGroup(
   target: TargetRecord,
   name: string,
   { isDeciding, hintAbove }: { readonly isDeciding: boolean; readonly hintAbove: boolean },
-  { startedAt, color, groups }: LogLayout,
+  { startedAt, color, groups, isLook }: LogLayout,
 ): string[] {
   const { mark } = outcomeLabels[target.outcome]
   // A problem of the target itself without evidence is already in the lines above.
@@ -249,13 +252,17 @@ function renderGroup(
     problem.count > 1 ||
     (problem.chain ?? []).length > 1 ||
     !isInMessage(problem, target)
+  const countText = (problem: ProblemRecord) => {
+    if (!isLook) return [problemCount(problem, startedAt)]
+    return problem.count > 1 ? [`${problem.count} times`] : []
+  }
   // The headline above already shows the reason and the message of the deciding target.
   const why = isDeciding ? ': evidence' : target.reason === '' ? '' : `: ${plain(reasonHeadline(target))}`
   const lines = [
     ...(isDeciding ? [] : [plain(messageBelowName(name, target))]),
     ...(hintAbove || target.hint === undefined ? [] : [`What to do: ${plain(target.hint)}`]),
     ...target.problems.filter(hasNews).flatMap((problem) => [
-      plain(`${problem.reason} · ${problemPath(problem)} · ${problemCount(problem, startedAt)}`),
+      plain([problem.reason, problemPath(problem), ...countText(problem)].join(' · ')),
       ...(isInMessage(problem, target) ? [] : [`  ${plain(capitalised(problem.message))}`]),
       ...orderEvidence(problem.evidence).flatMap((piece) => {
         const { type, title } = piece

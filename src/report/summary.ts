@@ -377,9 +377,8 @@ function readyRows(record: RunRecord, rows: readonly Row[], shape: Shape): Ready
   const several = (some: readonly Row[]) => (some.length > 1 ? some : [])
   const listed = several(rows.filter(({ target }) => onlyExists(target)))
   const unchanged = several(rows.filter(isUnchanged))
-  const shown = rows
-    .filter((row) => isReady(row) && !listed.includes(row))
-    .toSorted((a, b) => tookMs(b.target, record) - tookMs(a.target, record))
+  const took = ({ target }: Row) => (wasReadyAtBegin(target, record) ? 0 : tookMs(target, record))
+  const shown = rows.filter((row) => isReady(row) && !listed.includes(row)).toSorted((a, b) => took(b) - took(a))
   const changed = shown.filter((row) => !unchanged.includes(row))
   const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
   const inTable = shape.readyRows && !hasFailed && changed.length <= unfoldedRows ? changed : []

@@ -24,7 +24,10 @@ export function renderLook(
   return [
     parts.join(' · '),
     ...bad.flatMap(({ target, index }) => [
-      ...renderEvidence(only(record, target), layoutLog({ ...record, targets: [target] }, options)),
+      ...renderEvidence(
+        only(record, target),
+        layoutLog({ ...record, targets: [target] }, { ...options, isLook: true }),
+      ),
       ...(waiting.has(index) ? [`  ${plain(waiting.get(index) ?? '')}`] : []),
     ]),
     ...(open.length === 0 || bad.length === 0 ? [] : ['']),

@@ -176,14 +176,9 @@ function problemLine(problem: Problem, target: Target): Line {
     ...(subjectText(subject) === displayName(target) ? [] : [subjectText(subject)]),
     ...(container === undefined ? [] : [`container ${container}`]),
   ]
-  return line(
-    2,
-    mark(as),
-    colored(reason, as),
-    where.length === 0 ? undefined : dim(`${where.join(', ')}:`),
-    messageOf(problem),
-    pods > 1 ? dim(`(${pods} pods)`) : undefined,
-  )
+  const place = where.length === 0 ? '' : `${where.join(', ')}: `
+  const count = pods > 1 ? ` (${pods} pods)` : ''
+  return { ...line(2, mark(as), colored(reason, as), `${place}${messageOf(problem)}${count}`), wraps: true }
 }
 
 function milestoneLines({ object, assessment, context }: TracedObject): readonly Line[] {
