@@ -1,6 +1,7 @@
 /** Tests import the TypeScript sources as ES modules; swc strips the types, and nothing is mocked. */
 export default {
   testEnvironment: './test/support/environment.ts',
+  reporters: ['default', './test/support/test-names.ts'],
   // Only for tests that hang; long enough for a busy machine.
   testTimeout: 60_000,
   extensionsToTreatAsEsm: ['.ts'],

@@ -15,7 +15,7 @@ const manifest = (spec: object): ManifestObject => ({
   spec,
 })
 
-describe('a gate that awaits a manifest whose applier recorded what it applied', () => {
+describe('a gate that awaits a manifest that was applied before', () => {
   const redact = createRedactor()
   redact.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
   const env = (...names: string[]) => ({

@@ -29,7 +29,7 @@ test('the token goes to no other server', async () => {
   await other.close()
 })
 
-test('requests go through the proxy of the environment', async () => {
+test('requests to GitHub go through the proxy of the environment', async () => {
   const targets: (string | undefined)[] = []
   const proxy = createServer().on('connect', ({ url }, socket) => {
     targets.push(url)

@@ -32,7 +32,7 @@ const anyText = fc
   )
   .map((parts) => parts.join(''))
 
-it.each(hostileWords)('plain leaves no command, control character or override of %j', (words) => {
+it.each(hostileWords)('plain leaves no command, control character or override of hostile words (%#)', (words) => {
   const line = plain(words)
   expect(isCommand(line)).toBe(false)
   expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u)

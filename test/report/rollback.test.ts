@@ -79,13 +79,13 @@ test.each(['stalled', 'timed-out', 'superseded', 'unknown', 'cancelled', 'miscon
 )
 
 test.each([
-  { name: 'web;reboot' },
-  { name: '-o' },
-  { name: 'a$(b)' },
-  { namespace: 'shop && x' },
-  { kind: 'Deployment x' },
-])('a name that a shell may read as more than a word is in no command: %j', (target) => {
-  expect(rollback([failed(target)]).command).toBe('')
+  ['name', 'web;reboot'],
+  ['name', '-o'],
+  ['name', 'a$(b)'],
+  ['namespace', 'shop && x'],
+  ['kind', 'Deployment x'],
+])('a %s that a shell may read as more than a word is in no command: %s', (field, text) => {
+  expect(rollback([failed({ [field]: text })]).command).toBe('')
 })
 
 const release = {

@@ -22,27 +22,4 @@ export default class OrdinaryGlobals extends TestEnvironment {
     this.context = global
     this.global = global
   }
-
-  /** Names of tests are unique in their file, so that `-t` chooses one. */
-  handleTestEvent(
-    event: { readonly name: string },
-    { rootDescribeBlock }: { readonly rootDescribeBlock: Block },
-  ): void {
-    if (event.name !== 'run_start') return
-    const names = namesIn(rootDescribeBlock)
-    const twice = names.filter((name, index) => names.indexOf(name) !== index)
-    if (twice.length > 0) throw new Error(`several tests have the same name: ${twice.slice(0, 5).join(' / ')}`)
-  }
-}
-
-interface Block {
-  readonly type: 'describeBlock' | 'test'
-  readonly name: string
-  readonly children?: readonly Block[]
-}
-
-function namesIn({ children = [] }: Block): readonly string[] {
-  return children.flatMap((each) =>
-    each.type === 'test' ? [each.name] : namesIn(each).map((name) => `${each.name} ${name}`),
-  )
 }
