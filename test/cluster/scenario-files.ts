@@ -32,10 +32,15 @@ interface Written extends Omit<Scenario, 'name' | 'setup' | 'during' | 'expect' 
 
 type Step = Readonly<Record<string, unknown>>
 
-/** The scenarios of a file. */
-export function readScenarios(name: string): Scenario[] {
-  const text = readFileSync(join(import.meta.dirname, 'scenarios', `${name}.yaml`), 'utf8')
+/**
+ * The scenarios of a file.
+ * @param code what of them is no data, by their names
+ */
+export function readScenarios(file: string, code: Readonly<Record<string, Partial<Scenario>>> = {}): Scenario[] {
+  const text = readFileSync(join(import.meta.dirname, 'scenarios', `${file}.yaml`), 'utf8')
   const { defaults, ...scenarios } = load(text) as Readonly<Record<string, Written>>
+  const unknown = Object.keys(code).filter((name) => !(name in scenarios))
+  if (unknown.length > 0) throw new Error(`${file}.yaml has no ${unknown.join(', ')}`)
   return Object.entries(scenarios).map(([name, written]) => {
     const given = Object.entries({ ...defaults, ...written }).filter(([, value]) => value !== null)
     const { setup, during, expect, decidedBy, contains, ...others } = Object.fromEntries(given) as unknown as Written
@@ -47,6 +52,7 @@ export function readScenarios(name: string): Scenario[] {
       expect: typeof expect === 'string' ? toExpectation(expect) : expect,
       ...(decidedBy && { decidedBy: toState(decidedBy) }),
       ...(contains && { contains: toTexts(contains) }),
+      ...code[name],
     }
   })
 }

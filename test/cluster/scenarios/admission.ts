@@ -1,31 +1,20 @@
 import { ApiError, type KubeObject } from '../api.ts'
-import { creationRefused, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { until } from '../command.ts'
 import type { Fixture } from '../fixture.ts'
 import { daemonSet, deployment, pod } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { readScenarios } from '../scenario-files.ts'
 
-const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 8 }
-
 /** Rollouts whose pods the API server refuses. */
-export const admission: Scenario[] = [
-  ...readScenarios('admission'),
-  {
-    ...web,
-    name: 'policy-denies',
+export const admission: Scenario[] = readScenarios('admission', {
+  'policy-denies': {
     setup: async (fixture) => {
       await denyPods(fixture)
       await fixture.apply(deployment('web'))
     },
     after: allowPods,
-    expect: { outcome: 'failed', reason: 'admission-denied' },
-    decidedBy: creationRefused('denied request', 2),
   },
-  {
-    // The controller's first retries follow after milliseconds, and one after the end of the policy succeeds.
-    ...web,
-    name: 'policy-ends-late',
+  'policy-ends-late': {
     setup: async (fixture) => {
       await denyPods(fixture)
       await fixture.apply(deployment('web'))
@@ -35,50 +24,30 @@ export const admission: Scenario[] = [
       await allowPods(fixture)
     },
     after: allowPods,
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 12,
   },
-  {
-    ...web,
-    name: 'policy-denies-daemonset',
-    inputs: { resources: 'daemonset/web' },
-    kubectl: 'daemonset/web',
+  'policy-denies-daemonset': {
     setup: async (fixture) => {
       await denyPods(fixture)
       await fixture.apply(daemonSet('web'))
     },
     after: allowPods,
-    expect: { outcome: 'failed', reason: 'admission-denied' },
-    decidedBy: creationRefused('denied request', 2),
   },
-  {
-    ...web,
-    name: 'pod-security-denies',
+  'pod-security-denies': {
     setup: async (fixture) => {
       const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
       await fixture.patch('Namespace', fixture.namespace, { metadata: { labels } })
       await until('the Pod Security Standard is enforced', 30, () => isRefused(fixture, 403))
       await fixture.apply(deployment('web'))
     },
-    expect: { outcome: 'failed', reason: 'admission-denied' },
-    decidedBy: creationRefused('violates PodSecurity', 2),
   },
-  {
-    ...web,
-    name: 'webhook-unreachable',
-    inputs: { ...web.inputs, 'stall-timeout': '6s' },
+  'webhook-unreachable': {
     setup: async (fixture) => {
       await addWebhook(fixture)
       await fixture.apply(deployment('web'))
     },
     after: removeWebhook,
-    expect: { outcome: 'stalled', reason: 'webhook-unavailable' },
-    decidedBy: secondsAfterStart(6),
   },
-  {
-    ...web,
-    name: 'webhook-comes-back',
+  'webhook-comes-back': {
     setup: async (fixture) => {
       await addWebhook(fixture)
       await fixture.apply(deployment('web'))
@@ -88,11 +57,8 @@ export const admission: Scenario[] = [
       await removeWebhook(fixture)
     },
     after: removeWebhook,
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 25,
   },
-]
+})
 
 const configuration = (kind: string, { namespace }: Fixture, fields: object): KubeObject => ({
   apiVersion: 'admissionregistration.k8s.io/v1',

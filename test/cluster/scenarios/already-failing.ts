@@ -1,15 +1,8 @@
-import {
-  type ClusterState,
-  containerDied,
-  containerDiedSinceStart,
-  deploymentSettled,
-  pullRefused,
-} from '../cluster-states.ts'
+import { type ClusterState, containerDied, pullRefused } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { coreObject, deployment } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-
-const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', withinSeconds: 40 }
+import { readScenarios } from '../scenario-files.ts'
 
 /** Exits at its start unless the ConfigMap has the right value. */
 const configured = deployment(
@@ -22,39 +15,20 @@ const configured = deployment(
 )
 
 /** Rollouts that failed before the action started; earlier failures alone prove nothing. */
-export const alreadyFailing: Scenario[] = [
-  {
-    ...web,
-    name: 'crash-loop-mended-before',
+export const alreadyFailing: Scenario[] = readScenarios('already-failing', {
+  'crash-loop-mended-before': {
     setup: async (fixture) => {
       await crash(fixture)
       await fixture.apply(settings('good'))
     },
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentSettled('web'),
-    takesSeconds: 85,
   },
-  {
-    ...web,
-    name: 'crash-loop-of-before',
+  'crash-loop-of-before': {
     setup: crash,
-    expect: { outcome: 'failed', reason: 'crash-loop' },
-    decidedBy: containerDiedSinceStart,
-    takesSeconds: 75,
   },
-  {
-    ...web,
-    name: 'image-not-found-of-before',
-    setup: async (fixture) => {
-      await fixture.apply(deployment('web', { image: 'v9' }, { replicas: 1 }))
-      await fixture.until('two refusals', pullRefused('not found', 2))
-      await fixture.wait(3)
-    },
-    expect: { outcome: 'failed', reason: 'image-not-found' },
+  'image-not-found-of-before': {
     decidedBy: sinceStart(pullRefused('not found', 3)),
-    takesSeconds: 50,
   },
-]
+})
 
 function settings(mode: string) {
   return coreObject('ConfigMap', 'settings', { data: { mode } })

@@ -1,16 +1,14 @@
 import { stringify } from 'yaml'
 import type { KubeObject } from '../api.ts'
-import { all, conditionTrue, deploymentComplete, pullRefused } from '../cluster-states.ts'
 import { applyWidget, removeWidgetDefinition, widget, widgetDefinition, widgetGroup } from '../custom-resources.ts'
 import type { Fixture } from '../fixture.ts'
 import { autoscaler, container, coreObject, deployment, job, service, slowStart } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 
 /** Files and folders of manifests, as for `kubectl apply -f`. */
-export const manifests: Scenario[] = [
-  {
-    name: 'manifests-of-many-kinds',
-    inputs: { manifests: 'everything.yaml' },
+export const manifests: Scenario[] = readScenarios('manifests', {
+  'manifests-of-many-kinds': {
     setup: async (fixture) => {
       const objects = manyKinds(fixture)
       fixture.write('everything.yaml', yaml(...objects, widget(fixture, 'web')))
@@ -22,30 +20,15 @@ export const manifests: Scenario[] = [
       await fixture.remove('APIService', `v1.extra.${widgetGroup(fixture)}`)
       await fixture.remove('Namespace', `${fixture.namespace}-extra`)
     },
-    kubectl: 'deployment/web',
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: all(deploymentComplete('web'), conditionTrue('Job', 'migrate', 'Complete')),
-    takesSeconds: 18,
-    contains: { summary: ['no readiness signal'] },
   },
-  {
-    name: 'manifest-with-a-missing-image',
-    inputs: { manifests: 'k8s' },
+  'manifest-with-a-missing-image': {
     setup: async (fixture) => {
       const objects = [service('web'), deployment('web', { image: 'v9', imagePullPolicy: 'Always' })]
       fixture.write('k8s/web.yaml', yaml(...objects))
       await fixture.apply(...objects)
     },
-    kubectl: 'deployment/web',
-    expect: { outcome: 'failed', reason: 'image-not-found' },
-    decidedBy: pullRefused('not found', 2),
-    takesSeconds: 20,
-    contains: { log: [/^::error [^\n]*file=k8s\/web\.yaml,[^\n]*line=\d+/m] },
   },
-  {
-    // Its summary is README's picture.
-    name: 'one-of-four-fails',
-    inputs: { manifests: 'k8s' },
+  'one-of-four-fails': {
     setup: async (fixture) => {
       const files = {
         'migrate.yaml': [job('migrate', 'sleep 8')],
@@ -55,15 +38,8 @@ export const manifests: Scenario[] = [
       for (const [name, objects] of Object.entries(files)) fixture.write(`k8s/${name}`, yaml(...objects))
       await fixture.apply(...Object.values(files).flat())
     },
-    kubectl: 'deployment/web',
-    expect: { outcome: 'failed', reason: 'image-not-found' },
-    decidedBy: pullRefused('not found', 2),
-    takesSeconds: 20,
   },
-  {
-    // Helm has run `migrate` and removed it before the gate begins, runs `warm-up` meanwhile, and never creates `check`.
-    name: 'hooks-removed-after-success',
-    inputs: { manifests: 'rendered.yaml' },
+  'hooks-removed-after-success': {
     setup: async (fixture) => {
       const web = deployment('web', { script: slowStart(2) })
       const removed = { 'helm.sh/hook': 'pre-upgrade', 'helm.sh/hook-delete-policy': 'hook-succeeded' }
@@ -76,20 +52,8 @@ export const manifests: Scenario[] = [
       fixture.write('rendered.yaml', yaml(...hooks, web))
       await fixture.apply(web, ...hooks.slice(1, 3))
     },
-    during: async (fixture) => {
-      await fixture.delete('ServiceAccount', 'migrate')
-      await fixture.until('the hook has succeeded', conditionTrue('Job', 'warm-up', 'Complete'))
-      await fixture.delete('Job', 'warm-up', { propagationPolicy: 'Background' })
-      await fixture.until('the rollout is complete', deploymentComplete('web'))
-      fixture.markDecided()
-    },
-    expect: { outcome: 'ready', reason: '' },
-    takesSeconds: 12,
-    contains: {
-      log: ['no deploy runs this hook: helm.sh/hook=test', /job\/migrate .*its tool removes it after success/],
-    },
   },
-]
+})
 
 function annotated({ metadata, ...rest }: KubeObject, annotations: Record<string, string>): KubeObject {
   return { ...rest, metadata: { ...metadata, annotations } }

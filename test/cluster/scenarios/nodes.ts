@@ -1,19 +1,12 @@
-import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { type ContainerOptions, daemonSet, deployment, imageName, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import { readScenarios } from '../scenario-files.ts'
 import { addNode, nodeLost, ownNodeToleration, podOnNode, removeNode, reportPod } from '../simulated-node.ts'
 
-const kubectlWaitsBecause = 'kubectl also waits for pods on nodes that are not ready or cordoned'
-const web = { inputs: { resources: 'daemonset/web' }, kubectl: 'daemonset/web' }
-const isReady = { outcome: 'ready', reason: '' }
-
 /** Nodes that join, are cordoned or are lost during a rollout. */
-export const nodes: Scenario[] = [
-  {
-    ...web,
-    kubectlWaitsBecause,
-    name: 'node-cordoned',
+export const nodes: Scenario[] = readScenarios('nodes', {
+  'node-cordoned': {
     setup: async (fixture) => {
       await addNode(fixture)
       await applyToBoth(fixture)
@@ -24,13 +17,8 @@ export const nodes: Scenario[] = [
       fixture.markDecided()
     },
     after: removeNode,
-    expect: isReady,
-    takesSeconds: 8,
   },
-  {
-    ...web,
-    kubectlWaitsBecause,
-    name: 'node-lost',
+  'node-lost': {
     setup: async (fixture) => {
       await addNode(fixture)
       await applyToBoth(fixture)
@@ -41,13 +29,8 @@ export const nodes: Scenario[] = [
       fixture.markDecided()
     },
     after: removeNode,
-    expect: isReady,
-    takesSeconds: 60,
   },
-  {
-    ...web,
-    kubectlWaitsBecause,
-    name: 'node-joined',
+  'node-joined': {
     setup: (fixture) => applyToBoth(fixture, { script: slowStart(8) }),
     during: async (fixture) => {
       await fixture.runningPod(imageName('v1'))
@@ -58,13 +41,8 @@ export const nodes: Scenario[] = [
       fixture.markDecided()
     },
     after: removeNode,
-    expect: isReady,
-    takesSeconds: 12,
   },
-  {
-    ...web,
-    kubectlWaitsBecause,
-    name: 'node-gone',
+  'node-gone': {
     setup: async (fixture) => {
       await addNode(fixture)
       await applyToBoth(fixture)
@@ -76,28 +54,16 @@ export const nodes: Scenario[] = [
       fixture.markDecided()
     },
     after: removeNode,
-    expect: isReady,
-    takesSeconds: 8,
   },
-  {
-    name: 'node-lost-with-a-pod',
-    inputs: { resources: 'deployment/web' },
-    kubectl: 'deployment/web',
+  'node-lost-with-a-pod': {
     setup: async (fixture) => {
       await addNode(fixture)
       await fixture.apply(deployment('web', {}, template('web', {}, onePodANode(fixture))))
       await reportPod(fixture, await podOnNode(fixture), false)
     },
     after: removeNode,
-    expect: isReady,
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 65,
   },
-  {
-    ...web,
-    // The pod on the lost node is unavailable, so the controller updates no other pod.
-    name: 'node-lost-blocks-an-update',
-    inputs: { ...web.inputs, 'stall-timeout': '20s' },
+  'node-lost-blocks-an-update': {
     setup: async (fixture) => {
       await addNode(fixture)
       await applyToBoth(fixture)
@@ -107,11 +73,8 @@ export const nodes: Scenario[] = [
       await applyToBoth(fixture, { image: 'v2' })
     },
     after: removeNode,
-    expect: { outcome: 'stalled', reason: 'pod-stuck' },
-    decidedBy: secondsAfterStart(20),
-    takesSeconds: 78,
   },
-]
+})
 
 /** Applies a DaemonSet whose pods also run on the simulated node. */
 function applyToBoth(fixture: Fixture, options: ContainerOptions = {}): Promise<void> {

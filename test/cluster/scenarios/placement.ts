@@ -1,32 +1,21 @@
 import { ApiError, type KubeObject } from '../api.ts'
-import { deploymentComplete, isComplete, secondsAfterStart } from '../cluster-states.ts'
+import { isComplete } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { coreObject, deployment, imageName, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { readScenarios } from '../scenario-files.ts'
 import { addNode, ownNodeToleration, removeNode, reportEviction, simulatedLabel } from '../simulated-node.ts'
 
-const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
-const slowly = { ...web, inputs: { ...web.inputs, 'stall-timeout': '5s' }, takesSeconds: 8 }
-
 /** Rollouts whose pods are not scheduled, not created, preempted or evicted. */
-export const placement: Scenario[] = [
-  ...readScenarios('placement'),
-  {
-    ...slowly,
-    name: 'unschedulable-taint',
+export const placement: Scenario[] = readScenarios('placement', {
+  'unschedulable-taint': {
     setup: async (fixture) => {
       await addNode(fixture)
       await fixture.apply(deployment('web', {}, template('web', {}, { nodeSelector: { pool: fixture.namespace } })))
     },
     after: removeNode,
-    expect: { outcome: 'stalled', reason: 'unschedulable' },
-    decidedBy: secondsAfterStart(5),
-    contains: { message: ['taint'] },
   },
-  {
-    ...slowly,
-    name: 'quota',
+  quota: {
     setup: async (fixture) => {
       await fixture.apply(coreObject('ResourceQuota', 'small', { spec: { hard: { pods: '1' } } }))
       await fixture.until(
@@ -35,26 +24,12 @@ export const placement: Scenario[] = [
       )
       await fixture.apply(deployment('web'))
     },
-    expect: { outcome: 'stalled', reason: 'quota-exceeded' },
-    decidedBy: secondsAfterStart(5),
   },
-  {
-    name: 'quota-raised',
-    inputs: { resources: 'resourcequota/small' },
-    setup: async (fixture) => {
-      const quota = (pods: string) =>
-        coreObject('ResourceQuota', 'small', { spec: { hard: { pods, cpu: '2500m', memory: '2048Mi' } } })
-      await fixture.apply(quota('1'))
-      await fixture.apply(quota('20'))
-    },
-    expect: { outcome: 'ready', reason: '' },
+  'quota-raised': {
     decidedBy: (informer) =>
       informer.get('ResourceQuota', 'small')?.['status']?.hard?.pods === '20' ? Date.now() : undefined,
-    takesSeconds: 2,
   },
-  {
-    ...web,
-    name: 'preempted',
+  preempted: {
     setup: async (fixture) => {
       await addSlots(fixture, 2)
       await fixture.apply(priorityClass(fixture, 'low', 1), priorityClass(fixture, 'high', 1000))
@@ -71,15 +46,8 @@ export const placement: Scenario[] = [
       await removeSlots(fixture)
       for (const level of ['low', 'high']) await fixture.remove('PriorityClass', `${fixture.namespace}-${level}`)
     },
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 22,
   },
-  {
-    ...web,
-    // One pod after another is evicted, as from a node that is short of memory.
-    name: 'evicted-again-and-again',
-    inputs: { ...web.inputs, 'stall-timeout': '20s' },
+  'evicted-again-and-again': {
     setup: async (fixture) => {
       await addNode(fixture)
       const place = { nodeSelector: { pool: fixture.namespace }, tolerations: [ownNodeToleration(fixture)] }
@@ -99,27 +67,8 @@ export const placement: Scenario[] = [
       }
     },
     after: removeNode,
-    expect: { outcome: 'stalled', reason: 'evicted' },
-    decidedBy: secondsAfterStart(20),
-    contains: {
-      log: ['replaced: The node was low', '(2 pods so far): The node was low', '(4 pods so far): The node was low'],
-    },
-    takesSeconds: 30,
   },
-  {
-    ...web,
-    name: 'evicted',
-    setup: async (fixture) => {
-      await fixture.rollOut(deployment('web'))
-      const budget = { selector: { matchLabels: { app: 'web' } }, minAvailable: 2 }
-      await fixture.apply({
-        apiVersion: 'policy/v1',
-        kind: 'PodDisruptionBudget',
-        metadata: { name: 'web' },
-        spec: budget,
-      })
-      await fixture.apply(deployment('web', { image: 'v2', script: slowStart(6) }))
-    },
+  evicted: {
     during: async (fixture) => {
       const { metadata } = await fixture.runningPod(imageName('v2'))
       const old = fixture.informer.all('Pod').find(({ spec }) => spec.containers[0].image === imageName('v1'))
@@ -128,11 +77,8 @@ export const placement: Scenario[] = [
       await fixture.delete('PodDisruptionBudget', 'web')
       if (!(await evict(fixture, metadata.name))) throw new Error('the new pod was not evicted')
     },
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 25,
   },
-]
+})
 
 /** An extended resource that only the pods of this fixture request. */
 const slotsOf = ({ namespace }: Fixture) => `tests.example.com/${namespace}`

@@ -1,18 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ActionRun } from '../../support/runner.ts'
 import type { KubeObject } from '../api.ts'
-import { deploymentComplete, pullRefused } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
-import { autoscaler, coreObject, deployment, service, template } from '../objects.ts'
+import { coreObject, deployment, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { readScenarios } from '../scenario-files.ts'
 
 /** Services, PersistentVolumeClaims and autoscalers, most of them without endpoints, volume or metrics. */
-export const services: Scenario[] = [
-  ...readScenarios('services'),
-  {
-    name: 'claim-bound-for-its-consumer',
-    inputs: { resources: 'persistentvolumeclaim/data\npersistentvolumeclaim/spare\ndeployment/web' },
+export const services: Scenario[] = readScenarios('services', {
+  'claim-bound-for-its-consumer': {
     setup: async (fixture) => {
       await fixture.apply(waitingClass(fixture), volume(fixture), claim(fixture, 'data'), claim(fixture, 'spare'))
       const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
@@ -23,32 +19,11 @@ export const services: Scenario[] = [
       await fixture.remove('PersistentVolume', fixture.namespace)
       await fixture.remove('StorageClass', fixture.namespace)
     },
-    kubectl: 'deployment/web',
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 8,
   },
-  {
-    // The Service waits for the Deployment only. The autoscaler has no metrics in this cluster, also with a healthy Deployment.
-    name: 'service-and-autoscaler-behind-a-missing-image',
-    inputs: { resources: 'service/web\nhorizontalpodautoscaler/web\ndeployment/web' },
-    contains: {
-      log: [/^ {2}service\/web waits for deployment\/web$/m],
-      summary: ['| ↳ service/web | waits for deployment/web |'],
-      message: [/^deployment\/web: (?!.*more\))/],
-    },
+  'service-and-autoscaler-behind-a-missing-image': {
     check: consequenceMistakes,
-    setup: (fixture) =>
-      fixture.apply(
-        deployment('web', { image: 'v9', resources: { requests: { cpu: '10m' } } }),
-        service('web'),
-        autoscaler('web'),
-      ),
-    expect: { outcome: 'failed', reason: 'image-not-found' },
-    decidedBy: pullRefused('not found', 2),
-    takesSeconds: 25,
   },
-]
+})
 
 /** The mistakes in what the action reports of a Service and an autoscaler of a Deployment that has failed. */
 function consequenceMistakes({ log, outputs }: ActionRun): string[] {
