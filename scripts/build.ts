@@ -64,6 +64,8 @@ const isForTests = target !== undefined && !process.argv.includes('--published')
 process.chdir(root)
 compile()
 stageForShaking('@actions/core')
+stage('@actions/github')
+stageUndici()
 await compileCatalogue()
 const files = new Map([...emittedLaunchers(), ...(await bundle())])
 rejectPathsOf(root, files)
@@ -77,19 +79,35 @@ function compile(): void {
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...options], { stdio: 'inherit' })
 }
 
-/**
- * Copies a package into `build/node_modules`, where the bundler finds it first, and declares that its modules have no
- * side effects. Without the declaration the bundle would contain core's OIDC client with a second HTTP client.
- */
-function stageForShaking(name: string): void {
+/** Copies a package into `build/node_modules`, where the bundler finds it first. Returns the folder of the copy. */
+function stage(name: string): string {
   const copy = join('build/node_modules', name)
   cpSync(join('node_modules', name), copy, {
     recursive: true,
     filter: (path) => !/\.d\.ts$|\.map$/.test(path),
   })
+  return copy
+}
+
+/**
+ * Declares that the modules of a package have no side effects. Without the declaration the bundle would contain core's OIDC
+ * client with a second HTTP client.
+ */
+function stageForShaking(name: string): void {
+  const copy = stage(name)
   const manifest = join(copy, 'package.json')
   const content = JSON.parse(readFileSync(manifest, 'utf8')) as Record<string, unknown>
   writeFileSync(manifest, JSON.stringify({ ...content, sideEffects: false }))
+}
+
+/**
+ * Exports of undici only what `@actions/github` and its HTTP client import: the whole is twice as large, with WebSockets,
+ * caches and mocks. A further import would fail the tests of the bundle.
+ */
+function stageUndici(): void {
+  const fetch = "require('./lib/web/fetch').fetch"
+  const agent = "require('./lib/dispatcher/proxy-agent')"
+  writeFileSync(join(stage('undici'), 'index.js'), `module.exports = { fetch: ${fetch}, ProxyAgent: ${agent} }`)
 }
 
 /**

@@ -139,7 +139,7 @@ export async function runPost(): Promise<void> {
     // Statuses show whether they are open, comments do not: a process that ended by itself has closed its
     // comment.
     const open = endedItself ? left.open.filter(({ extra }) => extra !== 'comment') : left.open
-    const { createOctokit } = await import('./github/octokit.ts')
+    const { createOctokit } = await import('./github/extras.ts')
     const { closeExtras } = await import('./github/close.ts')
     await closeExtras(
       { ...left, open },

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parse } from 'yaml'
@@ -55,9 +55,10 @@ describe('licenses.txt', () => {
   it('has no package of which the bundle contains no line', () => {
     const lines = new Set(code.split('\n').map((line) => line.trim()))
     const isBundled = (name: string) => {
-      const folder = join(root, 'node_modules', name)
-      return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-        .map((file) => join(folder, file))
+      const folders = [name, `@actions/github/node_modules/${name}`].map((each) => join(root, 'node_modules', each))
+      return folders
+        .filter((each) => existsSync(each))
+        .flatMap((each) => readdirSync(each, { recursive: true, encoding: 'utf8' }).map((file) => join(each, file)))
         .filter((file) => /\.[cm]?js$/.test(file))
         .some((file) =>
           readFileSync(file, 'utf8')

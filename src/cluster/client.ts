@@ -284,7 +284,7 @@ export class Client {
  * Sends one request; resolves with the headers. If the server has just closed a connection of the pool, the request is
  * repeated on another one.
  */
-export async function exchange(url: URL, options: https.RequestOptions, body?: string): Promise<IncomingMessage> {
+async function exchange(url: URL, options: https.RequestOptions, body?: string): Promise<IncomingMessage> {
   for (;;) {
     const request = (url.protocol === 'https:' ? https : http).request(url, options)
     try {

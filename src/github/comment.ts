@@ -10,7 +10,6 @@ import { requestOf } from './workflow-run.ts'
  */
 const summaryLimit = 60_000
 const pageSize = 100
-const updateComment = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}'
 
 /** One comment on the pull request, updated during the rollout. */
 export class Comment implements Extra {
@@ -28,7 +27,7 @@ export class Comment implements Extra {
 
   async show(record: RunRecord, signal: AbortSignal): Promise<void> {
     if (this.#isMissing) return
-    const { octokit, origin, name } = this.#shared
+    const { origin, name } = this.#shared
     const pullRequest = await origin.pullRequest(signal)
     if (pullRequest === undefined) {
       this.#isMissing = true
@@ -41,8 +40,7 @@ export class Comment implements Extra {
     // A comment of an earlier run; or the present one was deleted.
     if (await this.#update(await this.#findComment(pullRequest, signal), body, links, signal)) return
     const request = { ...requestOf(origin.run, signal), body, issue_number: pullRequest }
-    const created = await octokit.request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', request)
-    this.#open(created.data, links)
+    this.#open((await this.#shared.octokit.rest.issues.createComment(request)).data, links)
   }
 
   /** Updates the comment. Returns whether it exists: someone may have deleted it. */
@@ -50,15 +48,14 @@ export class Comment implements Extra {
     if (id === undefined) return false
     const { octokit, origin } = this.#shared
     const request = { ...requestOf(origin.run, signal), body, comment_id: id }
-    const updated = await ifPresent(octokit.request(updateComment, request))
+    const updated = await ifPresent(octokit.rest.issues.updateComment(request))
     if (updated !== undefined) this.#open(updated.data, links)
     return updated !== undefined
   }
 
-  #open(comment: { readonly id: number | bigint; readonly html_url: string }, { headSha }: Links): void {
+  #open({ id, html_url }: { readonly id: number; readonly html_url: string }, { headSha }: Links): void {
     const { name, onOpened } = this.#shared
-    const id = Number(comment.id)
-    if (this.#id !== id) onOpened({ extra: this.name, id, url: comment.html_url, headSha, name })
+    if (this.#id !== id) onOpened({ extra: this.name, id, url: html_url, headSha, name })
     this.#id = id
   }
 
@@ -68,9 +65,9 @@ export class Comment implements Extra {
     // octokit's paging accepts no signal, and would keep the process alive.
     for (let page = 1; ; page++) {
       const request = { ...requestOf(origin.run, signal), issue_number, per_page: pageSize, page }
-      const { data } = await octokit.request('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', request)
+      const { data } = await octokit.rest.issues.listComments(request)
       const own = data.find((comment) => comment.body?.startsWith(marker) && isTrusted(comment))
-      if (own !== undefined || data.length < pageSize) return own && Number(own.id)
+      if (own !== undefined || data.length < pageSize) return own?.id
     }
   }
 }
@@ -86,12 +83,12 @@ export const openMarker = '<!-- rollout-gate open -->'
 
 export const closeComment: Close = async ({ octokit, run, title }, { id, name }, signal) => {
   const comment = { ...requestOf(run, signal), comment_id: id }
-  const found = await ifPresent(octokit.request('GET /repos/{owner}/{repo}/issues/comments/{comment_id}', comment))
+  const found = await ifPresent(octokit.rest.issues.getComment(comment))
   // A later step of the job may have written the outcome.
   if (!found?.data.body?.includes(openMarker)) return false
   const marker = commentMarker(name)
   const body = found.data.body.replace(marker, '').replace(openMarker, '').trimStart()
-  await octokit.request(updateComment, { ...comment, body: belowNote(title, body, `${marker}\n`) })
+  await octokit.rest.issues.updateComment({ ...comment, body: belowNote(title, body, `${marker}\n`) })
   return true
 }
 

@@ -18,7 +18,7 @@ export class CommitStatus implements Extra {
   async show(record: RunRecord, signal: AbortSignal): Promise<void> {
     const { octokit, origin, name, onOpened } = this.#shared
     const headSha = await origin.commit(signal)
-    const { data } = await octokit.request('POST /repos/{owner}/{repo}/statuses/{sha}', {
+    const { data } = await octokit.rest.repos.createCommitStatus({
       ...requestOf(origin.run, signal),
       sha: headSha,
       context: name,
@@ -36,10 +36,10 @@ const latestStatuses = 100
 export const closeCommitStatus: Close = async ({ octokit, run, outcome, title }, { headSha, name }, signal) => {
   const request = requestOf(run, signal)
   const list = { ...request, ref: headSha, per_page: latestStatuses }
-  const { data } = await octokit.request('GET /repos/{owner}/{repo}/commits/{ref}/statuses', list)
+  const { data } = await octokit.rest.repos.listCommitStatusesForRef(list)
   const latest = data.find(({ context }) => context === name)
   if (latest?.state !== 'pending' || !isOfRun(latest.target_url ?? '', run)) return false
-  await octokit.request('POST /repos/{owner}/{repo}/statuses/{sha}', {
+  await octokit.rest.repos.createCommitStatus({
     ...request,
     sha: headSha,
     context: name,

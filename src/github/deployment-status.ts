@@ -12,9 +12,6 @@ import { isOfEarlierAttempt, isOfRun, markOf, requestOf } from './workflow-run.t
 const environmentLimit = 255
 const perPage = 100
 
-const listStatuses = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}/statuses'
-const createStatus = 'POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses'
-
 /** The payload of a deployment: the gate that created it, and the attempt of the workflow run. */
 interface Mark {
   readonly gate: string
@@ -50,7 +47,7 @@ export class DeploymentStatus implements Extra {
     this.#id ??= await this.#create(record, signal)
     if (this.#id === undefined) return
     await this.#open(this.#id, signal)
-    await octokit.request(createStatus, {
+    await octokit.rest.repos.createDeploymentStatus({
       ...requestOf(origin.run, signal),
       deployment_id: this.#id,
       state,
@@ -76,7 +73,7 @@ export class DeploymentStatus implements Extra {
     const sha = await origin.commit(signal)
     const own = await this.#findOwn(sha, environment, signal)
     if (own !== undefined) return own
-    const { data } = await octokit.request('POST /repos/{owner}/{repo}/deployments', {
+    const { data } = await octokit.rest.repos.createDeployment({
       ...requestOf(origin.run, signal),
       ref: sha,
       environment,
@@ -88,7 +85,7 @@ export class DeploymentStatus implements Extra {
       required_contexts: [],
     })
     if (!('id' in data)) throw new Error(`GitHub created no deployment: ${data.message ?? 'no reason given'}`)
-    return Number(data.id)
+    return data.id
   }
 
   /**
@@ -97,19 +94,17 @@ export class DeploymentStatus implements Extra {
    */
   async #findOwn(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
+    const { repos } = octokit.rest
     const request = requestOf(origin.run, signal)
-    const { data } = await octokit.request('GET /repos/{owner}/{repo}/deployments', {
-      ...request,
-      sha,
-      environment,
-      per_page: perPage,
-    })
-    const marked = data.map(({ id, payload }) => ({ id: Number(id), ...(Object(payload) as Partial<Mark>) }))
+    const { data } = await repos.listDeployments({ ...request, sha, environment, per_page: perPage })
+    const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<Mark>) }))
     const ofGate = marked.filter(({ gate }) => gate === name)
     for (const { id } of ofGate.filter(({ mark }) => isOfEarlierAttempt(mark, origin.run))) {
-      const statuses = await octokit.request(listStatuses, { ...request, deployment_id: id, per_page: perPage })
-      if (latestOf(statuses.data)?.state === 'in_progress')
-        await octokit.request(createStatus, {
+      const latest = latestOf(
+        (await repos.listDeploymentStatuses({ ...request, deployment_id: id, per_page: perPage })).data,
+      )
+      if (latest?.state === 'in_progress')
+        await repos.createDeploymentStatus({
           ...request,
           deployment_id: id,
           state: 'error',
@@ -122,13 +117,10 @@ export class DeploymentStatus implements Extra {
 
 export const closeDeployment: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
   const request = { ...requestOf(run, signal), deployment_id: id }
-  const { data } = await octokit.request(listStatuses, {
-    ...request,
-    per_page: perPage,
-  })
+  const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: perPage })
   const latest = latestOf(data)
   if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
-  await octokit.request(createStatus, {
+  await octokit.rest.repos.createDeploymentStatus({
     ...request,
     state: outcome === undefined ? 'error' : deploymentState(outcome),
     description: title.slice(0, descriptionLimit),
@@ -139,8 +131,8 @@ export const closeDeployment: Close = async ({ octokit, run, outcome, title }, {
 }
 
 /** The status that counts: GitHub's list is in no documented order. */
-function latestOf<T extends { readonly id: number | bigint }>(statuses: readonly T[]): T | undefined {
-  return statuses.toSorted((one, other) => Number(other.id) - Number(one.id))[0]
+function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T | undefined {
+  return statuses.toSorted((one, other) => other.id - one.id)[0]
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Octokit } from '@octokit/core'
+import type { GitHub } from '@actions/github/lib/utils'
 import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
 import { originLookupMs } from '../thresholds.ts'
@@ -59,6 +59,9 @@ export interface Closing {
  */
 export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => Promise<boolean>
 
+/** A client of GitHub's API with the user's token. */
+export type Octokit = InstanceType<typeof GitHub>
+
 const pageSize = 100
 const readPulls = 'pull-requests: read'
 
@@ -96,10 +99,7 @@ export class Origin {
   async #headOfMergeCommit(signal: AbortSignal): Promise<string> {
     const { pullRequest, headSha = '' } = this.run
     const request = { ...requestOf(this.run, signal), pull_number: Number(pullRequest) }
-    const { data } = await withPermission(
-      readPulls,
-      this.#octokit.request('GET /repos/{owner}/{repo}/pulls/{pull_number}', request),
-    )
+    const { data } = await withPermission(readPulls, this.#octokit.rest.pulls.get(request))
     return data.merge_commit_sha === headSha ? data.head.sha : headSha
   }
 
@@ -114,7 +114,7 @@ export class Origin {
     const { forkBranch } = this.run
     if (forkBranch === undefined) return undefined
     const request = { ...requestOf(this.run, signal), head: forkBranch, state: 'open' as const }
-    const { data } = await this.#octokit.request('GET /repos/{owner}/{repo}/pulls', request)
+    const { data } = await this.#octokit.rest.pulls.list(request)
     // A branch may have pull requests into several branches.
     const headSha = await this.commit(signal)
     return (data.find(({ head }) => head.sha === headSha) ?? data[0])?.number
@@ -124,7 +124,7 @@ export class Origin {
   async #ofCommit(signal: AbortSignal): Promise<number | undefined> {
     const headSha = await this.commit(signal)
     const request = { ...requestOf(this.run, signal), commit_sha: headSha }
-    const { data } = await this.#octokit.request('GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls', request)
+    const { data } = await this.#octokit.rest.repos.listPullRequestsAssociatedWithCommit(request)
     const open = data.find(({ state, head }) => state === 'open' && head.sha === headSha)
     const merged = data.find(({ merged_at, merge_commit_sha }) => merged_at !== null && merge_commit_sha === headSha)
     return (open ?? merged)?.number
@@ -147,10 +147,7 @@ export class Origin {
       per_page: pageSize,
     }
     try {
-      const { data } = await this.#octokit.request(
-        'GET /repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/jobs',
-        request,
-      )
+      const { data } = await this.#octokit.rest.actions.listJobsForWorkflowRunAttempt(request)
       // Several jobs of a run may have the same name, but a runner runs one at a time.
       const own = data.jobs.filter(({ status, runner_name }) => status === 'in_progress' && runner_name === runner)
       return logUrlOf(this.run, own.length === 1 ? String(own[0]?.id) : undefined)

@@ -1,16 +1,17 @@
+import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import type { Clock } from '../cluster/clock.ts'
 import type { EndedRunRecord, RunRecord } from '../gate/run-record.ts'
 import type { ExtraName, Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { forReaders } from '../report/public-logs.ts'
 import { outcomeLimitMs, outcomeLimitWhenCancelledMs } from '../thresholds.ts'
+import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { Comment, commentMarker } from './comment.ts'
 import { CommitStatus } from './commit-status.ts'
 import { DeploymentStatus, environmentUrl } from './deployment-status.ts'
-import { type Extra, type Opened, Origin, type Shared } from './extra.ts'
+import { type Extra, type Octokit, type Opened, Origin, type Shared } from './extra.ts'
 import { describeExtra, describeFailure, type Failure } from './failure.ts'
-import { createOctokit } from './octokit.ts'
 import { gateName } from './texts.ts'
 import { UpdateThrottle } from './update-throttle.ts'
 import type { WorkflowRun } from './workflow-run.ts'
@@ -133,4 +134,12 @@ export function openExtras(
 function startsItself(extra: ExtraName, gate: string, { subject }: WorkflowRun): boolean {
   if (subject?.extra !== extra) return false
   return extra === 'deployment' || subject.text === gate || subject.text.startsWith(commentMarker(gate))
+}
+
+/** A client for `GITHUB_API_URL`. It uses the proxy of the environment and logs nothing. */
+export function createOctokit(token: string): Octokit {
+  const ignore = () => {}
+  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+  const request = { ...defaults.request, log }
+  return new GitHub(getOctokitOptions(token, { userAgent: `rollout-gate/${version}`, log, request }))
 }

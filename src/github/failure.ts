@@ -38,9 +38,9 @@ export function readFailure(error: unknown, now: number): Failure {
   if (error instanceof LookupError) return { ...readFailure(error.cause, now), permission: error.permission }
   if (!isHttpError(error)) return fail('invalid', errorText(error))
   const { status, message, response } = error
-  // Without a response, octokit's error has the status 500, and its cause is that of the request.
+  // Without a response, octokit's error has the status 500, and its cause is the error of `fetch`.
   if (response === undefined) {
-    const { certificate, code } = asConnectionError(error.cause)
+    const { certificate, code } = asConnectionError(Object(Object(error.cause).cause))
     // A broken handshake (`ERR_SSL_…`, `EPROTO`) may succeed next time; an untrusted certificate does not.
     const isUntrusted = certificate && !/^(ERR_SSL_|EPROTO)/.test(code)
     return fail(isUntrusted ? 'invalid' : 'temporary', `GitHub could not be reached (${message})`)
@@ -85,14 +85,6 @@ export async function ifPresent<T>(update: Promise<T>): Promise<T | undefined> {
     if (isHttpError(error) && (error.status === 404 || error.status === 410)) return undefined
     throw error
   }
-}
-
-/**
- * Whether a repository was renamed:
- * https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects
- */
-export function isMoved(status: number): boolean {
-  return status >= 300 && status < 400
 }
 
 function isHttpError(error: unknown): error is HttpError {

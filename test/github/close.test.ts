@@ -1,9 +1,8 @@
-import type { Octokit } from '@octokit/core'
+import { getOctokit } from '@actions/github'
 import type { Outcome } from '../../src/gate/run-record.ts'
 import { closeExtras } from '../../src/github/close.ts'
 import { openMarker } from '../../src/github/comment.ts'
 import type { LeftOpen } from '../../src/github/job-state.ts'
-import { createOctokit } from '../../src/github/octokit.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
@@ -17,14 +16,14 @@ const logUrl = 'https://github.com/acme/shop/actions/runs/77/job/501'
 const name = 'Rollout'
 
 let github: GitHubServer
-let octokit: Octokit
+let octokit: ReturnType<typeof getOctokit>
 let written: StoredWrites
 let closed: ExtraName[]
 let warnings: string[]
 
 beforeAll(async () => {
   github = await startGitHub()
-  octokit = createOctokit('ghs_0123', github.url)
+  octokit = getOctokit('ghs_0123', { baseUrl: github.url })
 })
 
 beforeEach(async () => {
@@ -44,36 +43,23 @@ const own = { owner: 'acme', repo: 'shop' }
 
 /** Opens everything, as a gate does. Returns what it leaves. */
 async function open(): Promise<LeftOpen['open']> {
-  await octokit.request('POST /repos/{owner}/{repo}/statuses/{sha}', {
-    ...own,
-    sha: headSha,
-    context: name,
-    state: 'pending',
-    target_url: logUrl,
-  })
-  const deployment = await octokit.request('POST /repos/{owner}/{repo}/deployments', {
-    ...own,
-    ref: headSha,
-    environment: 'shop',
-  })
+  const { issues, repos } = octokit.rest
+  await repos.createCommitStatus({ ...own, sha: headSha, context: name, state: 'pending', target_url: logUrl })
+  const deployment = await repos.createDeployment({ ...own, ref: headSha, environment: 'shop' })
   const { id } = deployment.data as { id: number }
-  await octokit.request('POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses', {
+  await repos.createDeploymentStatus({
     ...own,
     deployment_id: id,
     state: 'in_progress',
     log_url: logUrl,
     environment_url: 'https://shop.example',
   })
-  const comment = await octokit.request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
-    ...own,
-    issue_number: 12,
-    body: `${openMarker}\nso far`,
-  })
+  const comment = await issues.createComment({ ...own, issue_number: 12, body: `${openMarker}\nso far` })
   const opened = { url: '', headSha, name }
   return [
     { ...opened, extra: 'commit-status', id: 1 },
     { ...opened, extra: 'deployment', id },
-    { ...opened, extra: 'comment', id: Number(comment.data.id) },
+    { ...opened, extra: 'comment', id: comment.data.id },
   ]
 }
 
@@ -130,14 +116,9 @@ test('what shows an outcome already keeps it', async () => {
 test('what a later run of the same commit wrote is left to that run', async () => {
   const left = (await open()).filter(({ extra }) => ['commit-status', 'deployment'].includes(extra))
   const later = 'https://github.com/acme/shop/actions/runs/777/job/9'
-  await octokit.request('POST /repos/{owner}/{repo}/statuses/{sha}', {
-    ...own,
-    sha: headSha,
-    context: name,
-    state: 'pending',
-    target_url: later,
-  })
-  await octokit.request('POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses', {
+  const { repos } = octokit.rest
+  await repos.createCommitStatus({ ...own, sha: headSha, context: name, state: 'pending', target_url: later })
+  await repos.createDeploymentStatus({
     ...own,
     deployment_id: Number(left[1]?.id),
     state: 'in_progress',

@@ -1,11 +1,10 @@
-import type { Octokit } from '@octokit/core'
+import { getOctokit } from '@actions/github'
 import { type EndedRunRecord, type Outcome, openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
 import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
 import { CommitStatus } from '../../src/github/commit-status.ts'
 import { DeploymentStatus, environmentName, environmentUrl } from '../../src/github/deployment-status.ts'
-import { type Extra, type Opened, Origin } from '../../src/github/extra.ts'
+import { type Extra, type Octokit, type Opened, Origin } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
-import { createOctokit } from '../../src/github/octokit.ts'
 import { boundedSummary } from '../../src/github/texts.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
@@ -35,7 +34,7 @@ let notices: string[]
 
 beforeAll(async () => {
   github = await startGitHub()
-  octokit = createOctokit('ghs_0123', github.url)
+  octokit = getOctokit('ghs_0123', { baseUrl: github.url })
 })
 
 beforeEach(() => {

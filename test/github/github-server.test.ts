@@ -1,4 +1,4 @@
-import { createOctokit } from '../../src/github/octokit.ts'
+import { getOctokit } from '@actions/github'
 import { startGitHub } from './github-server.ts'
 
 const deployment = { ref: '0123' }
@@ -29,7 +29,7 @@ it.each([
 ])('the GitHub server of the tests rejects a request that %s', async (_, operation, body, breach) => {
   const github = await startGitHub()
   try {
-    const octokit = createOctokit('ghs_0123', github.url)
+    const octokit = getOctokit('ghs_0123', { baseUrl: github.url })
     await expect(octokit.request(operation, body)).rejects.toThrow()
     expect(github.breaches.join('\n')).toMatch(breach)
   } finally {
