@@ -3,11 +3,11 @@ import { setOutput } from '@actions/core'
 import { mapRecord } from './gate/redact-record.ts'
 import type { EndedRunRecord, TargetRecord } from './gate/run-record.ts'
 import type { ExtraName, knownExtras } from './inputs.ts'
-import { slowestStep } from './report/derived.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { iso, shiftOf } from './report/json-report.ts'
 import { rollbackOf } from './report/rollback.ts'
+import { slowestStep } from './report/target-record.ts'
 import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
 
 /** The outputs of the extras. They are set again as soon as an extra has written to GitHub. */

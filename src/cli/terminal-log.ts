@@ -2,9 +2,9 @@ import { styleText } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
 import type { Reporter } from '../exit.ts'
 import type { EndedRunRecord, Entry, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
-import { clockTexts, formatElapsed, outcomeLabels } from '../report/derived.ts'
 import { plain } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
+import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
 
 const redrawMs = 100

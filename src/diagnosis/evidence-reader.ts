@@ -83,7 +83,10 @@ export class EvidenceReader {
     }
   }
 
-  /** Reads what is missing, for at most `limitMs`. Then it reports which reads got no answer, and nothing more. */
+  /**
+   * Reads what is missing for the targets that are not ready, for at most `limitMs`. Then it reports which reads got no
+   * answer, and nothing more.
+   */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
     const { verdict } = this.#gate

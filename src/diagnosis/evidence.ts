@@ -100,7 +100,10 @@ function eventPiece(title: string, events: readonly EventLine[]): readonly Evide
   ).map((each) => ({ ...each, events }))
 }
 
-/** The container's termination message, unless the problem or, for one of the runtime, the events contain it. */
+/**
+ * The container's termination message, unless the problem contains it. If a container never started, the runtime wrote
+ * the message, and the events repeat it.
+ */
 function terminationMessage(problem: Problem, subject: KubeObject | undefined, hasEvents: boolean): readonly string[] {
   const status = isOfKind(subject, 'Pod') ? subject.status : undefined
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
@@ -127,7 +130,10 @@ export function eventLines(object: KubeObject, context: ReadFacts, container?: s
 /** The words of a reason that controllers also give to normal events. */
 const failureReason = /Fail|Error|NotFound|Missing|Invalid|Denied|Refused|Timeout|BackOff/
 
-/** A line for each event that reports a failure of an unread object whose name begins with that of the target. */
+/**
+ * One line for each event that reports a failure of an object which the gate has not read, and whose name begins with that
+ * of the target: the target may own it.
+ */
 function namesakeEventLines({ name, namespace }: Target, context: ReadFacts): readonly EventLine[] {
   const events = context.store
     .eventsOfUnread(namespace)
@@ -171,7 +177,10 @@ function linesOf(
     })
 }
 
-/** An event may contain a whole log, as that of Helm: its first lines name the failure, the last ones the cause. */
+/**
+ * How many lines at the start and at the end of a message are shown. An event may contain a whole log, such as that of
+ * Helm: its first lines name the failure, the last ones the cause.
+ */
 const firstLines = 3
 const lastLines = 3
 /** The maximum length of a line of a message. The kubelet's messages about pulls have up to 500 characters. */

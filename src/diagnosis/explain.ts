@@ -275,11 +275,10 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const [present, previous] = [facts.log(problem, false), facts.log(problem, true)]
   const object = facts.subject(problem)
   const pod = isOfKind(object, 'Pod') ? object : undefined
-  const isOfProblem = ({ name }: Container) => name === problem.container
   const isOfOtherArchitecture = /exec format error/i.test(present?.text || previous?.text || '') || undefined
   return {
     problem,
-    spec: [...(pod?.spec?.initContainers ?? []), ...(pod?.spec?.containers ?? [])].find(isOfProblem),
+    spec: pod && findContainer(problem, pod),
     logLine: quotedLine([present?.text ?? '', previous?.text ?? '']),
     lostLogs: { present: isLost(present), previous: isLost(previous) },
     isOfOtherArchitecture,
@@ -302,6 +301,10 @@ function isLost(log: LogText | undefined): boolean {
   return log?.why !== undefined && log.text === '' && deniedAccess(log.why) === undefined
 }
 
+function findContainer(problem: Problem, { spec }: Pod): Container | undefined {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === problem.container)
+}
+
 /** The field of the manifest that the problem is about. */
 function manifestEvidence(problem: Problem, manifest: Manifest | undefined): readonly Evidence[] {
   const place = placeOf(problem, manifest)
@@ -316,7 +319,10 @@ interface Place {
   readonly line: number
 }
 
-/** The field to change for a problem, and its line or that of the nearest parent; undefined if it has no field. */
+/**
+ * The field to change for a problem, and its line. If the manifest lacks the field, the line is that of the nearest
+ * parent. Undefined for problems without a field.
+ */
 function placeOf(problem: Problem, manifest: Manifest | undefined): Place | undefined {
   const path = manifest && pathOf(problem, manifest)
   return path && { path, file: manifest.file, line: manifest.lineOf(path) }

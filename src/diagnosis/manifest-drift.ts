@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../cluster/feed.ts'
-import { nameOf } from '../cluster/objects.ts'
+import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import type { Entry, JudgedRunRecord } from '../gate/run-record.ts'
 import {
@@ -54,9 +54,7 @@ export class ManifestDrift {
     this.#awaited.delete(key)
     const { index, target, manifest } = awaited
     const all = findDriftedFields(comparableManifest(manifest.object, this.#redact), object)
-    // Autoscalers and `kubectl scale` write through the scale subresource.
-    const isWritten = object.metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
-    const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || isWritten
+    const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
     const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
     const notes = [
       ...scaledNotes(all.filter(isScaledReplicas), manifest),
@@ -123,4 +121,9 @@ function scaledBy({ namespace }: Target, { object }: Manifest): readonly string[
 
 function scaleKey(namespace: string | undefined, kind: string, name: string): string {
   return `${namespace ?? ''}/${kind}/${name}`
+}
+
+/** Autoscalers and `kubectl scale` write through the scale subresource, which managedFields record. */
+function hasScaleWriter({ metadata }: KubeObject): boolean {
+  return metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
 }

@@ -167,7 +167,10 @@ export interface Entry {
   readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
   /** Only verdicts and problems have one. */
   readonly outcome?: TargetOutcome
-  /** Raw text. That of a verdict lacks the outcome, which the log adds: `✗ failed after 42 s: `. */
+  /**
+   * Raw text, which may contain hostile text of the cluster: renderers escape it. The text of a verdict lacks the
+   * outcome: the log adds it, as in `✗ failed after 42 s: `.
+   */
   readonly text: string
   /** The target, if it became one with this entry: what an operator has deployed. */
   readonly added?: NamedTarget & Pick<TargetRecord, 'clocks'>

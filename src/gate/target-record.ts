@@ -73,7 +73,10 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
   return { outcome: state.type === 'ready' ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
 }
 
-/** The record of a target. `cause`: the target that it only waits for. */
+/**
+ * The record of a target for the record of the run.
+ * @param cause the target that it only waits for
+ */
 export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedTargetRecord {
   const { state, target } = gated
   const { assessment, milestones } = state

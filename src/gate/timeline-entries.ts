@@ -20,7 +20,11 @@ import type { JudgedProblem, TargetOutcome, Verdict } from './run-record.ts'
 /** Maximum length of one target's state in a heartbeat. */
 const heartbeatCharacters = 60
 
-/** The text of a heartbeat: the open targets with their states, and one sentence for each outage. */
+/**
+ * The text of a heartbeat: the open targets and the outages.
+ * @param open the names of the open targets, with their states as text
+ * @param unavailable one sentence for each outage
+ */
 export function heartbeatText(
   open: readonly { readonly name: string; readonly description: string }[],
   unavailable: readonly string[],
@@ -34,7 +38,10 @@ export function heartbeatText(
   return [waiting, ...unavailable].join(' · ')
 }
 
-/** One line for milestones that were reached together, with the last count. An older object is not shown as created. */
+/**
+ * One line for milestones that were reached together. Of the milestones with counts, it shows only the last.
+ * @param createdSince the creation of an older object is not shown
+ */
 export function reachedText(reached: readonly Milestone[], createdSince: number): string {
   const furthest = reached.findLast(({ count }) => count !== undefined)
   return reached
@@ -116,7 +123,10 @@ interface LoggedProblem {
   readonly wordings: ReadonlySet<string>
 }
 
-/** Undefined if the log need not show the problem: neither it nor its wording but for numbers is new. */
+/**
+ * Adds a problem to the logged ones. Undefined if the log need not show it: it is not new, has not occurred again and
+ * has no new wording. Different numbers or identifiers alone are no new wording.
+ */
 export function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
   const { reason, container = '', count } = problem
   const message = messageOf(problem)

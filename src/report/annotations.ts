@@ -3,10 +3,10 @@ import { fullNames, type Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { messageWithName, reasonHeadline } from './derived.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, isFailing, title, titleLimit, waitingLines } from './headline.ts'
 import { isManifest } from './target-details.ts'
+import { messageWithName, reasonHeadline } from './target-record.ts'
 
 /** An annotation, with the fields of `core.error` and `core.warning`. */
 export interface Annotation {
@@ -22,8 +22,10 @@ const characterLimit = 1_500
 const maxLineLength = 500
 
 /**
- * One error for each failed target, at its manifest line if known, and one if the gate did not judge its targets. The last one
- * counts those that are too many. Merged gates have one in all, because their jobs have annotated the targets.
+ * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets.
+ * If there are too many, the last one counts the rest. None if the gate was cancelled or has no targets. Merged gates have one error in
+ * all, because their jobs have annotated the targets.
+ * @param tracked the files that GitHub can show; by default unknown
  */
 export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
   const { targets, outcome, gates } = record
@@ -102,7 +104,10 @@ function ofTarget({ target, name, waiting }: FailingTarget, tracked: TrackedFile
   return { title: plain(`${name}: ${words}`, titleLimit), message: cut(text) || words, ...place }
 }
 
-/** The place of an annotation in the repository; empty for an untracked file, which GitHub cannot show. */
+/**
+ * The place of an annotation: the path in the repository and the line. Empty for an untracked file, which GitHub cannot
+ * show.
+ */
 export function placeOf(source: Source | undefined, tracked: TrackedFiles): Pick<Annotation, 'file' | 'startLine'> {
   if (!isManifest(source)) return {}
   const file = tracked.get(source.file)

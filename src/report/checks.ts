@@ -1,16 +1,19 @@
 import { duration } from '../duration.ts'
 import type { AnswerRecord, RequestRecord, RunRecord } from '../gate/run-record.ts'
 import { maxShownAnswers } from '../thresholds.ts'
-import { formatElapsed } from './derived.ts'
 import { code, fence, markdown, plain, shortenWords } from './escape.ts'
 import { folded } from './target-details.ts'
+import { formatElapsed } from './target-record.ts'
 
 /** The maximum number of characters of an answer in a table cell. */
 const cellLimit = 100
 /** The maximum length of a word in a table: a longer one would make the table wider than the page. */
 const maxWordWidth = 48
 
-/** The checks after the targets were ready, as Markdown; empty if there were none. All texts are hostile. */
+/**
+ * The checks after the targets were ready, as Markdown: the requests with their last answers.
+ * Empty if there were no checks. All texts are hostile.
+ */
 export function renderChecks(record: RunRecord): string[] {
   const asked = record.httpChecks?.filter(({ asked }) => asked > 0)
   return [...holdLine(record), ...(asked?.length ? [requestTable(asked)] : []), ...wrongAnswers(record)]

@@ -43,7 +43,9 @@ export function printableJson(value: unknown, indent?: number): string {
     .replaceAll('##[', '#\\u0023[')
 }
 
-/** The lines of a text, each {@link plain}, without empty ones at both ends. Only the last 256 KiB are read. */
+/**
+ * The lines of a text, each {@link plain}, without empty lines at the start and end. Only the last 256 KiB are read.
+ */
 export function plainLines(text: string, limit = maxLineLength): string[] {
   const lines = text
     .slice(-textLimit)

@@ -1,9 +1,9 @@
 import type { RunRecord, TargetRecord } from '../gate/run-record.ts'
 import { fullNames } from '../plan/target.ts'
 import { shortestDiagramMs } from '../thresholds.ts'
-import { beginOf, beginOfAll, endOf, onlyExists, openMilestone, outcomeLabels, stepsOf } from './derived.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
+import { beginOf, beginOfAll, endOf, onlyExists, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
 
 const sectionLimit = 16
 /** If there are more targets, the diagram shows only this many ready ones: the slowest. */
@@ -16,13 +16,18 @@ const shortestBar = 1 / 150
 /** A shorter bar shows nothing, in milliseconds. */
 const shortestBarMs = 300
 
+interface Gantt {
+  readonly diagram: string
+  readonly drawn: number
+}
+
 /**
  * The milestones of each target as bars: red for failed, amber for in progress. If there are more than 16 targets, it
  * shows those that are not ready and the slowest ready ones. Undefined if everything was done at first sight. The axis
  * counts plain seconds (minutes in a long gate), because `%s` is the only format of d3 that does not depend on the
  * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */
-export function renderGantt(record: RunRecord) {
+export function renderGantt(record: RunRecord): Gantt | undefined {
   const begin = beginOfAll(record)
   const total = record.finishedAt - begin
   if (total < shortestDiagramMs) return undefined
@@ -123,7 +128,10 @@ function chooseSections({ targets, finishedAt }: RunRecord): { target: TargetRec
   })
 }
 
-/** Room for the names, which otherwise overlap the bars, and colours that are readable on white and black. */
+/**
+ * Room for the names, which otherwise overlap the bars, and colours that are readable on white and black. The viewer's
+ * theme applies to the rest.
+ */
 function directive(longestName: number): string {
   const settings = {
     themeCSS: '.grid .tick line{opacity:.3}',

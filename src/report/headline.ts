@@ -1,11 +1,19 @@
 import { duration } from '../duration.ts'
 import { causeOf, type GateRecord, gateDurationMs, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
-import { fullNames } from '../plan/target.ts'
+import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { failFastMs, shownBeforeMs } from '../thresholds.ts'
-import { beginOf, beginOfAll, capitalised, messageWithName, outcomeLabels, reasonHeadline, tookMs } from './derived.ts'
 import { plain, plainLines } from './escape.ts'
+import {
+  beginOf,
+  beginOfAll,
+  capitalised,
+  messageWithName,
+  outcomeLabels,
+  reasonHeadline,
+  tookMs,
+} from './target-record.ts'
 
 /** Maximum characters of a title on GitHub: longer ones are cut there. */
 export const titleLimit = 200
@@ -92,7 +100,9 @@ export function decidingGate({ outcome, gates = [] }: Pick<RunRecord, 'outcome' 
     .toSorted((one, other) => (gateDurationMs(one) ?? Infinity) - (gateDurationMs(other) ?? Infinity) || 0)[0]
 }
 
-/** The target that decided the gate: the first with its outcome; undefined if it is ready, cancelled or open. */
+/**
+ * The target that decided the gate: the first with the gate's outcome. Undefined if the gate is ready, cancelled or open.
+ */
 export function decidingTarget(record: RunRecord): TargetRecord | undefined {
   const { outcome, targets } = record
   if (outcome === 'progressing' || outcome === 'ready') return undefined
@@ -106,10 +116,17 @@ function nameOf(target: TargetRecord, { targets }: RunRecord): string {
   return fullNames(targets)[targets.indexOf(target)] ?? ''
 }
 
-/** Below the headline: the raw message of the deciding target, else of the gate, and what to do; empty if ready or open. */
-export function conclude(record: RunRecord) {
+/** Why the gate ended, and what to do: shown below the headline. Messages are raw: escape them when they are rendered. */
+interface Conclusion {
+  readonly messages: readonly string[]
+  readonly hint?: string
+  readonly source?: Source
+}
+
+/** The message of the deciding target, else of the gate; empty if the gate is ready or open. */
+export function conclude(record: RunRecord): Conclusion {
   const { outcome, message } = record
-  if (outcome === 'progressing' || outcome === 'ready') return { messages: [], hint: undefined, source: undefined }
+  if (outcome === 'progressing' || outcome === 'ready') return { messages: [] }
   const deciding = decidingTarget(record)
   const text = deciding?.message ? messageWithName(nameOf(deciding, record), deciding) : capitalised(message)
   return {
@@ -119,14 +136,20 @@ export function conclude(record: RunRecord) {
   }
 }
 
-/** The target failed: it was not only open when the gate ended, and does not only wait for another target. */
+/**
+ * The target ended without being ready. A target that was open when the gate ended did not fail, nor did one that only
+ * waits for another target.
+ */
 export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
   return outcome !== 'ready' && outcome !== 'progressing' && causedBy === undefined
 }
 
 const namedWaiters = 3
 
-/** A line for each target that others only wait for, by index: `service/web waits for deployment/web`. Raw text. */
+/**
+ * A line for each target that others only wait for, by its index: `service/web and ingress/web wait for deployment/web`.
+ * Raw text: renderers escape it.
+ */
 export function waitingLines({ targets }: Pick<RunRecord, 'targets'>): ReadonlyMap<number, string> {
   const names = fullNames(targets)
   const causes = targets.map((target) => causeOf(target, targets))

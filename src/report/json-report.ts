@@ -12,8 +12,8 @@ import {
   unlessEmpty,
   unwritten,
 } from '../gate/run-record.ts'
-import { evidenceText } from './derived.ts'
 import { printableJson } from './escape.ts'
+import { evidenceText } from './target-record.ts'
 
 const unwrittenFields: ReadonlySet<string> = new Set(Object.keys(unwritten))
 const momentFields: ReadonlySet<string> = new Set(moments)

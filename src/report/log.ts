@@ -11,6 +11,9 @@ import {
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
+import { plain, plainLines, shorten, shortenNames } from './escape.ts'
+import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
+import { wayBackOf } from './rollback.ts'
 import {
   capitalised,
   clockTexts,
@@ -24,10 +27,7 @@ import {
   problemCount,
   problemPath,
   reasonHeadline,
-} from './derived.ts'
-import { plain, plainLines, shorten, shortenNames } from './escape.ts'
-import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
-import { wayBackOf } from './rollback.ts'
+} from './target-record.ts'
 
 /** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
 export interface LogOutput {
@@ -73,12 +73,19 @@ export interface RolloutHead extends LogHead {
 
 const maxNameWidth = 48
 const maxWordWidth = 32
-/** Lines of container logs were already cut by bytes, but escaping can make them longer. */
+/**
+ * The maximum length of a printed line of a container log. Such lines were already cut by bytes, but escaping can make a
+ * line longer.
+ */
 const longestLogLine = 12_000
 const groupLimit = 20
 const namesTogether = 3
 
-/** Measures the columns once, because lines are printed as they come but must be aligned. */
+/**
+ * Measures the columns once, because lines are printed as they come but must be aligned.
+ * @param options.color prints ANSI colours, which the runner and terminals show
+ * @param options.groups prints the runner's commands for groups, which only the job log folds
+ */
 export function layoutLog(
   { startedAt, targets, timeoutMs = 0 }: Omit<LogHead, 'cluster'>,
   { color = true, groups = true, isLook = false }: Partial<Pick<LogLayout, 'color' | 'groups' | 'isLook'>> = {},
@@ -139,7 +146,10 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
   return words.join('  ').trimEnd()
 }
 
-/** A line of a container's log. The gate's own lines have no bar, so a container cannot imitate them. */
+/**
+ * A line of a container's log: elapsed time, target, pod and container, a bar, then the text. The gate's own lines have
+ * no bar, so a container cannot imitate them.
+ */
 export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const { type, text, cutBytes = 0 } = output
   const { color } = layout
@@ -317,7 +327,10 @@ function paint(style: Style, text: string, color: boolean): string {
 /** The minimum number of entries that are printed as one line. */
 const fewestTogether = 4
 
-/** The lines of entries. Targets that become ready in the same second with the same text share one line. */
+/**
+ * The lines of entries. Targets that become ready one after the other in the same second with the same text, such as the
+ * ConfigMaps of an apply, share one line.
+ */
 export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
   const groups: [Entry, ...Entry[]][] = []
   for (const entry of entries) {
@@ -379,7 +392,10 @@ export class LogPrinter {
     this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
   }
 
-  /** Targets that become ready together share a line, which waits for another entry or the end of this turn. */
+  /**
+   * Adds an entry. Targets that become ready together have one line, which is printed before the next other entry or at the end
+   * of this turn of the event loop.
+   */
   entry(entry: Entry): void {
     const [first] = this.#held
     if (first !== undefined && !isAlike(first, entry)) this.#flush()

@@ -41,9 +41,12 @@ interface Part {
 }
 
 /**
- * Merges the reports of several gates into one record. The gravest outcome decides; of equal ones that of the gate that took the
- * shortest time, then the order of the files. A missing report is `unknown`, and decides only if all others are ready; so is
- * one of another `run` or commit, which must not stand for a gate that did not run. `now`: the moment without any report.
+ * Merges the reports of several gates into one record. The gravest outcome decides; of equal ones that of the gate that
+ * took the shortest time, then the order of the files. A gate whose report is missing did not run: it is `unknown`, and decides
+ * only if all others are ready.
+ * @param now milliseconds since the epoch: the moment of the result if all reports are missing
+ * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that did
+ * not run
  */
 export function mergeReports(files: readonly ReportFile[], now: number, run?: WorkflowRunRecord): EndedRunRecord {
   const parts = withDistinctNames(files.flatMap((file) => partsOf(file, run)))
@@ -59,7 +62,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   const settings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
     unlessEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
   return {
-    ...conclusionOf(deciding, gates, targets.length),
+    ...(deciding === undefined ? readyConclusion(targets, gates) : conclusionOf(deciding, gates)),
     startedAt,
     finishedAt: startedAt + longestMs(gates),
     cluster: {
@@ -124,15 +127,13 @@ function mergedTarget({ target, log }: Logged, { gate, ...part }: Part, startedA
   return shifted(merged, startedAt - start)
 }
 
+function readyConclusion(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Conclusion {
+  const message = `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')} ready`
+  return { outcome: 'ready', reason: '', message }
+}
+
 /** The conclusion of the gate that decided, with its name and the number of others that are not ready. */
-function conclusionOf(deciding: GateRecord | undefined, gates: readonly GateRecord[], targets: number): Conclusion {
-  if (deciding === undefined)
-    return {
-      outcome: 'ready',
-      reason: '',
-      message: `${counted(targets, 'target')} of ${counted(gates.length, 'gate')} ready`,
-    }
-  const { name, outcome, reason, message } = deciding
+function conclusionOf({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Conclusion {
   const others = gates.filter((gate) => gate.outcome !== 'ready').length - 1
   const more = others === 0 ? '' : ` (and ${counted(others, 'more gate')} not ready)`
   return { outcome, reason, message: `${name}: ${message}${more}` }

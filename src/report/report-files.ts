@@ -13,7 +13,11 @@ const mistakesPerFile = 3
 /**
  * Reads the reports of the lines: `reports/eu/report.json`, `prod-eu=reports/eu/report.json` for a gate with that name, or
  * a pattern with `*`, `?` or `[…]`; `{eu,us}` stands for one line each; `#` starts a comment. A path that does not exist,
- * and a pattern without a match, give a file without a report. Symbolic links must stay within the workspace.
+ * and a pattern without a match, give a file without a report.
+ *
+ * Symbolic links must stay within the workspace, as for manifests.
+ * @param lines the input, or the arguments of the command
+ * @param workspace the absolute path of the folder that paths are relative to
  * @throws UserError with all mistakes: files that are no reports, and unreadable files
  */
 export function readReportFiles(lines: readonly string[], workspace: string, input: string): ReportFile[] {

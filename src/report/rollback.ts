@@ -15,7 +15,17 @@ interface Rollback {
   readonly note: string
 }
 
-/** Undoes the targets that failed. An older version may not work with what a Job of the same change has changed. */
+/** The undo of one target. */
+interface Step {
+  readonly command: string
+  /** For the note: `deployment/web to revision 6`. */
+  readonly restores: string
+}
+
+/**
+ * Undoes the targets whose change has failed, each to the revision that ran before. There is no command if a Job of the same
+ * change has run: an older version may not work with what the Job changed.
+ */
 export function rollbackOf(record: EndedRunRecord): Rollback {
   const { outcome } = record
   if (outcome === 'ready') return { command: '', note: '' }
@@ -26,11 +36,19 @@ export function rollbackOf(record: EndedRunRecord): Rollback {
   return { command, note }
 }
 
+/** What serves now and the way back, for people. Raw text: renderers escape it. */
+export interface WayBack {
+  /** `Revision 6 (acme/web:v1) still serves with 2 of 2 pods.` */
+  readonly sentences: readonly string[]
+  /** Empty if none is known. */
+  readonly command: string
+}
+
 const namedServing = 3
 const noUndo = { command: '', note: '', kept: '' }
 
 /** What serves in place of the targets that are not ready, and how to go back to it. Empty if nothing is known of it. */
-export function wayBackOf(record: RunRecord) {
+export function wayBackOf(record: RunRecord): WayBack {
   const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
   const isOnly = record.targets.length === 1
   const names = fullNames(record.targets)
@@ -111,7 +129,7 @@ function stepOf(
   target: TargetRecord,
   name: string,
   { startedAt, cluster: { context } }: EndedRunRecord,
-): string | { readonly command: string; readonly restores: string } {
+): Step | string {
   const { changedAt, change, undo, deployedBy, release, namespace = '' } = target
   if (deployedBy !== undefined) return `${displayName(deployedBy)} deployed it: undo the change there`
   if (change === 'none') return 'its version is older than this change'
@@ -151,7 +169,9 @@ function isPlainName(name: string): boolean {
 
 /**
  * The number of the last deployed revision of a release before the one that changed an object, if that one made what ran: not if
- * somebody changed the object by hand, or if a later revision broke it. `since`: when the version before it came.
+ * somebody changed the object by hand, or if a later revision of the release broke it.
+ * @param changedAt when the present version of the object came, in milliseconds since the epoch
+ * @param since when the version before it came
  */
 function releaseBefore(
   { revisions }: ReleaseHistory,

@@ -16,16 +16,6 @@ import {
 } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { renderChecks } from './checks.ts'
-import {
-  clockTexts,
-  onlyExists,
-  outcomeLabels,
-  reasonHeadline,
-  sinceChange,
-  stepsOf,
-  tookMs,
-  wasReadyAtBegin,
-} from './derived.ts'
 import { code, fence, markdown, prose, shorten, shortenNames, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
@@ -43,6 +33,16 @@ import {
   section,
   targetStatus,
 } from './target-details.ts'
+import {
+  clockTexts,
+  onlyExists,
+  outcomeLabels,
+  reasonHeadline,
+  sinceChange,
+  stepsOf,
+  tookMs,
+  wasReadyAtBegin,
+} from './target-record.ts'
 
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */

@@ -5,6 +5,7 @@ import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { linesAfterError, linesBeforeError, maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
+import { code, fence, html, markdown, plain, plainLines, prose, shortenWords } from './escape.ts'
 import {
   capitalised,
   endOf,
@@ -22,8 +23,7 @@ import {
   reasonHeadline,
   slowestStep,
   stepsOf,
-} from './derived.ts'
-import { code, fence, html, markdown, plain, plainLines, prose, shortenWords } from './escape.ts'
+} from './target-record.ts'
 
 /** A target, and what the summary shows of it in other places. */
 export interface DetailedTarget {
@@ -49,7 +49,10 @@ const evidenceLineLimit = 500
 /** The maximum length of a word in a table: a longer one would make the table wider than the page. */
 const maxWordWidth = 48
 
-/** What helps at once: message, hint, the lines of the log that look like the error, and what changed. */
+/**
+ * What helps at once with a target that is not ready: message, hint, the lines of the log that look like the error, and
+ * what changed.
+ */
 export function renderCause(
   { target, name, isInBox, isHintInBox }: DetailedTarget,
   { tracked, evidenceLines }: DetailOptions,
@@ -83,7 +86,10 @@ export function section({ target, name }: DetailedTarget, title: string, blocks:
   ].join('\n\n')
 }
 
-/** A target in a folded section: what helps at once unless shown already, evidence, milestones; empty without any. */
+/**
+ * One target in a folded section: what helps at once unless that is shown already, evidence, milestones. Empty if there is
+ * nothing to show.
+ */
 export function renderDetails(row: DetailedTarget, options: DetailOptions): string {
   const { target, isExplained } = row
   const title = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
@@ -108,8 +114,20 @@ export function renderDetails(row: DetailedTarget, options: DetailOptions): stri
   return section(row, isExplained ? 'events, logs and milestones' : title, blocks)
 }
 
-/** The lines of the first log with an error around it; without an error, the last lines of the first log. */
-function excerptOf({ problems }: TargetRecord, limit: number) {
+interface Excerpt {
+  readonly title: string
+  readonly lines: readonly string[]
+  /** The whole log, from which the excerpt is. */
+  readonly text: string
+  /** The excerpt is the whole log. */
+  readonly isWhole: boolean
+}
+
+/**
+ * The lines of a container's log around the line that looks like the error; the last lines if none does. If there are
+ * several logs, the first log with an error.
+ */
+function excerptOf({ problems }: TargetRecord, limit: number): Excerpt | undefined {
   const logs = problems
     .flatMap(({ evidence }) => orderEvidence(evidence))
     .flatMap(({ type, title, text, isUnread }) => {

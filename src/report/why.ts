@@ -1,12 +1,15 @@
 import { openConclusion, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullNames } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
-import { outcomeLabels } from './derived.ts'
 import { plain } from './escape.ts'
 import { isFailing, waitingLines } from './headline.ts'
 import { layoutLog, placeText, renderEvidence, tally } from './log.ts'
+import { outcomeLabels } from './target-record.ts'
 
-/** One look as text: first the targets that are not ready, the worst first, with those that only wait for them. */
+/**
+ * One look as text: how many targets are ready, then for each that is not its reason, evidence and hint, the worst first,
+ * with a line for those that only wait for it; then those that progress.
+ */
 export function renderLook(
   record: RunRecord,
   options: { readonly color: boolean; readonly groups: boolean },

@@ -52,7 +52,12 @@ export interface Rollout extends RolloutInputs {
 
 export type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock' | 'isLook'>
 
-/** Checks the user's inputs; after a mistake, files and kinds of the cluster too, so that one UserError reports all. */
+/**
+ * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
+ * @param mistakes found so far
+ * @param connection undefined without a cluster
+ * @throws UserError
+ */
 export async function checkInputs(
   inputs: Inputs,
   references: ParsedReferences,
@@ -65,7 +70,7 @@ export async function checkInputs(
   const all = [
     ...mistakes,
     ...references.mistakes,
-    ...timeoutMistakes(references, inputs.written.has('timeout') ? inputs.timeoutMs : undefined),
+    ...timeoutMistakes(references, writtenTimeoutMs(inputs)),
     ...streamLogs.mistakes,
     ...(checks?.mistakes ?? []),
   ]
@@ -109,7 +114,10 @@ async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Conne
   }
 }
 
-/** Reads the health checks and the kubeconfig, and throws the mistakes of both. Sends no request. */
+/**
+ * Reads the health checks and the kubeconfig. Sends no request.
+ * @throws UserError with the mistakes of both
+ */
 export function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly HealthCheck[], Cluster]> {
   return collectMistakes(
     () => readHealthChecks(inputs.healthCheckExprs),
@@ -117,7 +125,10 @@ export function openFiles(inputs: Inputs, connection: Connection): Promise<[read
   )
 }
 
-/** Opens the cluster that the inputs name. Sends no request. Throws UserError if the kubeconfig is unusable. */
+/**
+ * Opens the cluster that the inputs name. Sends no request.
+ * @throws UserError if the kubeconfig is unusable
+ */
 export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock, isLook }: Connection): Cluster {
   if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
   const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs)
@@ -134,7 +145,10 @@ export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, cl
   })
 }
 
-/** Resolves the kinds of the references, of `stream-logs` and of the checks, and throws the mistakes of all. */
+/**
+ * Resolves the kinds of the references, of `stream-logs` and of the checks after the targets are ready.
+ * @throws UserError with the mistakes of all
+ */
 export async function resolveKinds(
   { inputs, references, streamLogs, checks }: RolloutInputs,
   kinds: readonly ApiResource[],
@@ -150,4 +164,8 @@ export async function resolveKinds(
       () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),
     )
   return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))
+}
+
+function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
+  return written.has('timeout') ? timeoutMs : undefined
 }

@@ -22,7 +22,10 @@ import { evidenceFinishMs, evidenceFinishWhenCancelledMs, quotedTextMs } from '.
 import { openFiles, type Rollout } from './rollout-inputs.ts'
 import { type LivePlan, planTargets } from './rollout-plan.ts'
 
-/** Gates a rollout. Prints nothing, and writes only the recording. Throws UserError for invalid input. */
+/**
+ * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording.
+ * @throws UserError for invalid input (outcome `misconfigured`)
+ */
 export async function gateRollout(rollout: Rollout): Promise<EndedRunRecord> {
   const { clock, cancelled, inputs, references } = rollout
   const startedAt = clock.now()
@@ -202,7 +205,10 @@ async function openRecording(
   }
 }
 
-/** Checks the access that requests need, or throws UserError. A gate without them does not load their code. */
+/**
+ * Checks the access that requests need. A gate without these checks does not load their code.
+ * @throws UserError if access is missing
+ */
 async function openChecker(
   { clock, secrets }: Rollout,
   { checks }: LivePlan,
@@ -219,8 +225,10 @@ async function openChecker(
 export type OnEvent = (event: FeedEvent, gate: Gate) => readonly Entry[]
 
 /**
- * Follows the cluster until the gate has an outcome, then waits for pending evidence. `consumerOf` returns what handles the
- * events instead of the gate alone; `checker` sends the requests of the gate.
+ * Follows the cluster until the gate has an outcome, then waits for pending evidence.
+ * @param options.consumerOf what handles the events instead of the gate alone: it ends when it is over, or the job is
+ * cancelled
+ * @param options.checker sends the requests of the gate
  */
 export async function followGate(
   { inputs, cancelled, clock, isLook = false }: Rollout,

@@ -2,7 +2,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { eventLines } from '../../src/diagnosis/evidence.ts'
-import { evidenceText } from '../../src/report/derived.ts'
+import { evidenceText } from '../../src/report/target-record.ts'
 import { eventsBeforeMs } from '../../src/thresholds.ts'
 import { at, start } from '../report/builders.ts'
 

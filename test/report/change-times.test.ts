@@ -1,11 +1,11 @@
 import type { EndedRunRecord, MilestoneRecord, TargetRecord } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
-import { tookMs } from '../../src/report/derived.ts'
 import { renderGantt } from '../../src/report/gantt.ts'
 import { headline } from '../../src/report/headline.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { layoutLog, renderEvidence } from '../../src/report/log.ts'
 import { renderSummary } from '../../src/report/summary.ts'
+import { tookMs } from '../../src/report/target-record.ts'
 import {
   at,
   createEntry,

@@ -1,5 +1,5 @@
 import type { ProblemRecord } from '../../src/gate/run-record.ts'
-import { messageBelowName, messageWithName, reasonHeadline } from '../../src/report/derived.ts'
+import { messageBelowName, messageWithName, reasonHeadline } from '../../src/report/target-record.ts'
 import { createProblem, createTargetRecord, type ProblemOverrides } from './builders.ts'
 
 function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {}): string {

@@ -65,8 +65,9 @@ const namedTargets = 2
 const namedClocks = 2
 
 /**
- * The timeouts that apply, with those of references: `1m` if it applies to all targets, else `10m (1m for job/migrate)`. `safe`
- * makes the names of targets safe to print.
+ * The timeouts that apply, written as in the inputs: `timeout 10m · stall 5m`. Includes the timeouts of references:
+ * `timeout 1m` if it applies to all targets, else `timeout 10m (1m for job/migrate)`.
+ * @param safe makes the names of targets safe to print
  */
 export function clockTexts(
   { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<RunRecord, 'timeoutMs' | 'stallTimeoutMs'>,
@@ -116,7 +117,10 @@ export function messageBelowName(name: string, { message, form = 'clause' }: Tar
   return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalised(message)
 }
 
-/** `deployment/web → pod/web-fc8b-8xkbh → container app`. Raw text: renderers escape it. */
+/**
+ * The owners from the target to the problem: `deployment/web → pod/web-fc8b-8xkbh → container app`.
+ * Raw text: renderers escape it.
+ */
 export function problemPath({ chain = [], subject, namespace, container, isInit }: ProblemRecord): string {
   if (chain.length > 1) return chain.join(' → ')
   return placeText({ object: subject, namespace, container, isInit })
@@ -275,7 +279,10 @@ export function openMs(target: TargetRecord, { startedAt, finishedAt }: GateTime
   return Math.max(0, endOf(target, finishedAt) - at)
 }
 
-/** The milestone that took longest, reached or not, if there is one; no hold, which took as long as the user wrote. */
+/**
+ * The milestone of a target that took longest, reached or not; undefined if there is none. A hold that was reached took as
+ * long as the user wrote.
+ */
 export function slowestStep(
   target: TargetRecord,
   times: GateTimes,

@@ -1,4 +1,4 @@
-import { formatElapsed, setting, slowestStep, stepsOf } from '../../src/report/derived.ts'
+import { formatElapsed, setting, slowestStep, stepsOf } from '../../src/report/target-record.ts'
 import { at, createMilestone, createTargetRecord, type RecordOverrides, reached, start } from './builders.ts'
 
 it.each([
