@@ -1,4 +1,4 @@
-export const id=9336;export const ids=[9336];export const modules={9336:((o,e,l)=>{l.r(e),l.d(e,{completion:()=>u,shells:()=>c});var t=l(27406),n=l(33135);let a={bash:`_rollout_gate() {
+export const id=9336;export const ids=[9336];export const modules={9336:((o,e,l)=>{l.r(e),l.d(e,{completion:()=>u,shells:()=>c});var t=l(7406),n=l(3135);let a={bash:`_rollout_gate() {
   local IFS=$'\\n'
   COMPREPLY=($(rollout-gate __complete bash "$\{COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
   case "$\{COMPREPLY[0]}" in */ | *=) compopt -o nospace 2>/dev/null ;; esac
