@@ -100,7 +100,7 @@ function replaceParts(
   })
   if (edits.length === 0) return source
   const partOf = (place: number): readonly [number, number] => {
-    const edit = edits.findLast(({ at }) => at <= place)
+    const edit = lastUntil(edits, place)
     if (edit === undefined) return [place, place + 1]
     const beyond = place - edit.at - edit.length
     return beyond < 0 ? [edit.from, edit.to] : [edit.to + beyond, edit.to + beyond + 1]
@@ -179,4 +179,15 @@ function decodeBytes(digits: readonly string[], base: number, isCut: boolean): s
 /** A half of a character becomes whole beside its other half. */
 function decodeCharacter(code: number): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : ''
+}
+
+/** The last edit that is not after a place. */
+function lastUntil(edits: readonly Edit[], place: number): Edit | undefined {
+  let [from, to] = [0, edits.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((edits[middle]?.at ?? 0) <= place) from = middle + 1
+    else to = middle
+  }
+  return edits[from - 1]
 }

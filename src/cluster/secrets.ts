@@ -33,6 +33,8 @@ interface SameStart {
   readonly texts: Map<string, boolean>
   /** The lengths of the secrets, the longest first: a secret that contains a shorter one is replaced as a whole. */
   lengths: readonly number[]
+  /** The same texts in order; undefined after an insertion. */
+  sorted?: readonly string[] | undefined
 }
 
 /**
@@ -76,7 +78,10 @@ export class Secrets {
     for (const name of names) {
       this.#names.add(name)
       const text = searched(name)
-      if (!this.#added.has(name)) this.#byStart.get(text.slice(0, startLength))?.texts.delete(text)
+      const same = this.#byStart.get(text.slice(0, startLength))
+      if (this.#added.has(name) || same === undefined) continue
+      same.texts.delete(text)
+      same.sorted = undefined
     }
   }
 
@@ -116,6 +121,7 @@ export class Secrets {
     const same = this.#byStart.get(start) ?? { texts: new Map<string, boolean>(), lengths: [] }
     this.#byStart.set(start, same)
     same.texts.set(text, isWord && same.texts.get(text) !== false)
+    same.sorted = undefined
     if (!same.lengths.includes(text.length))
       same.lengths = [...same.lengths, text.length].toSorted((one, other) => other - one)
     this.#starts[start.split('').reduce((hash, unit) => nextHash(hash, unit.charCodeAt(0)), 0)] = 1
@@ -151,8 +157,8 @@ export class Secrets {
     if (found !== undefined) return Math.min(found, text.length - start)
     const partLength = cutAt - start
     if (partLength < minPartLength || partLength > maxPartLength) return 0
-    const part = text.slice(start, cutAt)
-    return [...same.texts.keys()].some((secret) => secret.startsWith(part)) ? partLength : 0
+    same.sorted ??= [...same.texts.keys()].toSorted()
+    return startsOne(same.sorted, text.slice(start, cutAt)) ? partLength : 0
   }
 }
 
@@ -175,6 +181,17 @@ function searched(secret: string): string {
 /** White space as blanks: a secret may be printed in two lines. `+` is a blank too: it is one in a form. */
 function unifyBlanks(text: string): string {
   return text.replace(/[+\t\n\v\f\r\x85\xa0\u2028\u2029]/g, ' ')
+}
+
+/** Whether one of the sorted texts starts with a part: it would be the first that is not before the part. */
+function startsOne(sorted: readonly string[], part: string): boolean {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((sorted[middle] ?? '') < part) from = middle + 1
+    else to = middle
+  }
+  return sorted[from]?.startsWith(part) === true
 }
 
 /** The hash of the last three characters: earlier ones are shifted out. */
