@@ -2,6 +2,7 @@ import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
 import {
   type EndpointSlice,
   type KubeObject,
+  oncePerObject,
   type Pod,
   type PodTemplate,
   type Service,
@@ -19,19 +20,20 @@ import { condition, isReplaced, portsOf } from '../workloads/pod-fields.ts'
 import { examinePod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
 
-export function endpointSliceRequest({ metadata }: KubeObject): RequestOf<'EndpointSlice'> {
-  return {
+/** The watch of the EndpointSlices of a Service. Always the same request for an object. */
+export const endpointSliceRequest = oncePerObject(
+  ({ metadata }: KubeObject): RequestOf<'EndpointSlice'> => ({
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     namespace: metadata.namespace,
     labelSelector: `kubernetes.io/service-name=${metadata.name}`,
-  }
-}
+  }),
+)
 
-/** The watches of workloads that may be behind it, to find those scaled to zero. */
-export function workloadRequests({ metadata }: KubeObject): readonly WatchRequest[] {
-  return workloadKinds.map((kind) => ({ apiVersion: 'apps/v1', kind, namespace: metadata.namespace }))
-}
+/** The watches of workloads that may be behind it, to find those scaled to zero. Always the same requests for an object. */
+export const workloadRequests = oncePerObject(({ metadata }: KubeObject): readonly WatchRequest[] =>
+  workloadKinds.map((kind) => ({ apiVersion: 'apps/v1', kind, namespace: metadata.namespace })),
+)
 
 /** A workload that creates pods: Deployment, StatefulSet, DaemonSet or ReplicaSet. */
 export type Workload = KubeObject & { readonly spec?: { readonly replicas?: number; readonly template?: PodTemplate } }
