@@ -166,6 +166,7 @@ export class GatedTargets {
         if (isChangeRequired(gated)) changedAt(object, context)
         const isOfSpec = rule.hasExpectedImages?.(object, listed, undefined)
         const isOfPods = isOfSpec === false ? rule.hasExpectedImages?.(object, listed, context) : isOfSpec
+        this.#readers.replace(gated, gated.reads, context.reads)
         this.#keepReads(gated, context.reads)
         return isOfSpec === false && this.#isPending(gated) ? false : isOfPods
       },
@@ -408,6 +409,13 @@ export class GatedTargets {
 
   /** @param readers see `#assessOne` */
   #assessObject(gated: GatedTarget, object: KubeObject, readers?: Set<GatedTarget>): void {
+    const { reads: before } = gated
+    this.#readAndApply(gated, object, readers)
+    // What was read after the assessment, as by the hold, counts too.
+    if (gated.reads !== undefined && gated.reads !== before) this.#readers.replace(gated, before, gated.reads)
+  }
+
+  #readAndApply(gated: GatedTarget, object: KubeObject, readers: Set<GatedTarget> | undefined): void {
     const { rule, state } = gated
     const context = this.contextOf(gated, this.#now())
     const revisions = revisionsOf(object, context)
@@ -444,7 +452,6 @@ export class GatedTargets {
   /** Keeps what an assessment has read: it tells what concerns the target, and what the gate watches for it. */
   #keepReads(gated: GatedTarget, reads: Reads): void {
     const { requests: before } = gated
-    this.#readers.replace(gated, gated.reads, reads)
     gated.reads = reads
     gated.requests = requestsOfReads(gated, reads)
     // What explains it is known once all is listed that it needs.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
-import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
+import type { KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { answers, createChecks, createServer, createService } from '../kit/checks.ts'
 import { added, alive, allSynced, at, createTarget, modified, run, synced, unavailable } from '../kit/gate.ts'
 import { iso, make, ownedBy, podIs } from '../kit/objects.ts'
@@ -203,3 +203,23 @@ it.each<[string, readonly FeedEvent[], string]>([
     expect(endOf(run(steps, { afterReady }))).toBe(expected)
   },
 )
+
+it('the hold of a custom resource is broken by a pod of its Deployment that dies', () => {
+  const status = { conditions: [{ type: 'Ready', status: 'True', observedGeneration: 1 }], observedGeneration: 1 }
+  const metadata = { name: 'web', namespace: 'shop', uid: 'widget-uid', generation: 1 }
+  const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata, status }
+  const owned = make.deployment({ metadata: { ownerReferences: ownedBy(widget) } })
+  const replicaSet = make.replicaSet({}, owned)
+  const pod = (podStatus: PodStatus) => make.pod({ metadata: { name: 'a' }, status: podStatus }, replicaSet)
+  const target = createTarget({ apiVersion: 'example.com/v1', kind: 'Widget' })
+  const steps = [
+    at(1, added(widget), synced('Widget@example.com/v1'), lists, others),
+    at(2, added(owned, replicaSet, pod(podIs.ready(2)))),
+    at(20, modified(pod(podIs.dead(1, 20, 3)))),
+  ]
+  const { outcome, reason, seconds } = run(steps, {
+    targets: [target],
+    afterReady: createChecks({ hold: '1m' }, [target]),
+  })
+  expect({ outcome, reason, seconds }).toEqual({ outcome: 'failed', reason: 'not-held', seconds: 20 })
+})
