@@ -215,7 +215,7 @@ it('the hold of a custom resource is broken by a pod of its Deployment that dies
   const steps = [
     at(1, added(widget), synced('Widget@example.com/v1'), lists, others),
     at(2, added(owned, replicaSet, pod(podIs.ready(2)))),
-    at(20, modified(pod(podIs.dead(1, 20, 3)))),
+    at(20, modified(pod(podIs.dead(1, 20)))),
   ]
   const { outcome, reason, seconds } = run(steps, {
     targets: [target],
