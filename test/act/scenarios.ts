@@ -331,7 +331,7 @@ const gitOps: readonly GitOpsRecipe[] = [
   {
     name: 'an ApplicationSet',
     heading: 'Argo CD',
-    block: 4,
+    block: 3,
     operator: applications,
     object: { isLabelled: true },
   },
@@ -352,10 +352,7 @@ const gitOps: readonly GitOpsRecipe[] = [
   },
 ]
 
-/**
- * The recipes of Argo CD and Flux: the operator deploys the revision while the workflow runs. The block with several sources is
- * only checked: its inputs by `test/workflow-blocks.test.ts`.
- */
+/** The recipes of Argo CD and Flux: the operator deploys the revision while the workflow runs. */
 async function gitOpsRecipes(fixture: WorkflowFixture, check: Check): Promise<void> {
   const played = [...new Set(gitOps.map(({ operator }) => operator))]
   for (const operator of played) await defineKind(fixture.api, operator, fixture.namespace)
@@ -413,7 +410,7 @@ async function imageUpdaterRecipe(fixture: WorkflowFixture, check: Check): Promi
   await until('the image runs', 60, async () => (await imageID()) !== '')
   const digest = (await imageID()).split('@').at(-1)
   const recording = join(fixture.folder, 'gate.ndjson')
-  const steps = recipeSteps('Argo CD', namespace, 3).map((step): Step => {
+  const steps = recipeSteps('Argo CD', namespace, 2).map((step): Step => {
     if (step.uses?.startsWith('docker/build-push-action@'))
       return { id: 'build', run: `echo "digest=${digest}" >> "$GITHUB_OUTPUT"` }
     if (step.id === 'gate') return { ...step, with: { ...step.with, record: recording } }
