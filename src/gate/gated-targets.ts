@@ -162,8 +162,10 @@ export class GatedTargets {
         return change.at
       },
       hasExpectedImages: (object, listed) => {
+        const isRequired = isChangeRequired(gated)
+        if (rule.hasExpectedImages === undefined && !isRequired) return undefined
         const context = this.#contextWith(gated, observeTarget(undefined, object, this.#now()), this.#now())
-        if (isChangeRequired(gated)) changedAt(object, context)
+        if (isRequired) changedAt(object, context)
         const isOfSpec = rule.hasExpectedImages?.(object, listed, undefined)
         const isOfPods = isOfSpec === false ? rule.hasExpectedImages?.(object, listed, context) : isOfSpec
         this.#readers.replace(gated, gated.reads, context.reads)
@@ -449,7 +451,7 @@ export class GatedTargets {
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
   }
 
-  /** Keeps what an assessment has read: it tells what concerns the target, and what the gate watches for it. */
+  /** Keeps what an assessment has read. What the gate watches for the target follows from it. */
   #keepReads(gated: GatedTarget, reads: Reads): void {
     const { requests: before } = gated
     gated.reads = reads
