@@ -138,7 +138,7 @@ export class Readers<Reader> {
     }
   }
 
-  /** Those that have read something with a key of the change: `Reads.concerns` tells which of them it concerns. */
+  /** Those that have read something with a key of the change. `Reads.concerns` decides whether it concerns one of them. */
   of({ keys }: KeyedChange): ReadonlySet<Reader> {
     return new Set(keys.flatMap((key) => [...(this.#byKey.get(key) ?? [])]))
   }

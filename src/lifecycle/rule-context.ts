@@ -109,3 +109,21 @@ export interface LifecycleSettings {
 export function lifecycleSettings({ settleTimeMs, maxRestarts }: Inputs): LifecycleSettings {
   return { settleTimeMs, maxRestarts }
 }
+
+/** The lists of a context that watches by a function of its own, and otherwise reads as this one. */
+export function watchingBy(
+  watch: RuleContext['watch'],
+  { known, present }: Pick<RuleContext, 'known' | 'present'>,
+): Pick<RuleContext, 'watch' | 'list' | 'owned'> {
+  return {
+    watch,
+    list: (request, where, need) => {
+      watch(request, need)
+      return known(request, where)
+    },
+    owned: (request, uid) => {
+      watch(request)
+      return present(uid, request.kind)
+    },
+  }
+}

@@ -4,7 +4,7 @@ import type { Change, Store } from '../cluster/store.ts'
 import type { GateTime } from './gate-time.ts'
 import { presentAt } from './proof.ts'
 import { type Need, Reads } from './reads.ts'
-import type { LifecycleSettings, RuleContext } from './rule-context.ts'
+import { type LifecycleSettings, type RuleContext, watchingBy } from './rule-context.ts'
 import { PodHistories } from './workloads/observe-pods.ts'
 
 /** The part of a rule context that all targets share. */
@@ -48,22 +48,14 @@ export function createContexts(store: Store, gateTime: GateTime, settings: Lifec
       time,
       ...presentAt(now),
       reads,
-      watch,
+      ...watchingBy(watch, { known, present }),
       listState,
-      owned: (request, uid) => {
-        watch(request)
-        return present(uid, request.kind)
-      },
       present,
       lostPods: (uid) => ended(uid, 'Failed'),
       succeededPods: (uid) => ended(uid, 'Succeeded'),
       removedAt: (uid, revision) => {
         reads.owned(uid, 'Pod')
         return histories.removedAt(uid, revision)
-      },
-      list: (request, where, need) => {
-        watch(request, need)
-        return known(request, where)
       },
       known,
       events: (object) => {

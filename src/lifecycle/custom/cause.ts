@@ -6,7 +6,7 @@ import { causeSearchMs, maxCauses, ownedListsMs } from '../../thresholds.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { amended, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { type RuleContext, watchingBy } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/revision-pods.ts'
 import { appliedRequests, isOfPresentSpec, type KindsBehind, objectsBehind, ownedRequests } from './owned-objects.ts'
@@ -218,15 +218,7 @@ export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext
     ...context,
     history,
     amendments: [],
-    watch,
-    list: (request, where, need) => {
-      watch(request, need)
-      return context.known(request, where)
-    },
-    owned: (request, uid) => {
-      watch(request)
-      return context.present(uid, request.kind)
-    },
+    ...watchingBy(watch, context),
   })
   return { assessment, requests }
 }
