@@ -43,6 +43,20 @@ export function selectedRequest<Kind extends string>(
   return { apiVersion, kind, namespace: metadata.namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
+/** The watch of all objects of a kind in the namespace of an object. */
+export function namespaceRequest<Kind extends string>(
+  apiVersion: string,
+  kind: Kind,
+  { metadata: { namespace } }: KubeObject,
+): RequestOf<Kind> {
+  return { apiVersion, kind, namespace }
+}
+
+/** The watch of all Jobs in the namespace of an object. */
+export function jobsRequest(object: KubeObject): RequestOf<'Job'> {
+  return namespaceRequest('batch/v1', 'Job', object)
+}
+
 /** The watch of the ControllerRevisions of a StatefulSet or DaemonSet. */
 export const controllerRevisionRequest = oncePerObject((selecting: Selecting) =>
   selectedRequest('apps/v1', 'ControllerRevision', selecting),
@@ -57,12 +71,10 @@ export const podRequest = oncePerObject((selecting: Selecting) => selectedReques
 /** Finds the pods of an assessment of an object by their uids. */
 export function podsWithUid(
   { pods = new Set() }: Pick<Assessment, 'pods'>,
-  { metadata: { namespace } }: KubeObject,
+  object: KubeObject,
   context: Pick<RuleContext, 'known'>,
 ): (uid: string) => Pod | undefined {
-  const found = context.known({ apiVersion: 'v1', kind: 'Pod', namespace }, ({ metadata: { uid = '' } }) =>
-    pods.has(uid),
-  )
+  const found = context.known(namespaceRequest('v1', 'Pod', object), ({ metadata: { uid = '' } }) => pods.has(uid))
   const byUid = new Map(found.map((pod) => [pod.metadata.uid, pod]))
   return (uid) => byUid.get(uid)
 }

@@ -8,7 +8,7 @@ import { fieldsOf } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
 import { timestampUnitMs } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { formatSelector } from '../selector.ts'
+import { formatSelector, namespaceRequest } from '../selector.ts'
 
 /** The kinds of the objects that an object owns or selects. */
 export interface KindsBehind {
@@ -221,8 +221,7 @@ export function objectsBehind(
 /** The pods that the selector in the status of an object selects. */
 function selectedPods(object: KubeObject, context: RuleContext): readonly Pod[] {
   if (statusSelector(object) === undefined) return []
-  const { namespace } = object.metadata
-  return context.known({ apiVersion: 'v1', kind: 'Pod', namespace }, (pod) => isSelectedByStatus(object, pod))
+  return context.known(namespaceRequest('v1', 'Pod', object), (pod) => isSelectedByStatus(object, pod))
 }
 
 /** Built-in kinds that controllers change in place; of other kinds, many create a new object instead. */

@@ -2,6 +2,7 @@ import type { RequestOf } from '../../cluster/feed.ts'
 import type { KubeObject, Service } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { namespaceRequest } from '../selector.ts'
 
 /** Events of the controllers of endpoints are about the pods of a Service, not about its address. */
 const endpointEvent = /Endpoint/
@@ -21,8 +22,8 @@ export interface Backend {
 }
 
 /** The watch of all Services in the namespace of an object. */
-export function servicesRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Service'> {
-  return { apiVersion: 'v1', kind: 'Service', namespace }
+export function servicesRequest(object: KubeObject): RequestOf<'Service'> {
+  return namespaceRequest('v1', 'Service', object)
 }
 
 /** What is missing of the backends of an object, each part once. Call it only if its Services can be read. */

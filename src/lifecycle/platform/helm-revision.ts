@@ -1,4 +1,4 @@
-import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
+import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Condition, Job, KubeObject } from '../../cluster/objects.ts'
 import { clockText } from '../../duration.ts'
 import { isPending, releaseOfRevision, revisionsRequest } from '../../plan/helm-release.ts'
@@ -7,6 +7,7 @@ import type { Assessment } from '../assessment.ts'
 import { type ConditionSignal, ownProblem, reportedProblem, signalKey } from '../conditions.ts'
 import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { jobsRequest } from '../selector.ts'
 
 const hookAnnotation = 'helm.sh/hook'
 const instanceLabel = 'app.kubernetes.io/instance'
@@ -24,10 +25,6 @@ export const helmRevisionRule: Rule = {
 }
 
 const failedSignal: ConditionSignal = { name: 'status', value: 'failed' }
-
-function jobsRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Job'> {
-  return { apiVersion: 'batch/v1', kind: 'Job', namespace }
-}
 
 function ofReleaseRequest({ metadata: { name, namespace = '' } }: KubeObject): WatchRequest {
   return revisionsRequest({ name: releaseOfRevision(name).release, namespace })

@@ -17,6 +17,7 @@ import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts
 import { lastWriteOf } from '../gate-time.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { namespaceRequest } from '../selector.ts'
 
 /**
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
@@ -38,8 +39,8 @@ const resizing = /Resiz|ModifyingVolume|ModifyVolume/
 
 const classesRequest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' } as const
 
-function podRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Pod'> {
-  return { apiVersion: 'v1', kind: 'Pod', namespace }
+function podRequest(claim: KubeObject): RequestOf<'Pod'> {
+  return namespaceRequest('v1', 'Pod', claim)
 }
 
 function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assessment {

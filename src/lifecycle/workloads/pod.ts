@@ -6,6 +6,7 @@ import { isStale, ownProblem } from '../conditions.ts'
 import { latestOfAll } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { namespaceRequest } from '../selector.ts'
 import { startFailure } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, failedContainer, type PodContainer } from './pod-fields.ts'
@@ -50,8 +51,8 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
   })
 }
 
-function replicaSetsRequest({ metadata: { namespace } }: Pod): RequestOf<'ReplicaSet'> {
-  return { apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace }
+function replicaSetsRequest(pod: Pod): RequestOf<'ReplicaSet'> {
+  return namespaceRequest('apps/v1', 'ReplicaSet', pod)
 }
 
 /** The reference of a pod to the ReplicaSet that controls it. */

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RequestOf } from '../../cluster/feed.ts'
 import {
   type Container,
   isObject,
@@ -13,6 +12,7 @@ import { type Problem, type ReasonCode, traitsOf } from '../../reasons/reasons.t
 import { hookLeadMs } from '../../thresholds.ts'
 import type { Rule, ServingRevision, Undo } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { jobsRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { examinePod } from './pod-state.ts'
 import {
@@ -185,10 +185,6 @@ const hookAnnotation = 'helm.sh/hook'
 /** Watches the Jobs in the namespace of an object of a Helm release: hooks have no name that the object shows. */
 export function watchReleaseHooks(object: KubeObject, context: RuleContext): void {
   if (releaseOf(object) !== undefined) context.watch(jobsRequest(object), 'undo')
-}
-
-function jobsRequest({ metadata: { namespace } }: KubeObject): RequestOf<'Job'> {
-  return { apiVersion: 'batch/v1', kind: 'Job', namespace }
 }
 
 /** Why the older version may not work any more: a hook of the release has run for this change. */
