@@ -23,7 +23,8 @@ export default class TestNames {
       return found.length === 0 ? [] : `  ${name.slice(0, 200)}: ${found.join(', ')}`
     })
     if (mistakes.length === 0) return
-    const message = [`${mistakes.length} names of tests are wrong:`, ...mistakes.slice(0, 20)].join('\n')
+    // As a failed test is printed, so that it is among the failures that `.ci/run` prints last.
+    const message = [`● ${mistakes.length} names of tests are wrong:`, ...mistakes.slice(0, 20)].join('\n')
     this.error = new Error(message)
     process.stderr.write(`\n${message}\n`)
   }

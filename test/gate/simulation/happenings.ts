@@ -64,7 +64,7 @@ export const happenings: Readonly<Record<string, Happening>> = {
   'A node shuts down.': { steps: [{ after: 6, happens: replaceNode('shutDown', 'node-2') }] },
   'A node restarts.': { steps: [{ after: 7, happens: (cluster) => cluster.reboot('node-1') }] },
   'The same manifest is applied again.': { steps: [{ after: 5, happens: (cluster) => cluster.reapply() }] },
-  'The workload is restarted, and a GitOps tool removes its annotation.': {
+  'A GitOps tool removes the annotation of a restart.': {
     steps: [
       { after: 5, happens: (cluster) => cluster.annotate('now') },
       { after: 15, happens: (cluster) => cluster.annotate() },
