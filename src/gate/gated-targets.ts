@@ -12,6 +12,7 @@ import {
 } from '../cluster/objects.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
+import { assess } from '../lifecycle/assess.ts'
 import { type Assessment, isUndisturbed, stayingPods } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime, specWrittenAt } from '../lifecycle/gate-time.ts'
@@ -421,7 +422,7 @@ export class GatedTargets {
     const { rule, state } = gated
     const context = this.contextOf(gated, this.#now())
     const revisions = revisionsOf(object, context)
-    const assessment = rule.assess(object, context)
+    const assessment = assess(rule, object, context)
     this.#keepReads(gated, context.reads)
     gated.readObject = object
     if (this.#isPending(gated)) {

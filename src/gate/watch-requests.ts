@@ -1,6 +1,7 @@
 import { distinctRequests, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { covers, Store } from '../cluster/store.ts'
+import { assess } from '../lifecycle/assess.ts'
 import { createGateTime } from '../lifecycle/gate-time.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
@@ -57,7 +58,7 @@ function neededRequests(rule: Rule, object: KubeObject): readonly WatchRequest[]
   const time = createGateTime({ startedAt: now, settleTimeMs: 0, serverOffsetMs: 0 })
   const context = createContexts(new Store(() => true), time, { settleTimeMs: 0, maxRestarts: 0 }).at(now)
   const alone = { othersProgress: () => false, othersReadyAt: () => undefined, revisionOf: () => undefined }
-  rule.assess(object, { ...context, ...alone, history: observeTarget(undefined, object, now) })
+  assess(rule, object, { ...context, ...alone, history: observeTarget(undefined, object, now) })
   return context.reads.requests.needed
 }
 

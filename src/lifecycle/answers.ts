@@ -8,7 +8,7 @@ import { answersProven, answersProvenMs } from '../thresholds.ts'
 import { type Ask, type AskedPod, type Draft, type Milestone, revisedPods } from './assessment.ts'
 import { ownProblem } from './conditions.ts'
 import { presentAt, prove } from './proof.ts'
-import { amended, type Rule, type ServedPort, type Serving } from './rule.ts'
+import { type Rule, type ServedPort, type Serving, withCheck } from './rule.ts'
 import type { RuleContext } from './rule-context.ts'
 import { podRequest, podsWithUid } from './selector.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
@@ -54,7 +54,7 @@ export function withAnswers(rule: Rule, checks: readonly RequestCheck[], book: A
   const { serving } = rule
   if (serving === undefined) return rule
   return {
-    ...amended(rule, (draft, object, context) => answered(draft, object, { checks, serving, book, context })),
+    ...withCheck(rule, (draft, object, context) => answered(draft, object, { checks, serving, book, context })),
     milestones: [...rule.milestones, 'answers'],
   }
 }
@@ -63,7 +63,7 @@ export function withAnswers(rule: Rule, checks: readonly RequestCheck[], book: A
 export function withPods(rule: Rule): Rule {
   const { serving } = rule
   if (serving === undefined) return rule
-  return amended(rule, (draft, object, context) => {
+  return withCheck(rule, (draft, object, context) => {
     for (const request of serving.requests(object, context)) context.watch(request)
     return draft
   })

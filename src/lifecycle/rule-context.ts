@@ -3,7 +3,8 @@ import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluste
 import type { ListState } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
 import type { WantedRevision } from '../plan/revision.ts'
-import type { Draft } from './assessment.ts'
+import type { Problem } from '../reasons/reasons.ts'
+import type { Milestone } from './assessment.ts'
 import type { PodHistory } from './pod-history.ts'
 import type { Present } from './proof.ts'
 import type { Need, Reads } from './reads.ts'
@@ -44,8 +45,6 @@ export interface RuleContext extends Present {
   readonly reads: Reads
   /** The awaited revision, once it has arrived (`--revision`). */
   readonly knownRevision?: KnownRevision | undefined
-  /** What decides about the object besides the rule of its kind; see `amended`. */
-  readonly amendments?: readonly Amendment[]
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
   /**
@@ -93,8 +92,22 @@ export interface RuleContext extends Present {
   listState(request: WatchRequest): ListState
 }
 
-/** What decides about an object besides the rule of its kind: it changes the draft before the assessment is concluded. */
-export type Amendment = (draft: Draft, object: KubeObject, context: RuleContext) => Draft
+/** How a rule states what it finds. */
+export interface Statements {
+  /** The state of a milestone of the rule. `created` and `ready` have one by default; see `Judgement`. */
+  milestone(milestone: Milestone): void
+  /** A problem of the object, or of an object behind it. A proven one fails the object. */
+  problem(problem: Problem): void
+  /** A fact that does not affect the status: `2 old pods still draining`. */
+  note(text: string): void
+  /** A fact that does not affect the status either, but is probably a mistake: `its TLS Secret web-tls does not exist`. */
+  warning(text: string): void
+  /** Why the stall clock is stopped: the object itself states how long this may take. The first reason counts. */
+  hold(text: string | undefined): void
+}
+
+/** What a rule reads and states through. One is made for each assessment. */
+export type Reader = RuleContext & Statements
 
 export interface LifecycleSettings {
   /** How long a container that has no readiness probe, or that has died, must be ready before it counts. */

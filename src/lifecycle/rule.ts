@@ -1,16 +1,12 @@
-import type { RequestOf, WatchRequest } from '../cluster/feed.ts'
+import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject, ObjectMeta, Pod } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
 import type { RevisionChange } from '../reasons/gate.ts'
-import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
-import { autoscalerSyncMs, oldObjectMs } from '../thresholds.ts'
-import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.ts'
-import { observedGenerations, ownProblem } from './conditions.ts'
-import { type GateTime, lastWriteOf, specWrittenAt } from './gate-time.ts'
-import { latestOfAll } from './proof.ts'
-import type { Amendment, KnownRevision, RuleContext } from './rule-context.ts'
+import type { Problem } from '../reasons/reasons.ts'
+import type { AssessedFacts, Draft, Milestone } from './assessment.ts'
+import type { GateTime } from './gate-time.ts'
+import type { KnownRevision, Reader, RuleContext } from './rule-context.ts'
 
 /** What the gate knows of an awaited revision besides the object. */
 export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
@@ -143,10 +139,33 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
   failureOfAll?(targets: readonly ReadyTarget[], now: number): Problem | undefined
   /**
-   * Assesses the object. The gate also calls it while a list that it needs is pending, to learn what it reads: then only that
-   * counts, so an empty list must not be an error.
+   * Judges the object: reads what it needs, states what it finds, and returns whether the object is ready. The gate also calls it
+   * while a list that it needs is pending, to learn what it reads: then only that counts, so an empty list must not be an error.
    */
-  assess(object: Gated, context: RuleContext): Assessment
+  judge(object: Gated, reader: Reader): Judgement
+  /** What decides besides `judge`, in this order. */
+  readonly checks?: readonly Check[]
+}
+
+/** What decides about an object besides the rule of its kind: it changes the draft before the assessment is concluded. */
+export type Check = (draft: Draft, object: KubeObject, context: RuleContext) => Draft
+
+/** The rule with one more check. */
+export function withCheck(rule: Rule, check: Check): Rule {
+  return { ...rule, checks: [...(rule.checks ?? []), check] }
+}
+
+/** Whether an object is ready, and the facts about it that are no statements. */
+export interface Judgement extends Omit<AssessedFacts, 'milestones' | 'problems' | 'notes' | 'warnings' | 'stallHold'> {
+  readonly ready: boolean
+  /** The problem that fails the object. By default it is the first stated one that is proven. */
+  readonly failure?: Problem | 'none'
+  /** A failure of the object is final even during its deletion, as for a Job. */
+  readonly isEnd?: boolean
+  /** The conditions that make the object ready; an undefined entry stands for another part of the status. */
+  readonly signals?: readonly (Condition | undefined)[] | undefined
+  /** The controller may copy the state of other objects; see `staleUntil`. */
+  readonly copiesOthers?: boolean | undefined
 }
 
 /** The default milestones. */
@@ -167,207 +186,7 @@ export function observedMilestone(object: KubeObject, isDone = isObserved(object
   return { name: 'observed', state: 'done', message: generation === undefined ? 'observed' : `${name} observed` }
 }
 
-export const createdMilestone: Milestone = { name: 'created', state: 'done', message: 'created' }
-
-/** The milestones of a kind without milestones of its own. */
-export function statusMilestones(
-  observed: Omit<Milestone, 'name'>,
-  isReady: boolean,
-  message: string,
-): readonly Milestone[] {
-  return [
-    createdMilestone,
-    { ...observed, name: 'observed' },
-    { name: 'ready', state: isReady ? 'done' : 'open', message },
-  ]
-}
-
-/** The rule with an amendment, which follows those that the rule has. */
-export function amended(rule: Rule, amendment: Amendment): Rule {
-  return {
-    ...rule,
-    assess: (object, context) =>
-      rule.assess(object, { ...context, amendments: [amendment, ...(context.amendments ?? [])] }),
-  }
-}
-
-/** The findings of a rule about an object. */
-interface Found extends Omit<AssessedFacts, 'message' | 'problems' | 'notes'> {
-  readonly failure?: Problem | undefined
-  readonly problems?: readonly Problem[]
-  readonly notes?: readonly string[]
-  readonly ready: boolean
-  readonly readyMessage: string
-  /** A failure of the object is final even during its deletion, as for a Job. */
-  readonly isEnd?: boolean
-  /** The conditions that make the object ready; an undefined entry stands for another part of the status. */
-  readonly signals?: readonly (Condition | undefined)[]
-  /** The controller may copy the state of other objects; see `staleUntil`. */
-  readonly copiesOthers?: boolean | undefined
-}
-
-/**
- * Builds an assessment: failed if a problem is proven, ready if the rule found it ready, else progressing with the
- * message of the first open milestone. A deleted object progresses, unless its failure is final. An object with a stale
- * status progresses too. The amendments of the context decide last.
- */
-export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
-  const [facts, end] = factsOf(object, context, found)
-  const { amendments = [] } = context
-  // Most gates have none: the facts are copied only for an amendment.
-  if (amendments.length === 0) return assessmentOf(facts, end)
-  let draft: Draft = { ...facts, ...end }
-  for (const amend of amendments) draft = amend(draft, object, context)
-  const { ready, failure, ...amended } = draft
-  return assessmentOf(amended, { ready, failure })
-}
-
-/** What decides the status of an assessment. */
-type End = Pick<Draft, 'ready' | 'failure'>
-
-function assessmentOf(facts: AssessedFacts, { ready, failure }: End): Assessment {
-  if (ready) return { ...facts, status: 'ready' }
-  return failure === undefined ? { ...facts, status: 'progressing' } : { ...facts, status: 'failed', failure }
-}
-
-function factsOf(object: KubeObject, context: RuleContext, found: Found): readonly [AssessedFacts, End] {
-  const {
-    ready,
-    readyMessage,
-    signals: _,
-    copiesOthers: __,
-    isEnd,
-    failure,
-    ...rest
-  } = awaitFreshStatus(object, context, found)
-  const { problems: own = [], notes = [] } = rest
-  const terminating = terminatingProblem(object, context)
-  const problems = terminating === undefined ? own : [terminating, ...own]
-  for (const { name } of problems.flatMap((each) => nodeOf(each) ?? [])) context.watch(nodeRequest(name), 'explaining')
-  const milestones = rest.milestones.map((each) => withMoment(each, object, context, found.signals))
-  const counters = new Map([...(rest.counters ?? []), ...(ready ? [] : eventCounters(object, context))])
-  const conclusion = (message: string, end: End) =>
-    [{ ...rest, milestones, counters, problems, notes, message }, end] as const
-  // Ready beats failed when both arrive together.
-  if (ready && terminating === undefined) return conclusion(readyMessage, { ready })
-  if (failure !== undefined && (terminating === undefined || isEnd))
-    return conclusion(messageOf(failure), { ready: false, failure })
-  const open = rest.milestones.find(({ state }) => state === 'open')
-  const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
-  return conclusion(message, { ready: false })
-}
-
-/**
- * How far the controller of an object has come, by its events: the kubelet reports each minute how many files of a volume it
- * has processed (pkg/volume/volume_linux.go).
- */
-const eventProgress =
-  /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
-
-/** The numbers of an object's events that show progress when they grow. */
-export function eventCounters(object: KubeObject, context: RuleContext): readonly (readonly [string, number])[] {
-  return context.events(object).flatMap(({ reason, message = '' }) => {
-    const [found, count, percent] = eventProgress.exec(message) ?? []
-    if (found === undefined) return []
-    return [[`${object.metadata.uid} ${reason} ${message.replace(found, '')}`, Number(count ?? percent)] as const]
-  })
-}
-
-/**
- * A done milestone with the moment that the object itself shows: its creation, the write of its spec, or the transition of
- * the conditions that make it ready. If the object is older than the apply, its milestone `created` reads `exists`.
- */
-function withMoment(
-  milestone: Milestone,
-  object: KubeObject,
-  context: RuleContext,
-  signals: Found['signals'],
-): Milestone {
-  if (milestone.state !== 'done' || milestone.at !== undefined) return milestone
-  switch (milestone.name) {
-    case 'created': {
-      const at = context.time(object.metadata.creationTimestamp)
-      const isOld = at !== undefined && at < context.startedAt - oldObjectMs
-      return { ...milestone, at, ...(isOld ? { message: 'exists' } : {}) }
-    }
-    case 'observed':
-      return { ...milestone, at: specWrittenAt(object, context) }
-    case 'ready':
-      return { ...milestone, at: readySince(object, context, signals) }
-    default:
-      return milestone
-  }
-}
-
-/** Since when the conditions make an object ready; undefined if one was True before the last write of the spec. */
-function readySince(object: KubeObject, context: RuleContext, signals: Found['signals'] = []): number | undefined {
-  const at = latestOfAll(signals.map((each) => context.time(each?.lastTransitionTime)))
-  return at !== undefined && at >= (specWrittenAt(object, context) ?? -Infinity) ? at : undefined
-}
-
-/** The watch of a node that may explain why a pod of it does not start. */
-export function nodeRequest(name: string): RequestOf<'Node'> {
-  return { apiVersion: 'v1', kind: 'Node', name }
-}
-
-function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found): Found {
-  const { ready, signals, copiesOthers } = found
-  const until = ready && signals !== undefined ? staleUntil(object, signals, context, copiesOthers) : undefined
-  if (until === undefined) return found
-  const message = 'its status may be older than its spec: waiting for its controller'
-  return {
-    ...found,
-    ready: false,
-    milestones: found.milestones.map((each) =>
-      each.name === 'ready' || (each.name === 'observed' && each.state === 'done')
-        ? { name: each.name, state: 'open', message, settlesAt: until }
-        : each,
-    ),
-  }
-}
-
-/** The sync periods of controllers that reconcile by time, in milliseconds. */
-const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': autoscalerSyncMs }
-
-/**
- * Until when the status of an object may be older than its spec. Many controllers do not write the generation of their
- * status: right after an apply, "Ready" may be about the previous spec. If the spec was written after the status, the
- * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
- * later than the first sight of the present spec, because other writers may have written last.
- * @param signals the conditions that decided; an undefined entry stands for another part of the status
- * @param copiesOthers whether the controller may copy the state of other objects, such as a Deployment, that it read
- * before these observed the change. Then only a state that has changed since the write of the spec is not stale,
- * whatever generation it has.
- * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
- */
-function staleUntil(
-  object: KubeObject,
-  signals: readonly (Condition | undefined)[],
-  context: RuleContext,
-  copiesOthers = false,
-): number | undefined {
-  const { time, history, settings } = context
-  const { generation, creationTimestamp } = object.metadata
-  const isDated =
-    observedGenerations(object).length > 0 || signals.every((each) => each?.observedGeneration !== undefined)
-  if (isDated && !copiesOthers) return undefined
-  const statusAt = lastWriteOf(object, time, 'status')
-  const specAt = lastWriteOf(object, time) ?? -Infinity
-  // A new object has no older status; kinds without a generation are dated by their creation.
-  const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
-  // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
-  if (isNew || statusAt === undefined) return undefined
-  const hasChanged =
-    history.statesMovedAt > history.specSeenAt ||
-    signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
-  if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
-  const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
-  const until = Math.min(specAt, history.specSeenAt) + periodMs
-  return context.passed(until) ? undefined : until
-}
-
-function terminatingProblem(object: KubeObject, { now, time }: RuleContext): Problem | undefined {
-  const { deletionTimestamp, finalizers = [] } = object.metadata
-  if (deletionTimestamp === undefined) return undefined
-  return { ...ownProblem(object, time(deletionTimestamp) ?? now), reason: 'terminating', detail: { finalizers } }
+/** The milestone `observed` of kinds whose conditions show that the controller has observed the spec. */
+export function observedIf(isDone: boolean, waiting: string, message = 'observed'): Milestone {
+  return isDone ? { name: 'observed', state: 'done', message } : { name: 'observed', state: 'open', message: waiting }
 }

@@ -84,3 +84,8 @@ export function podsMetadata({ spec }: KubeObject): Labelled {
   const { template } = (spec ?? {}) as { readonly template?: PodTemplate }
   return { metadata: template?.metadata ?? {} }
 }
+
+/** The watch of a node that may explain why a pod of it does not start. */
+export function nodeRequest(name: string): RequestOf<'Node'> {
+  return { apiVersion: 'v1', kind: 'Node', name }
+}

@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
+import { assess } from '../../src/lifecycle/assess.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
 import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
 import { keyedChange } from '../../src/lifecycle/reads.ts'
@@ -95,7 +96,7 @@ export function context(options: ContextOptions = {}): RuleContext {
 /** What a rule says about an object among others, which was first seen at the start of the gate unless `history` says more. */
 export function read<Gated extends KubeObject>(options: ContextOptions, rule: Rule<Gated>, object: Gated) {
   const history = observeTarget(undefined, object, moment(0), rule.failures?.(object), rule.states?.(object))
-  return found({ now: 60, history, ...options }, (given) => rule.assess(object, given))
+  return found({ now: 60, history, ...options }, (given) => assess(rule, object, given))
 }
 
 /** Whether a new or changed object concerns a target that its rule has assessed among others. */
@@ -106,14 +107,14 @@ export function concerns<Gated extends KubeObject>(
   other: KubeObject,
 ): boolean {
   const given = context({ now: 60, ...options })
-  rule.assess(object, given)
+  assess(rule, object, given)
   return given.reads.concerns(keyedChange({ after: other }))
 }
 
 /** The watches for which a rule asks when it assesses an object, by what they are needed for. */
 export function requested<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, options: ContextOptions = {}) {
   const given = context({ now: 60, ...options })
-  rule.assess(object, given)
+  assess(rule, object, given)
   return given.reads.requests
 }
 

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { openRecording } from '../../src/cli/recording-file.ts'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Gate } from '../../src/gate/gate.ts'
+import { assess } from '../../src/lifecycle/assess.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { replay } from '../../src/recording/replay-gate.ts'
 import { recordingsFolder } from '../support/recordings.ts'
@@ -16,7 +17,7 @@ function assessments(gate: Gate, now: number) {
     const { state, rule, name } = gated
     if (state.type !== 'judged' && state.type !== 'ready') return undefined
     if (state.assessment === undefined || state.seen === undefined || state.assessment.completed) return undefined
-    return { name, latest: state.assessment, found: rule.assess(state.seen.object, contextAt(now)) }
+    return { name, latest: state.assessment, found: assess(rule, state.seen.object, contextAt(now)) }
   })
 }
 

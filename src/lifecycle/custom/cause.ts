@@ -3,9 +3,10 @@ import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { causeSearchMs, maxCauses, ownedListsMs } from '../../thresholds.ts'
+import { assess } from '../assess.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
-import { amended, type Rule } from '../rule.ts'
+import { type Rule, withCheck } from '../rule.ts'
 import { type RuleContext, watchingBy } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/revision-pods.ts'
@@ -48,7 +49,7 @@ interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'counters'> {
  * failure that the custom resource reports. The progress of owned workloads is that of the custom resource.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
-  return amended(rule, (own, object, context) => {
+  return withCheck(rule, (own, object, context) => {
     if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
     const { firstSeenAt, specSeenAt } = context.history
     const seenAt = Math.max(firstSeenAt, specSeenAt)
@@ -214,12 +215,7 @@ export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext
     if (need === 'needed') requests.push(request)
     return context.listState(request)
   }
-  const assessment = rule.assess(object, {
-    ...context,
-    history,
-    amendments: [],
-    ...watchingBy(watch, context),
-  })
+  const assessment = assess(rule, object, { ...context, history, ...watchingBy(watch, context) })
   return { assessment, requests }
 }
 

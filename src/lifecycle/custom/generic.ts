@@ -3,7 +3,6 @@ import { isBuiltIn } from '../../plan/kinds.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unclearSettles } from '../../thresholds.ts'
-import type { Assessment } from '../assessment.ts'
 import {
   conditionProblem,
   conditionsIn,
@@ -13,8 +12,8 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
-import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { commonMilestones, type Judgement, observedMilestone, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import {
   endsByItself,
   hasAny,
@@ -45,30 +44,28 @@ export const genericRule: Rule = {
   failures: (object) =>
     readSignals(object).flatMap((each) => (each.meaning === 'failed' || isError(each) ? [signalKey(each)] : [])),
   states: progressStates,
-  assess: assessGeneric,
+  judge: judgeGeneric,
 }
 
-function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
+function judgeGeneric(object: KubeObject, reader: Reader): Judgement {
   const isObserved = !isUnobserved(object)
   const summary = isObserved ? summarizeSignals(readSignals(object)) : unobservedSummary(object)
   const hasSignal = summary.meaning !== undefined
-  const isAwaited = isObserved && !hasSignal && isStatusAwaited(object, context)
-  const isReady = hasSignal ? summary.meaning === 'ready' : !awaitsSignal(object, context)
+  const isAwaited = isObserved && !hasSignal && isStatusAwaited(object, reader)
+  const isReady = hasSignal ? summary.meaning === 'ready' : !awaitsSignal(object, reader)
   const ready = !isAwaited && isReady
   const text = signalsText(summary.signals)
-  const problems = isAwaited ? [notReconciled(object, context)] : ready ? [] : problemsOf(object, summary, context)
-  const waiting = ready ? 'exists' : 'waiting for its controller to report its state'
-  return conclude(object, context, {
+  reader.milestone(observedMilestone(object, isObserved && !isAwaited))
+  if (isAwaited) reader.problem(notReconciled(object, reader))
+  else if (!ready) for (const problem of problemsOf(object, summary, reader)) reader.problem(problem)
+  if (summary.isReconciling) reader.hold('its controller is reconciling it')
+  return {
     ready,
+    message: text || (ready ? unclearText(object) : 'waiting for its controller to report its state'),
     signals: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     copiesOthers: !isBuiltIn(object.apiVersion),
-    readyMessage: text || unclearText(object),
-    milestones: statusMilestones(observedMilestone(object, isObserved && !isAwaited), ready, text || waiting),
     counters: isObserved ? progressCounters(object) : undefined,
-    problems,
-    failure: problems.find(({ proven }) => proven),
-    stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
-  })
+  }
 }
 
 /** The message of a ready object without a signal. */

@@ -3,7 +3,6 @@ import type { HealthCheck } from '../../plan/health-check-entries.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
-import type { Assessment, Milestone } from '../assessment.ts'
 import {
   conditionProblem,
   fieldsOf,
@@ -14,8 +13,8 @@ import {
   ownProblem,
   withoutCondition,
 } from '../conditions.ts'
-import { amended, commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { commonMilestones, type Judgement, observedMilestone, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { genericRule, progressCounters, progressStates } from './generic.ts'
 import { specChangedAt } from './owned-objects.ts'
 import {
@@ -46,7 +45,7 @@ export function healthCheckRule(check: HealthCheck): Rule {
       return [...(hasFailed ? [failedKey] : []), ...others]
     },
     states: progressStates,
-    assess: (object, context) => (check.isUsers ? assessUsers : assessOperator)(object, check, context),
+    judge: (object, reader) => (check.isUsers ? judgeByUser : judgeByEntry)(object, check, reader),
   }
 }
 
@@ -73,34 +72,24 @@ const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject =>
   return { ...object, status: { ...object.status, conditions: conditions.filter((each) => !stale.includes(each)) } }
 })
 
-function assessUsers(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
+/** Judges an object by a health check of the user. */
+function judgeByUser(object: KubeObject, check: HealthCheck, reader: Reader): Judgement {
   const isObserved = isObservedBy(object, check)
   const verdict = verdictOf(object, check, isObserved)
   const ready = verdict === 'current'
   const { error } = check.current(object)
   const explanation = explain(object, check)
-  const problems =
-    verdict === 'failed'
-      ? [failedProblem(object, { healthCheck: 'failed', ...explanation }, context)]
-      : verdict === 'suspended'
-        ? [suspendedProblem(object, explanation, check, context)]
-        : !ready && explanation.cause !== undefined
-          ? [conditionProblem(object, [], context, explanation.cause)]
-          : []
+  if (verdict === 'failed') reader.problem(failedProblem(object, { healthCheck: 'failed', ...explanation }, reader))
+  else if (verdict === 'suspended') reader.problem(suspendedProblem(object, explanation, check, reader))
+  else if (!ready && explanation.cause !== undefined)
+    reader.problem(conditionProblem(object, [], reader, explanation.cause))
   const unmet =
     error === undefined ? 'its health check is not met yet' : `its health check cannot be evaluated yet: ${error}`
   const message = ready ? 'its health check is met' : unmet
-  const milestones = statusMilestones(observedMilestone(object, isObserved), ready, message)
-  return conclude(object, context, {
-    ready,
-    signals: [undefined],
-    copiesOthers: check.isWorkload,
-    readyMessage: message,
-    milestones: addStages(milestones, object, check, { isObserved, ready, message }),
-    problems,
-    failure: problems.find(({ proven }) => proven),
-    stallHold: isHeldBy(object, check, isObserved),
-  })
+  reader.milestone(observedMilestone(object, isObserved))
+  stateStages(object, check, { isObserved, ready, message }, reader)
+  reader.hold(isHeldBy(object, check, isObserved))
+  return { ready, message, signals: [undefined], copiesOthers: check.isWorkload }
 }
 
 /** What stops the stall clock, by the expression `stallHold`. */
@@ -130,40 +119,39 @@ function textOf({ signals, cause }: Explanation): string {
   return cause ?? signalsText(signals)
 }
 
-function assessOperator(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
+/** Judges an object by the catalogue's entry of its kind. */
+function judgeByEntry(object: KubeObject, check: HealthCheck, reader: Reader): Judgement {
   const isObserved = isObservedBy(object, check)
   const signals = isObserved ? readSignals(object) : []
   const summary = isObserved ? summarizeSignals(signals) : undefined
   const present = withoutStaleConditions(object)
   const verdict = verdictOf(present, check, isObserved)
   const isStatic = verdict === 'current' && needsNoStatus(present, check)
-  const ready = verdict === 'current' && !(isStatic && awaitsStatus(object, check, context))
+  const ready = verdict === 'current' && !(isStatic && awaitsStatus(object, check, reader))
   const isOtherVersion = verdict === 'undescribed' && summary?.meaning !== undefined
-  if (isOtherVersion && context.passed(fieldsSettledSince(context) + context.settings.settleTimeMs))
-    return assessByConventions(object, check, context)
+  if (isOtherVersion && reader.passed(fieldsSettledSince(reader) + reader.settings.settleTimeMs))
+    return judgeByConventions(object, check, reader)
   const isAwaited = isObserved && isEmpty(object.status) && verdict !== 'current' && verdict !== 'suspended'
   const explanation = isObserved ? explain(present, check, signals) : { signals: [] }
-  const problems = isAwaited
-    ? [notReconciled(object, context)]
-    : problemsOf(object, verdict, explanation, check, context)
+  const problem = isAwaited
+    ? notReconciled(object, reader)
+    : problemOfVerdict(object, verdict, explanation, check, reader)
   const good = summary?.meaning === 'ready' ? summary.signals : undefined
   const message = ready
     ? readyText(good, isStatic)
     : textOf(explanation) || 'waiting for its controller to report that it is ready'
-  const milestones = statusMilestones(observedMilestone(object, isStatic || (isObserved && !isAwaited)), ready, message)
-  return conclude(object, context, {
+  if (problem !== undefined) reader.problem(problem)
+  reader.milestone(observedMilestone(object, isStatic || (isObserved && !isAwaited)))
+  stateStages(present, check, { isObserved, ready, message }, reader)
+  reader.hold(isHeldBy(present, check, isObserved))
+  if (check.stallHold === undefined && summary?.isReconciling) reader.hold('its controller is reconciling it')
+  return {
     ready,
+    message,
     signals: isStatic ? undefined : (good?.map(({ condition }) => condition) ?? [undefined]),
     copiesOthers: check.isWorkload,
-    readyMessage: message,
-    milestones: addStages(milestones, present, check, { isObserved, ready, message }),
     counters: isObserved ? progressCounters(object) : undefined,
-    problems,
-    failure: problems.find(({ proven }) => proven),
-    stallHold:
-      isHeldBy(present, check, isObserved) ??
-      (check.stallHold === undefined && summary?.isReconciling ? 'its controller is reconciling it' : undefined),
-  })
+  }
 }
 
 /** The message of a ready object: what its status reports, if it does. */
@@ -186,12 +174,10 @@ function fieldsSettledSince({ history }: RuleContext): number {
  * The general conventions decide about a status that the entry does not describe. While the status gets new fields, the
  * operator may still write those that the entry reads.
  */
-function assessByConventions(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
-  const staged = amended(genericRule, (draft) => {
-    const { ready, message, milestones } = draft
-    return { ...draft, milestones: addStages(milestones, object, check, { isObserved: true, ready, message }) }
-  })
-  return staged.assess(object, context)
+function judgeByConventions(object: KubeObject, check: HealthCheck, reader: Reader): Judgement {
+  const judgement = genericRule.judge(object, reader)
+  stateStages(object, check, { isObserved: true, ...judgement }, reader)
+  return judgement
 }
 
 /** `undescribed`: the status has no field that the entry reads. Another version of the operator may have written it. */
@@ -232,39 +218,38 @@ function isInitialStatus({ status }: KubeObject): boolean {
 
 const withoutStatus = oncePerObject(({ status: _, ...rest }: KubeObject): KubeObject => rest)
 
-/** Adds the stages of an entry, between `observed` and `ready`. A ready object has skipped those that were not reached. */
-function addStages(
-  milestones: readonly Milestone[],
+/** States the stages of an entry. A ready object has skipped those that were not reached. */
+function stateStages(
   object: KubeObject,
   check: HealthCheck,
   { isObserved, ready, message }: { readonly isObserved: boolean; readonly ready: boolean; readonly message: string },
-): readonly Milestone[] {
-  const stages = check.milestones.map(({ name, done }): Milestone => {
+  reader: Reader,
+): void {
+  for (const { name, done } of check.milestones) {
     const isDone = isObserved && done(object).holds
-    if (ready && !isDone) return { name, state: 'skipped', message: '' }
-    return isDone ? { name, state: 'done', message: name } : { name, state: 'open', message }
-  })
-  return [...milestones.slice(0, -1), ...stages, ...milestones.slice(-1)]
+    if (ready && !isDone) reader.milestone({ name, state: 'skipped', message: '' })
+    else reader.milestone(isDone ? { name, state: 'done', message: name } : { name, state: 'open', message })
+  }
 }
 
-function problemsOf(
+function problemOfVerdict(
   object: KubeObject,
   verdict: Verdict,
   explanation: Explanation,
   check: HealthCheck,
   context: RuleContext,
-): readonly Problem[] {
+): Problem | undefined {
   const { signals, cause } = explanation
   switch (verdict) {
     case 'current':
-      return []
+      return undefined
     case 'failed':
-      return [failedProblem(object, explanation, context)]
+      return failedProblem(object, explanation, context)
     case 'suspended':
-      return [suspendedProblem(object, explanation, check, context)]
+      return suspendedProblem(object, explanation, check, context)
     case 'progressing':
     case 'undescribed':
-      return textOf(explanation) === '' ? [] : [conditionProblem(object, signals, context, cause)]
+      return textOf(explanation) === '' ? undefined : conditionProblem(object, signals, context, cause)
   }
 }
 

@@ -2,7 +2,7 @@ import { groupOf, type KindName, type KubeObject, type Subject, subjectOf } from
 import { nearest } from '../../errors.ts'
 import { messageOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import { fieldsOf, presentConditions } from '../conditions.ts'
-import { amended, type Rule } from '../rule.ts'
+import { type Rule, withCheck } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 /** An object that a spec names, as Flux does in `sourceRef`, `chartRef` and `chart.spec.sourceRef`. */
@@ -22,7 +22,7 @@ const maxDepth = 4
  */
 export function withNamesakes(rule: Rule, kinds: readonly KindName[] = []): Rule {
   if (kinds.length === 0) return rule
-  return amended(rule, (own, object, context) => {
+  return withCheck(rule, (own, object, context) => {
     const [first, ...others] = own.problems
     if (own.ready || first === undefined || !('signals' in first.detail)) return own
     const messages = presentConditions(object).map(({ message = '' }) => message)

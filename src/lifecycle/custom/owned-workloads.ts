@@ -11,7 +11,7 @@ import {
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { ownedListsMs } from '../../thresholds.ts'
 import { type Draft, revisedPods } from '../assessment.ts'
-import { amended, type Rule, type Serving } from '../rule.ts'
+import { type Rule, type Serving, withCheck } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podsWithUid } from '../selector.ts'
 import { workloadServing } from '../workloads/serving.ts'
@@ -34,7 +34,7 @@ const maxDepth = 3
  * (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
-  return amended(rule, (own, object, context) => {
+  return withCheck(rule, (own, object, context) => {
     const awaits = behind.awaitsWorkloads
     if (!own.ready || awaits === 'none') return own
     const jobs = awaits === 'all' ? namedJobs(object, context) : []

@@ -16,7 +16,7 @@ import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { argoPollMs, maxDeployed, reportedFailureMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
 import { conditionsIn, fieldsOf, isOfPresentGeneration, isStale, ownProblem } from '../conditions.ts'
-import { type Arrival, type ArrivalFacts, amended, type Rule } from '../rule.ts'
+import { type Arrival, type ArrivalFacts, type Rule, withCheck } from '../rule.ts'
 import type { KnownRevision, RuleContext } from '../rule-context.ts'
 import { formatSelector } from '../selector.ts'
 import { jobRule } from '../workloads/job.ts'
@@ -680,7 +680,7 @@ export function withRevision(
       }
     },
   }
-  return amended(awaiting, (own, object, context) => {
+  return withCheck(awaiting, (own, object, context) => {
     const { hookJobs, objects } = read(object)
     const requests = [...hookJobs.flatMap(hookRequests), ...(objects === 'unknown' ? labelledRequests(object) : [])]
     for (const request of requests) context.watch(request, 'optional')

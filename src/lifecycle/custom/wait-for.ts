@@ -1,9 +1,8 @@
 import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
-import type { Assessment, Draft } from '../assessment.ts'
+import type { Draft } from '../assessment.ts'
 import { conditionsIn, isOfPresentGeneration, isStale } from '../conditions.ts'
-import { amended, commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { commonMilestones, type Rule, withCheck } from '../rule.ts'
 import { isStatusStale } from './status.ts'
 
 /**
@@ -20,9 +19,13 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
     milestones: commonMilestones,
     lastState,
     readyWhenAbsent: waitFor.type === 'delete' ? 'does not exist' : undefined,
-    assess: (object, context) => assessWaitFor(object, waitFor, context),
+    judge: (object, reader) => {
+      const { met, message, signals } = evaluate(object, waitFor)
+      reader.milestone({ name: 'observed', state: 'skipped', message: 'the reference defines what to wait for' })
+      return { ready: met, message, signals }
+    },
   }
-  return amended(rule, (draft, object) => {
+  return withCheck(rule, (draft, object) => {
     if (waitFor.type === 'delete') return awaitingDeletion(draft, object)
     return draft.ready && lastState?.(object, []) !== undefined ? { ...draft, completed: true } : draft
   })
@@ -35,16 +38,6 @@ function awaitingDeletion(draft: Draft, { metadata: { deletionTimestamp, finaliz
 }
 
 const stillExists = 'still exists, waiting for its deletion'
-
-function assessWaitFor(object: KubeObject, waitFor: WaitFor, context: RuleContext): Assessment {
-  const { met, message, signals } = evaluate(object, waitFor)
-  return conclude(object, context, {
-    ready: met,
-    signals,
-    readyMessage: message,
-    milestones: statusMilestones({ state: 'skipped', message: 'the reference defines what to wait for' }, met, message),
-  })
-}
 
 interface Evaluation {
   readonly met: boolean

@@ -1,6 +1,5 @@
 import type { Fields, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
 import {
   type ConditionSignal,
   conditionProblem,
@@ -13,8 +12,8 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
-import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { commonMilestones, type Judgement, observedIf, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { type Backend, missingBackends, servicesRequest } from './backend.ts'
 
 const group = 'gateway.networking.k8s.io'
@@ -46,7 +45,7 @@ const finalReasons = new Set([
 export const gatewayRule: Rule = {
   milestones: commonMilestones,
   failures: (gateway) => finalFailures(gatewaySignals(gateway)),
-  assess: assessGateway,
+  judge: judgeGateway,
 }
 
 /**
@@ -60,7 +59,7 @@ export const gatewayRule: Rule = {
 export const routeRule: Rule = {
   milestones: commonMilestones,
   failures: (route) => finalFailures(routeSignals(parentsOf(route))),
-  assess: assessRoute,
+  judge: judgeRoute,
 }
 
 interface GatewayStatus {
@@ -78,7 +77,7 @@ function gatewaySignals(gateway: KubeObject): readonly ConditionSignal[] {
   ]
 }
 
-function assessGateway(gateway: KubeObject, context: RuleContext): Assessment {
+function judgeGateway(gateway: KubeObject, reader: Reader): Judgement {
   const status = (gateway.status ?? {}) as GatewayStatus
   const { gatewayClassName: gatewayClass = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
   const own = reportedSignals(gateway, status.conditions)
@@ -87,25 +86,16 @@ function assessGateway(gateway: KubeObject, context: RuleContext): Assessment {
   const problem =
     own.length === 0
       ? // Most often the GatewayClass of a new Gateway has no controller.
-        notReconciled(gateway, context, { awaited: 'gateway-class', gatewayClass })
-      : badConditionsProblem(gateway, signals, context)
+        notReconciled(gateway, reader, { awaited: 'gateway-class', gatewayClass })
+      : badConditionsProblem(gateway, signals, reader)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
   const addresses = fieldsOf(status.addresses).flatMap(({ value }) => value ?? [])
   const message = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
   const waiting = problem === undefined ? 'waiting for its controller to accept and program it' : messageOf(problem)
-  return conclude(gateway, context, {
-    ready,
-    readyMessage: message,
-    signals: signals.map(({ condition }) => condition),
-    milestones: statusMilestones(
-      own.length === 0 ? { state: 'open', message: waiting } : { state: 'done', message: 'observed' },
-      ready,
-      ready ? message : waiting,
-    ),
-    problems: problem === undefined ? [] : [problem],
-    failure: problem?.proven ? problem : undefined,
-    notes: ready && addresses.length === 0 ? ['it has no address yet'] : [],
-  })
+  reader.milestone(observedIf(own.length > 0, waiting))
+  if (problem !== undefined) reader.problem(problem)
+  if (ready && addresses.length === 0) reader.note('it has no address yet')
+  return { ready, message: ready ? message : waiting, signals: signals.map(({ condition }) => condition) }
 }
 
 /** A parent of a route: a Gateway (or, in a mesh, a Service), and one of its listeners. */
@@ -144,19 +134,19 @@ function routeSignals(parents: readonly Parent[]): readonly ConditionSignal[] {
   )
 }
 
-function assessRoute(route: KubeObject, context: RuleContext): Assessment {
+function judgeRoute(route: KubeObject, reader: Reader): Judgement {
   const parents = parentsOf(route)
   const names = parents.map(({ name }) => name)
   const signals = routeSignals(parents)
   const unanswered = parents.filter((each) => !each.signals.some(({ name }) => name === 'Accepted'))
-  const bad = badConditionsProblem(route, signals, context)
+  const bad = badConditionsProblem(route, signals, reader)
   const backends = backendsOf(route)
-  const canReadServices = backends.length > 0 && context.watch(servicesRequest(route), 'optional') === 'complete'
+  const canReadServices = backends.length > 0 && reader.watch(servicesRequest(route), 'optional') === 'complete'
   const missing =
     bad === undefined && canReadServices
-      ? missingBackends(route, backends, context).map(
+      ? missingBackends(route, backends, reader).map(
           (detail): Problem => ({
-            ...ownProblem(route, context.history.firstSeenAt),
+            ...ownProblem(route, reader.history.firstSeenAt),
             reason: 'backend-missing',
             detail,
           }),
@@ -168,27 +158,22 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
     // Slow: the controller of a parent reports only once the parent exists.
     ...(unanswered.length === 0
       ? []
-      : [notReconciled(route, context, { awaited: 'parents', parents: unanswered.map(({ name }) => name) })]),
+      : [notReconciled(route, reader, { awaited: 'parents', parents: unanswered.map(({ name }) => name) })]),
     ...(areResolved ? [] : missing),
   ]
   const ready = problems.length === 0
   const message = parents.length === 0 ? 'names no parent to accept it' : `accepted by ${names.join(' and ')}`
   const waiting = problems[0] === undefined ? '' : messageOf(problems[0])
-  return conclude(route, context, {
+  reader.milestone(observedIf(unanswered.length === 0, waiting))
+  for (const problem of problems) reader.problem(problem)
+  if (parents.length === 0) reader.note('it names no parent, so nothing takes its traffic')
+  if (areResolved) for (const problem of missing) reader.warning(messageOf(problem))
+  return {
     ready,
-    readyMessage: message,
+    message: ready ? message : waiting,
     signals: signals.map(({ condition }) => condition),
-    milestones: statusMilestones(
-      unanswered.length === 0 ? { state: 'done', message: 'observed' } : { state: 'open', message: waiting },
-      ready,
-      ready ? message : waiting,
-    ),
-    problems,
-    failure: bad?.proven ? bad : undefined,
     awaits: ready ? undefined : parents.map(({ ref }) => awaitedParent(ref, route)),
-    notes: parents.length === 0 ? ['it names no parent, so nothing takes its traffic'] : [],
-    warnings: areResolved ? missing.map(messageOf) : [],
-  })
+  }
 }
 
 /** The Services in the namespace of a route that its rules name. */

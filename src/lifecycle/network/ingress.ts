@@ -1,10 +1,9 @@
 import { secretNames, type WatchRequest } from '../../cluster/feed.ts'
 import type { Ingress } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Judgement, Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { addressReport, type Backend, missingBackends, servicesRequest } from './backend.ts'
 
 /**
@@ -16,49 +15,47 @@ import { addressReport, type Backend, missingBackends, servicesRequest } from '.
  */
 export const ingressRule: Rule<Ingress> = {
   milestones: ['created', 'backends', 'address'],
-  assess: assessIngress,
+  judge: judgeIngress,
 }
 
-function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
-  const canReadServices = context.watch(servicesRequest(ingress)) === 'complete'
-  const missing = canReadServices ? missingBackends(ingress, backendsOf(ingress), context) : []
+function judgeIngress(ingress: Ingress, reader: Reader): Judgement {
+  const canReadServices = reader.watch(servicesRequest(ingress)) === 'complete'
+  const missing = canReadServices ? missingBackends(ingress, backendsOf(ingress), reader) : []
   const entries = ingress.status?.loadBalancer?.ingress ?? []
   const addresses = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   const isAddressed = entries.length > 0
   const needsAddress = !canReadServices && !isAddressed
-  const own = ownProblem(ingress, context.history.firstSeenAt)
-  const report = isAddressed ? undefined : addressReport(ingress, context)
-  const pending = { ...own, reason: 'address-pending' as const, detail: { isLoadBalancer: false, report } }
-  const reason = 'backend-missing' as const
-  const problems: readonly Problem[] = [
-    ...missing.map((detail) => ({ ...own, reason, detail })),
-    ...(needsAddress ? [pending] : []),
-  ]
-  return conclude(ingress, context, {
-    ready: problems.length === 0,
-    readyMessage: [
-      backendsMessage(ingress, canReadServices),
-      ...(addresses.length === 0 ? [] : [`address ${addresses.join(', ')}`]),
-    ].join(', '),
-    milestones: [
-      createdMilestone,
-      canReadServices
-        ? {
-            name: 'backends',
-            state: problems.length === 0 ? 'done' : 'open',
-            message: problems[0] === undefined ? 'backends exist' : messageOf(problems[0]),
-          }
-        : { name: 'backends', state: 'skipped', message: 'Services cannot be read' },
-      isAddressed
-        ? { name: 'address', state: 'done', message: `address ${addresses.join(', ')}` }
-        : needsAddress
-          ? { name: 'address', state: 'open', message: 'waiting for its address' }
-          : { name: 'address', state: 'skipped', message: 'no address, which is not awaited' },
-    ],
-    problems,
-    notes: isAddressed ? [] : [`it ${messageOf(pending)}`],
-    warnings: warningsOf(ingress, context),
-  })
+  const own = ownProblem(ingress, reader.history.firstSeenAt)
+  const problems = missing.map((detail): Problem => ({ ...own, reason: 'backend-missing', detail }))
+  for (const problem of problems) reader.problem(problem)
+  reader.milestone(
+    canReadServices
+      ? {
+          name: 'backends',
+          state: problems.length === 0 ? 'done' : 'open',
+          message: problems[0] === undefined ? 'backends exist' : messageOf(problems[0]),
+        }
+      : { name: 'backends', state: 'skipped', message: 'Services cannot be read' },
+  )
+  if (isAddressed) {
+    reader.milestone({ name: 'address', state: 'done', message: `address ${addresses.join(', ')}` })
+  } else {
+    const report = addressReport(ingress, reader)
+    const pending: Problem = { ...own, reason: 'address-pending', detail: { isLoadBalancer: false, report } }
+    if (needsAddress) reader.problem(pending)
+    reader.note(`it ${messageOf(pending)}`)
+    reader.milestone(
+      needsAddress
+        ? { name: 'address', state: 'open', message: 'waiting for its address' }
+        : { name: 'address', state: 'skipped', message: 'no address, which is not awaited' },
+    )
+  }
+  for (const text of warningsOf(ingress, reader)) reader.warning(text)
+  const address = addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`
+  return {
+    ready: problems.length === 0 && !needsAddress,
+    message: `${backendsMessage(ingress, canReadServices)}${address}`,
+  }
 }
 
 function backendsMessage(ingress: Ingress, canReadServices: boolean): string {

@@ -1,14 +1,13 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import { nameOf, type ObjectName, type Pod, type Service, type ServicePort, shortName } from '../../cluster/objects.ts'
+import { nameOf, type Pod, type Service, type ServicePort, shortName } from '../../cluster/objects.ts'
 import { otherAddressText } from '../../reasons/network.ts'
-import type { Problem } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { addressMovesMs } from '../../thresholds.ts'
-import type { Assessment, Milestone } from '../assessment.ts'
+import type { Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Judgement, Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod, readiness } from '../workloads/pod-state.ts'
@@ -35,7 +34,7 @@ import {
  */
 export const serviceRule: Rule<Service> = {
   milestones: ['created', 'endpoints', 'ready', 'address'],
-  assess: assessService,
+  judge: judgeService,
   serving: {
     ports: ({ spec }) =>
       (spec?.ports ?? []).flatMap(({ name, port, targetPort, protocol = 'TCP' }) =>
@@ -47,34 +46,23 @@ export const serviceRule: Rule<Service> = {
   },
 }
 
-function assessService(service: Service, context: RuleContext): Assessment {
-  const { metadata } = service
-  const { ready, message, milestones, problems, notes, ...rest } = hasEndpoints(service)
-    ? assessEndpoints(service, context)
-    : withoutEndpoints(messageWithoutEndpoints(service))
-  const address = assessAddress(service, context)
-  return conclude(service, context, {
-    ...rest,
-    ready: address.milestone.state !== 'open' && ready,
-    readyMessage: address.milestone.state === 'skipped' ? message : `${message}, ${address.milestone.message}`,
-    milestones: [createdMilestone, ...milestones, address.milestone],
-    problems: [...problems, ...address.problems],
-    notes: metadata.deletionTimestamp === undefined ? notes : [],
-    warnings: address.warnings,
-  })
+function judgeService(service: Service, reader: Reader): Judgement {
+  const { ready, message, awaits } = hasEndpoints(service)
+    ? judgeEndpoints(service, reader)
+    : judgeWithoutEndpoints(messageWithoutEndpoints(service), reader)
+  const address = judgeAddress(service, reader)
+  reader.milestone(address)
+  return {
+    ready: address.state !== 'open' && ready,
+    message: address.state === 'skipped' ? message : `${message}, ${address.message}`,
+    awaits,
+  }
 }
 
-/** The part of a Service's assessment that depends on the address of its load balancer. */
-interface AddressAssessment {
-  readonly milestone: Milestone
-  readonly problems: readonly Problem[]
-  readonly warnings: readonly string[]
-}
-
-function assessAddress(service: Service, context: RuleContext): AddressAssessment {
+/** The milestone of the address of its load balancer. */
+function judgeAddress(service: Service, reader: Reader): Milestone {
   const name = 'address'
-  if (service.spec?.type !== 'LoadBalancer')
-    return { milestone: { name, state: 'skipped', message: 'no load balancer' }, problems: [], warnings: [] }
+  if (service.spec?.type !== 'LoadBalancer') return { name, state: 'skipped', message: 'no load balancer' }
   const entries = service.status?.loadBalancer?.ingress ?? []
   const has = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   const requested = requestedAddresses(service)
@@ -82,23 +70,16 @@ function assessAddress(service: Service, context: RuleContext): AddressAssessmen
   const isOther =
     requested.length > 0 && entries.length > 0 && entries.every(({ ip = '' }) => !requested.includes(ip) && ip !== '')
   const other = isOther ? { has, requested } : undefined
-  if (entries.length === 0 || (isOther && mayGetAddress(service, context))) {
-    const own = ownProblem(service, context.history.firstSeenAt)
-    return {
-      milestone: { name, state: 'open', message: 'waiting for the load balancer’s address' },
-      problems: [
-        {
-          ...own,
-          reason: 'address-pending',
-          detail: { isLoadBalancer: true, other, report: addressReport(service, context) },
-        },
-      ],
-      warnings: [],
-    }
+  if (entries.length === 0 || (isOther && mayGetAddress(service, reader))) {
+    reader.problem({
+      ...ownProblem(service, reader.history.firstSeenAt),
+      reason: 'address-pending',
+      detail: { isLoadBalancer: true, other, report: addressReport(service, reader) },
+    })
+    return { name, state: 'open', message: 'waiting for the load balancer’s address' }
   }
-  const message = has.length > 0 ? `address ${has.join(', ')}` : 'load balancer provided'
-  const warnings = other === undefined ? [] : [`its address is ${otherAddressText(other)}`]
-  return { milestone: { name, state: 'done', message }, problems: [], warnings }
+  if (other !== undefined) reader.warning(`its address is ${otherAddressText(other)}`)
+  return { name, state: 'done', message: has.length > 0 ? `address ${has.join(', ')}` : 'load balancer provided' }
 }
 
 /**
@@ -123,24 +104,11 @@ function mayGetAddress(service: Service, context: RuleContext): boolean {
   return !isAnswered && !context.passed(requestedAt + addressMovesMs)
 }
 
-/** The part of a Service's assessment that depends on its endpoints. */
-interface EndpointsAssessment {
-  readonly ready: boolean
-  readonly message: string
-  readonly milestones: readonly Milestone[]
-  readonly problems: readonly Problem[]
-  readonly notes: readonly string[]
-  readonly stallHold?: string
-  readonly awaits?: readonly ObjectName[]
-}
-
-function withoutEndpoints(message: string, notes: readonly string[] = []): EndpointsAssessment {
-  const skipped = { state: 'skipped', message: 'has no endpoints to wait for' } as const
-  const milestones = [
-    { name: 'endpoints', ...skipped },
-    { name: 'ready', ...skipped },
-  ]
-  return { ready: true, message, milestones, problems: [], notes }
+/** A Service without endpoints to wait for. */
+function judgeWithoutEndpoints(message: string, reader: Reader): Judgement {
+  for (const name of ['endpoints', 'ready'])
+    reader.milestone({ name, state: 'skipped', message: 'has no endpoints to wait for' })
+  return { ready: true, message }
 }
 
 /** An endpoint that gets traffic for some ports, or will once its pod has settled. */
@@ -151,40 +119,38 @@ interface Backend {
   readonly settledAt: number
 }
 
-function assessEndpoints(service: Service, context: RuleContext): EndpointsAssessment {
-  const canReadPods = context.watch(podRequest(service)) === 'complete'
-  const workloads = workloadsBehind(service, context)
-  if (context.watch(endpointSliceRequest(service)) !== 'complete')
-    return withoutEndpoints('exists; its endpoints cannot be read', [
-      'its endpoints cannot be read: only its existence is checked',
-    ])
-  const explanation = explainService(service, context)
-  const backends = backendsOf(service, explanation, canReadPods, context)
+function judgeEndpoints(service: Service, reader: Reader): Judgement {
+  const canReadPods = reader.watch(podRequest(service)) === 'complete'
+  const workloads = workloadsBehind(service, reader)
+  if (reader.watch(endpointSliceRequest(service)) !== 'complete') {
+    if (service.metadata.deletionTimestamp === undefined)
+      reader.note('its endpoints cannot be read: only its existence is checked')
+    return judgeWithoutEndpoints('exists; its endpoints cannot be read', reader)
+  }
+  const explanation = explainService(service, reader)
+  const backends = backendsOf(service, explanation, canReadPods, reader)
   const endpoints = new Set(explanation.endpoints.map(keyOf)).size
   const selected = explanation.pods.map(({ pod }) => pod)
   const hasPods = canReadPods ? selected.some(needsEndpoint) : endpoints > 0
-  if (backends.length === 0 && !hasPods && isScaledToZero(service, context)) {
+  if (backends.length === 0 && !hasPods && isScaledToZero(service, reader)) {
     const names = workloads.map(shortName)
-    return withoutEndpoints(`has no endpoints: every workload behind it is scaled to zero (${names.join(', ')})`)
+    const text = `has no endpoints: every workload behind it is scaled to zero (${names.join(', ')})`
+    return judgeWithoutEndpoints(text, reader)
   }
   const { ports = [] } = service.spec ?? {}
-  const settled = backends.filter(({ settledAt }) => context.passed(settledAt))
+  const settled = backends.filter(({ settledAt }) => reader.passed(settledAt))
   const done = countOf(settled)
   const count = { done, total: Math.max(1, endpoints) }
-  const created: Milestone =
+  reader.milestone(
     endpoints > 0
       ? { name: 'endpoints', state: 'done', message: `${counted(endpoints, 'endpoint')} created` }
-      : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' }
+      : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' },
+  )
   const servedAt = servedFrom(ports, backends)
-  if (context.passed(servedAt)) {
+  if (reader.passed(servedAt)) {
     const message = `${counted(done, 'endpoint')} ready`
-    return {
-      ready: true,
-      message,
-      milestones: [created, { name: 'ready', state: 'done', count, message }],
-      problems: [],
-      notes: [],
-    }
+    reader.milestone({ name: 'ready', state: 'done', count, message })
+    return { ready: true, message }
   }
   const unserved = ports.filter((port) => !settled.some((backend) => backend.ports.includes(port)))
   const message =
@@ -192,17 +158,11 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
       ? `${done} of ${counted(endpoints, 'endpoint')} ready`
       : `${counted(countOf(backends), 'endpoint')} ready, settling`
   const staying = selected.filter((pod) => !isReplaced(pod))
-  const states = staying.map((pod) => examinePod(pod, context))
-  return {
-    ready: false,
-    message,
-    milestones: [created, { name: 'ready', state: 'open', count, message, settlesAt: servedAt }],
-    problems: servedAt === undefined ? [explainUnserved(service, explanation, unserved, canReadPods, context)] : [],
-    notes: [],
-    // Its pods may need long to pull an image or to pass a probe.
-    stallHold: states.find((state) => state.stallHold !== undefined)?.stallHold,
-    awaits: [...staying, ...workloads].map(nameOf),
-  }
+  reader.milestone({ name: 'ready', state: 'open', count, message, settlesAt: servedAt })
+  if (servedAt === undefined) reader.problem(explainUnserved(service, explanation, unserved, canReadPods, reader))
+  // Its pods may need long to pull an image or to pass a probe.
+  for (const pod of staying) reader.hold(examinePod(pod, reader).stallHold)
+  return { ready: false, message, awaits: [...staying, ...workloads].map(nameOf) }
 }
 
 /** Since when each port has an endpoint with a settled pod, in milliseconds; undefined if a port has no endpoint. */

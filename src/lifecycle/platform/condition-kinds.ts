@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Condition, groupOf, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
-import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
+import { messageOf, traitsOf } from '../../reasons/reasons.ts'
 import {
   type ConditionSignal,
   conditionProblem,
@@ -17,8 +16,8 @@ import {
   signalKey,
 } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
-import { commonMilestones, conclude, isObserved, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { commonMilestones, isObserved, type Judgement, observedIf, observedMilestone, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 
 /** How a rule reads the conditions of a kind, in addition to the named ones that must be True. */
 interface ConditionMeaning {
@@ -41,7 +40,7 @@ function conditionRule(types: readonly string[], meaning: ConditionMeaning = {})
   return {
     milestones: commonMilestones,
     failures: (object) => failuresOf(object, meaning).map((each) => signalKey(conditionSignal(each))),
-    assess: (object, context) => assessConditions(object, types, meaning, context),
+    judge: (object, reader) => judgeConditions(object, types, meaning, reader),
   }
 }
 
@@ -54,44 +53,33 @@ function failuresOf(object: KubeObject, meaning: ConditionMeaning): readonly Con
   return presentOf(object, meaning).filter((each) => meaning.isFailure?.(each))
 }
 
-function assessConditions(
+function judgeConditions(
   object: KubeObject,
   types: readonly string[],
   meaning: ConditionMeaning,
-  context: RuleContext,
-): Assessment {
+  reader: Reader,
+): Judgement {
   const { isFine, readyMessage, awaits } = meaning
   const present = presentOf(object, meaning)
   const found = types.map((type) => present.find((each) => each.type === type))
   const holds = (each: Condition | undefined) =>
-    each !== undefined && (each.status === 'True' || isFine?.(each, object, context) === true)
-  const wrong = found.find((each) => each !== undefined && !holds(each)) ?? meaning.unobserved?.(object, context)
+    each !== undefined && (each.status === 'True' || isFine?.(each, object, reader) === true)
+  const wrong = found.find((each) => each !== undefined && !holds(each)) ?? meaning.unobserved?.(object, reader)
   const [failed] = failuresOf(object, meaning)
   const ready = found.every(holds) && failed === undefined
   const reported = found.filter((each) => each !== undefined)
   const message = readyMessage?.(reported) ?? reported.map(({ type, status }) => `${type} is ${status}`).join(', ')
   const problem =
     failed !== undefined
-      ? reportedProblem(object, [conditionSignal(failed)], context)
+      ? reportedProblem(object, [conditionSignal(failed)], reader)
       : wrong !== undefined
-        ? conditionProblem(object, [conditionSignal(wrong)], context)
-        : notReconciled(object, context)
+        ? conditionProblem(object, [conditionSignal(wrong)], reader)
+        : notReconciled(object, reader)
   const waiting = traitsOf(problem).awaitsController ? 'waiting for its controller' : messageOf(problem)
-  return conclude(object, context, {
-    ready,
-    readyMessage: message,
-    signals: reported,
-    milestones: statusMilestones(
-      reported.length > 0
-        ? { state: 'done', message: 'observed' }
-        : { state: 'open', message: 'waiting for its controller' },
-      ready,
-      ready ? message : waiting,
-    ),
-    problems: ready ? [] : [problem],
-    awaits: ready ? undefined : awaits?.(object),
-    failure: !ready && problem.proven ? problem : undefined,
-  })
+  reader.milestone(observedIf(reported.length > 0, 'waiting for its controller'))
+  if (ready) return { ready, message, signals: reported }
+  reader.problem(problem)
+  return { ready, message: waiting, awaits: awaits?.(object) }
 }
 
 /**
@@ -131,19 +119,14 @@ export const apiServiceRule = conditionRule(['Available'], {
  */
 export const pdbRule: Rule = {
   milestones: commonMilestones,
-  assess: (object, context) => {
+  judge: (object, reader) => {
     const ready = isObserved(object)
     // Its observedGeneration is the last one that was observed (failSafe), and not the present one.
     const { conditions } = (object.status ?? {}) as { conditions?: unknown }
     const failed = conditionsIn(conditions).find(({ reason }) => reason === 'SyncFailed')
-    const problem =
-      ready || failed === undefined ? undefined : conditionProblem(object, [conditionSignal(failed)], context)
-    return conclude(object, context, {
-      ready,
-      readyMessage: 'observed',
-      milestones: statusMilestones(observedMilestone(object), ready, problem === undefined ? '' : messageOf(problem)),
-      problems: problem === undefined ? [] : [problem],
-    })
+    reader.milestone(observedMilestone(object))
+    if (!ready && failed !== undefined) reader.problem(conditionProblem(object, [conditionSignal(failed)], reader))
+    return { ready, message: 'observed' }
   },
 }
 
@@ -154,23 +137,14 @@ export const pdbRule: Rule = {
  */
 export const resourceQuotaRule: Rule = {
   milestones: commonMilestones,
-  assess: (object, context) => {
+  judge: (object, reader) => {
     const { hard: limits = {} } = (object.spec ?? {}) as { hard?: object }
     const { hard: enforced = {} } = (object.status ?? {}) as { hard?: object }
     // The API server writes both in the same canonical form.
     const ready = isDeepStrictEqual(limits, enforced)
-    return conclude(object, context, {
-      ready,
-      readyMessage: 'its limits are enforced',
-      milestones: statusMilestones(
-        ready
-          ? { state: 'done', message: 'observed' }
-          : { state: 'open', message: 'waiting for its controller: its limits are not enforced yet' },
-        ready,
-        '',
-      ),
-      problems: !ready && isEmpty(object.status) ? [notReconciled(object, context)] : [],
-    })
+    reader.milestone(observedIf(ready, 'waiting for its controller: its limits are not enforced yet'))
+    if (!ready && isEmpty(object.status)) reader.problem(notReconciled(object, reader))
+    return { ready, message: 'its limits are enforced' }
   },
 }
 
@@ -180,20 +154,17 @@ export const resourceQuotaRule: Rule = {
  */
 export const namespaceRule: Rule = {
   milestones: commonMilestones,
-  assess: (object, context) => {
+  judge: (object, reader) => {
     const { phase = 'Active' } = (object.status ?? {}) as { phase?: string }
     const ready = phase === 'Active'
-    const terminating: Problem = {
-      ...ownProblem(object, context.history.firstSeenAt),
-      reason: 'terminating',
-      detail: { finalizers: [] },
-    }
-    return conclude(object, context, {
-      ready,
-      readyMessage: 'active',
-      milestones: statusMilestones({ state: 'skipped', message: '' }, ready, `phase ${phase}`),
-      problems: ready || object.metadata.deletionTimestamp !== undefined ? [] : [terminating],
-    })
+    reader.milestone({ name: 'observed', state: 'skipped', message: '' })
+    if (!ready && object.metadata.deletionTimestamp === undefined)
+      reader.problem({
+        ...ownProblem(object, reader.history.firstSeenAt),
+        reason: 'terminating',
+        detail: { finalizers: [] },
+      })
+    return { ready, message: ready ? 'active' : `phase ${phase}` }
   },
 }
 
@@ -204,27 +175,20 @@ export const namespaceRule: Rule = {
 export const csrRule: Rule = {
   milestones: commonMilestones,
   failures: (object) => refusalsOf(object).map(signalKey),
-  assess: (object, context) => {
+  judge: (object, reader) => {
     const { signerName: signer = '' } = (object.spec ?? {}) as { signerName?: string }
     const { certificate = '' } = (object.status ?? {}) as { certificate?: string }
     const [refusal, ...others] = refusalsOf(object)
     const isApproved = presentConditions(object).some(({ type, status }) => type === 'Approved' && status === 'True')
     const ready = refusal === undefined && isApproved && certificate !== ''
-    const problem =
+    reader.milestone(observedIf(isApproved, 'waiting for its approval', 'approved'))
+    if (ready) return { ready, message: 'approved, and its certificate is issued' }
+    reader.problem(
       refusal === undefined
-        ? notReconciled(object, context, isApproved ? { awaited: 'certificate', signer } : { awaited: 'approval' })
-        : reportedProblem(object, [refusal, ...others], context)
-    return conclude(object, context, {
-      ready,
-      readyMessage: 'approved, and its certificate is issued',
-      milestones: statusMilestones(
-        isApproved ? { state: 'done', message: 'approved' } : { state: 'open', message: 'waiting for its approval' },
-        ready,
-        'waiting for its certificate',
-      ),
-      problems: ready ? [] : [problem],
-      failure: problem.proven ? problem : undefined,
-    })
+        ? notReconciled(object, reader, isApproved ? { awaited: 'certificate', signer } : { awaited: 'approval' })
+        : reportedProblem(object, [refusal, ...others], reader),
+    )
+    return { ready, message: 'waiting for its certificate' }
   },
 }
 
@@ -239,12 +203,10 @@ function refusalsOf(object: KubeObject): readonly ConditionSignal[] {
  */
 export const existsRule: Rule = {
   milestones: commonMilestones,
-  assess: (object, context) =>
-    conclude(object, context, {
-      ready: true,
-      readyMessage: existsMessage(object),
-      milestones: statusMilestones({ state: 'skipped', message: 'nothing has to observe it' }, true, ''),
-    }),
+  judge: (object, reader) => {
+    reader.milestone({ name: 'observed', state: 'skipped', message: 'nothing has to observe it' })
+    return { ready: true, message: existsMessage(object) }
+  },
 }
 
 function existsMessage({ kind, spec }: KubeObject): string {
@@ -277,9 +239,9 @@ const scalerRule = conditionRule(['AbleToScale', 'ScalingActive'], {
  */
 export const hpaRule: Rule = {
   ...scalerRule,
-  assess: (object, context) => {
-    for (const request of watchedTarget(object)) context.watch(request)
-    return scalerRule.assess(object, context)
+  judge: (object, reader) => {
+    for (const request of watchedTarget(object)) reader.watch(request)
+    return scalerRule.judge(object, reader)
   },
 }
 

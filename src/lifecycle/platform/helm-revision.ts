@@ -3,10 +3,9 @@ import type { Condition, Job, KubeObject } from '../../cluster/objects.ts'
 import { clockText } from '../../duration.ts'
 import { isPending, releaseOfRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
 import { type ConditionSignal, ownProblem, reportedProblem, signalKey } from '../conditions.ts'
-import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { jobsRequest } from '../selector.ts'
 
 const hookAnnotation = 'helm.sh/hook'
@@ -21,7 +20,7 @@ export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
   failures: (object) => (isFailed(object) ? [signalKey(failedSignal)] : []),
   states: (object) => [statusOf(object)],
-  assess: assessRevision,
+  judge: judgeRevision,
 }
 
 const failedSignal: ConditionSignal = { name: 'status', value: 'failed' }
@@ -62,30 +61,25 @@ function isFailed(object: KubeObject): boolean {
   return statusOf(object) === 'failed'
 }
 
-function assessRevision(object: KubeObject, context: RuleContext): Assessment {
-  context.watch(jobsRequest(object), 'optional')
+function judgeRevision(object: KubeObject, reader: Reader): Judgement {
+  reader.watch(jobsRequest(object), 'optional')
   const status = statusOf(object)
   const { release, revision } = releaseOfRevision(object.metadata.name)
+  if (isPending(status)) return judgePending(object, reader)
   const ready = status === 'deployed'
   const message = ready ? `revision ${revision} is deployed` : `Helm reports revision ${revision} as ${status}`
-  const failure = isFailed(object) ? failedProblem(object, release, message, context) : undefined
-  const found = {
-    ready,
-    readyMessage: message,
-    milestones: statusMilestones({ state: 'done', message: '' }, ready, message),
-    problems: failure === undefined ? [] : [failure],
-    failure: failure?.proven ? failure : undefined,
-  }
-  return conclude(object, context, isPending(status) ? { ...found, ...pendingFacts(object, context) } : found)
+  reader.milestone({ name: 'observed', state: 'done', message: '' })
+  if (isFailed(object)) reader.problem(failedProblem(object, release, message, reader))
+  return { ready, message }
 }
 
 /** What an operation of Helm waits for. If its process was killed, the revision stays pending. */
-function pendingFacts(object: KubeObject, context: RuleContext) {
+function judgePending(object: KubeObject, reader: Reader): Judgement {
   const status = statusOf(object)
   const { release, revision } = releaseOfRevision(object.metadata.name)
-  const since = context.time(object.metadata.creationTimestamp) ?? context.history.firstSeenAt
+  const since = reader.time(object.metadata.creationTimestamp) ?? reader.history.firstSeenAt
   const cause = `revision ${revision} is ${status}${clockText(object.metadata.creationTimestamp)}`
-  const hook = hooksOf(object, release, context).find((job) => endedCondition(job) === undefined)?.metadata.name
+  const hook = hooksOf(object, release, reader).find((job) => endedCondition(job) === undefined)?.metadata.name
   const running = hook === undefined ? undefined : `its hook job/${hook} runs`
   const problem: Problem<'condition-false'> = {
     ...ownProblem(object, since),
@@ -93,12 +87,12 @@ function pendingFacts(object: KubeObject, context: RuleContext) {
     detail: { signals: [{ name: 'status', value: status }], cause, release },
   }
   // A look has no clock that could show whether Helm goes on.
-  const isShown = context.settings.isLook === true && running === undefined
-  return {
-    milestones: statusMilestones({ state: 'done', message: cause }, false, [cause, running].filter(Boolean).join(': ')),
-    ...(running !== undefined && { stallHold: running }),
-    ...(isShown ? { problems: [problem] } : { overdue: problem }),
-  }
+  const isShown = reader.settings.isLook === true && running === undefined
+  reader.milestone({ name: 'observed', state: 'done', message: cause })
+  reader.hold(running)
+  if (isShown) reader.problem(problem)
+  const message = [cause, running].filter(Boolean).join(': ')
+  return { ready: false, message, ...(!isShown && { overdue: problem }) }
 }
 
 /**

@@ -12,11 +12,10 @@ import {
 import type { Problem } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
 import { lostClaimMs } from '../../thresholds.ts'
-import type { Assessment } from '../assessment.ts'
 import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Judgement, Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { namespaceRequest } from '../selector.ts'
 
 /**
@@ -29,7 +28,7 @@ import { namespaceRequest } from '../selector.ts'
 export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],
   failures: (object) => (object.status?.phase === 'Lost' ? [lostKey] : []),
-  assess: assessClaim,
+  judge: judgeClaim,
 }
 
 const lostKey = 'phase=Lost'
@@ -43,45 +42,35 @@ function podRequest(claim: KubeObject): RequestOf<'Pod'> {
   return namespaceRequest('v1', 'Pod', claim)
 }
 
-function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assessment {
+function judgeClaim(claim: PersistentVolumeClaim, reader: Reader): Judgement {
   const phase = claim.status?.phase ?? 'Pending'
   const isBound = phase === 'Bound'
-  const consumers = consumersOf(claim, context)
-  const bindsLate = waitsForConsumer(claim, context)
-  const isWaiting = phase === 'Pending' && bindsLate && !hasConsumer(claim, consumers, context)
+  const consumers = consumersOf(claim, reader)
+  const bindsLate = waitsForConsumer(claim, reader)
+  const isWaiting = phase === 'Pending' && bindsLate && !hasConsumer(claim, consumers, reader)
   const volume = claim.spec?.volumeName ?? ''
-  const problems = isBound || isWaiting ? [] : [bindingProblem(claim, phase, context)]
-  return conclude(claim, context, {
-    ready: isBound || isWaiting,
-    readyMessage: isBound
-      ? `bound to ${volume === '' ? 'its volume' : volume}`
-      : 'waits for its first consumer, and nothing uses it yet',
-    milestones: [
-      createdMilestone,
-      isWaiting
-        ? { name: 'provisioned', state: 'skipped', message: 'provisioned for its first consumer' }
-        : {
-            name: 'provisioned',
-            state: isBound || volume !== '' ? 'done' : 'open',
-            at: provisionedAt(claim, context),
-            message: volume === '' ? 'waiting for a volume' : `volume ${volume}`,
-          },
-      isWaiting
-        ? { name: 'bound', state: 'skipped', message: 'bound for its first consumer' }
-        : {
-            name: 'bound',
-            state: isBound ? 'done' : 'open',
-            at: boundAt(claim, context),
-            message: isBound ? 'bound' : `phase ${phase}`,
-          },
-    ],
-    problems,
-    failure: problems.find(({ proven }) => proven),
-    awaits: isBound || isScheduled(claim) || !bindsLate ? undefined : consumers.map(nameOf),
-    notes: presentConditions(claim).flatMap((each) =>
-      each.status === 'True' && resizing.test(each.type) ? [signalText(conditionSignal(each))] : [],
-    ),
+  for (const each of presentConditions(claim))
+    if (each.status === 'True' && resizing.test(each.type)) reader.note(signalText(conditionSignal(each)))
+  const awaits = isBound || isScheduled(claim) || !bindsLate ? undefined : consumers.map(nameOf)
+  if (isWaiting) {
+    reader.milestone({ name: 'provisioned', state: 'skipped', message: 'provisioned for its first consumer' })
+    reader.milestone({ name: 'bound', state: 'skipped', message: 'bound for its first consumer' })
+    return { ready: true, message: 'waits for its first consumer, and nothing uses it yet', awaits }
+  }
+  reader.milestone({
+    name: 'provisioned',
+    state: isBound || volume !== '' ? 'done' : 'open',
+    at: provisionedAt(claim, reader),
+    message: volume === '' ? 'waiting for a volume' : `volume ${volume}`,
   })
+  reader.milestone({
+    name: 'bound',
+    state: isBound ? 'done' : 'open',
+    at: boundAt(claim, reader),
+    message: isBound ? 'bound' : `phase ${phase}`,
+  })
+  if (!isBound) reader.problem(bindingProblem(claim, phase, reader))
+  return { ready: isBound, message: `bound to ${volume === '' ? 'its volume' : volume}`, awaits }
 }
 
 /**

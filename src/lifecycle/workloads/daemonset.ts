@@ -1,8 +1,8 @@
 import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import type { Assessment, Milestone } from '../assessment.ts'
-import { isObserved, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Milestone } from '../assessment.ts'
+import { isObserved, type Judgement, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -11,12 +11,12 @@ import { examinePods } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
 import { undoHooks, watchReleaseHooks } from './undo.ts'
 import {
-  assessWorkload,
   countMilestone,
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
   haveSettled,
+  judgeWorkload,
   onDeleteMilestone,
   onDeleteNote,
   podCount,
@@ -42,20 +42,20 @@ export const daemonSetRule: Rule<DaemonSet> = {
   ...undoHooks,
   changedAt: (object, context) =>
     becamePresentAt(object, isObserved(object) ? findTemplateRevision(object, context) : undefined, context),
-  assess: assessDaemonSet,
+  judge: judgeDaemonSet,
 }
 
 const nodesRequest = { apiVersion: 'v1', kind: 'Node' } as const
 
-function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
-  watchReleaseHooks(set, context)
+function judgeDaemonSet(set: DaemonSet, reader: Reader): Judgement {
+  watchReleaseHooks(set, reader)
   const { metadata, spec = {}, status = {} } = set
   const observed = isObserved(set)
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const desired = status.desiredNumberScheduled ?? 0
   const onNodes = status.currentNumberScheduled ?? 0
   const counted = status.updatedNumberScheduled ?? 0
-  const pods = findPods(set, context)
+  const pods = findPods(set, reader)
   const { owned, examined, present, isNew, isFinished, nodes } = pods
   const { gated } = examined
   const isSkipped = (node: string) => nodes.skipReason(node) !== undefined
@@ -69,45 +69,43 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const updated = isOnDelete ? desired : counted
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const areSettled = haveSettled(examined, awaitedElsewhere, context, {
-    removedAt: context.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
+  const areSettled = haveSettled(examined, awaitedElsewhere, reader, {
+    removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
   })
-  const leftOver = leftOverPods(set, pods, unfinished.length > 0, context)
+  const leftOver = leftOverPods(set, pods, unfinished.length > 0, reader)
   const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaitedElsewhere
   const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && areSettled
 
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
   const readyPods = countSettled(examined, observed ? available : 0)
   const isReadyDone = ready || (observed ? undefined : false)
+  reader.milestone(readyMilestone(examined, readyPods, awaited, isReadyDone))
+  reader.milestone(
+    isOnDelete
+      ? onDeleteMilestone(counted, awaited, observed)
+      : updatedMilestone(updated, awaited, isUpdated, leftOver),
+  )
+  if (isOnDelete) for (const text of oldPodNotes(pods)) reader.note(text)
+  if (unfinished.length > 0) reader.note(skippedNote(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`)))
   const findings = {
     ready,
-    readyMessage:
+    message:
       desired === 0
         ? 'no node takes its pods'
         : `${available} of ${podCount(desired)} ${isOnDelete ? 'ready' : 'available'}`,
     created: observed ? Math.min(awaited, created) : created,
-    milestones: [
-      readyMilestone(examined, readyPods, awaited, isReadyDone),
-      isOnDelete
-        ? onDeleteMilestone(counted, awaited, observed)
-        : updatedMilestone(updated, awaited, isUpdated, leftOver),
-    ],
     problems: [
-      ...creationProblem(set, context, observed && onNodes < desired, templateCreatedAt(set, present, context)),
+      ...creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
       ...unreliableProblems(
         gated.filter((pod) => isNew(pod) && !nodes.isReliable(nodeOf(pod))),
-        context,
+        reader,
       ),
     ],
     keptPods: new Set(
       isOnDelete ? owned.flatMap((pod) => (pods.isOld(pod) ? (pod.metadata.uid ?? []) : [])) : undefined,
     ),
-    notes: [
-      ...(isOnDelete ? oldPodNotes(pods) : []),
-      ...(unfinished.length > 0 ? [skippedNote(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`))] : []),
-    ],
   }
-  return assessWorkload(set, examined, findings, context)
+  return judgeWorkload(set, examined, findings, reader)
 }
 
 interface SetPods {

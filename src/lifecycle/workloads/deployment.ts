@@ -2,11 +2,11 @@ import type { Condition, Deployment, KubeObject, ReplicaSet, WorkloadStatus } fr
 import { isPodSubject, oncePerObject } from '../../cluster/objects.ts'
 import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
-import type { Assessment, Milestone } from '../assessment.ts'
+import type { Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { isSinceStart } from '../proof.ts'
-import { type ChangeContext, isObserved, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { type ChangeContext, isObserved, type Judgement, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { failingProbe } from './container-problems.ts'
 import { condition } from './pod-fields.ts'
@@ -17,12 +17,12 @@ import { notesOf } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
 import { undoHooks, watchReleaseHooks } from './undo.ts'
 import {
-  assessWorkload,
   countMilestone,
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
   haveSettled,
+  judgeWorkload,
   momentOf,
   podCount,
   readyMilestone,
@@ -50,37 +50,37 @@ export const deploymentRule: Rule<Deployment> = {
     const present = isObserved(object) ? newReplicaSet(object, context) : undefined
     return becamePresentAt(object, present, context, (writtenAt) => completedAt(object, present, context) ?? writtenAt)
   },
-  assess: assessDeployment,
+  judge: judgeDeployment,
 }
 
 const replicaSetRequest = oncePerObject((deployment: Deployment) =>
   selectedRequest('apps/v1', 'ReplicaSet', deployment),
 )
 
-function assessDeployment(deployment: Deployment, context: RuleContext): Assessment {
-  watchReleaseHooks(deployment, context)
+function judgeDeployment(deployment: Deployment, reader: Reader): Judgement {
+  watchReleaseHooks(deployment, reader)
   const { metadata, spec = {}, status = {} } = deployment
   const observed = isObserved(deployment)
   const replicas = spec.replicas ?? 1
   const updated = status.updatedReplicas ?? 0
   const isUpdated = observed && updated >= replicas
   const old = Math.max(0, (status.replicas ?? 0) - updated)
-  const seesReplicaSets = context.listState(replicaSetRequest(deployment)) === 'complete'
-  const replicaSets = context.owned(replicaSetRequest(deployment), metadata.uid)
-  const current = newReplicaSet(deployment, context)
-  const gated = context.owned(podRequest(deployment), current?.metadata.uid)
-  const owned = replicaSets.flatMap((set) => context.owned(podRequest(deployment), set.metadata.uid))
+  const seesReplicaSets = reader.listState(replicaSetRequest(deployment)) === 'complete'
+  const replicaSets = reader.owned(replicaSetRequest(deployment), metadata.uid)
+  const current = newReplicaSet(deployment, reader)
+  const gated = reader.owned(podRequest(deployment), current?.metadata.uid)
+  const owned = replicaSets.flatMap((set) => reader.owned(podRequest(deployment), set.metadata.uid))
   const examined = examineWorkloadPods(
     deployment,
     {
       owned,
       gated,
-      lost: context.lostPods(current?.metadata.uid),
+      lost: reader.lostPods(current?.metadata.uid),
       // Other strategies create new pods while old ones terminate.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
       areKnown: seesReplicaSets || current !== undefined,
     },
-    context,
+    reader,
   )
 
   const available = availableReplicas(status, current, old)
@@ -89,50 +89,44 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   // (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
-  const areSettled = haveSettled(examined, replicas, context, {
-    unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, context) : undefined,
-    removedAt: context.removedAt(current?.metadata.uid),
+  const areSettled = haveSettled(examined, replicas, reader, {
+    unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, reader) : undefined,
+    removedAt: reader.removedAt(current?.metadata.uid),
   })
   const ready = isAvailable && isDrained && areSettled
   const readyPods = countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
   const draining = owned.filter((pod) => pod.metadata.deletionTimestamp !== undefined && !gated.includes(pod)).length
+  reader.milestone(replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, reader))
+  reader.milestone(readyMilestone(examined, readyPods, replicas))
+  reader.milestone({
+    ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
+    at: availableSince(deployment, examined),
+  })
+  reader.milestone({
+    ...drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
+    at: completedAt(deployment, current, reader),
+  })
+  // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
+  const isComplete = observed && old === 0 && condition(deployment, 'Progressing')?.reason === completeReason
+  reader.hold(scaleHold(examined, isComplete))
+  for (const text of notesOf(examined.state, ready)) reader.note(text)
+  for (const text of restoredNotes(deployment, current, reader)) reader.note(text)
+  if (draining > 0) reader.note(`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`)
   const findings = {
     ready,
-    readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
-    revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, context),
+    message: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
-    milestones: [
-      readyMilestone(examined, readyPods, replicas),
-      {
-        ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
-        at: availableSince(deployment, examined),
-      },
-      {
-        ...drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
-        at: completedAt(deployment, current, context),
-      },
-    ],
     problems: [
-      ...(isRolledOut ? [] : pausedProblem(deployment, context)),
-      ...rolloutCreationProblem(deployment, current, replicaSets, context),
-      ...(observed ? progressDeadlineProblem(deployment, examined, context) : []),
+      ...(isRolledOut ? [] : pausedProblem(deployment, reader)),
+      ...rolloutCreationProblem(deployment, current, replicaSets, reader),
+      ...(observed ? progressDeadlineProblem(deployment, examined, reader) : []),
     ],
-    // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
-    stallHold: scaleHold(
-      examined,
-      observed && old === 0 && condition(deployment, 'Progressing')?.reason === completeReason,
-    ),
     explain: explainDeadline,
-    notes: [
-      ...notesOf(examined.state, ready),
-      ...restoredNotes(deployment, current, context),
-      ...(draining === 0 ? [] : [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`]),
-    ],
   }
-  return assessWorkload(deployment, examined, findings, context)
+  return judgeWorkload(deployment, examined, findings, reader)
 }
 
 /**

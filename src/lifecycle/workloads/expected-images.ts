@@ -3,9 +3,10 @@ import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/object
 import { groupOf } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../inputs.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
+import { assess } from '../assess.ts'
 import { type Assessment, stayingPods } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
-import { amended, type ReadyTarget, type Rule } from '../rule.ts'
+import { type ReadyTarget, type Rule, withCheck } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podsWithUid } from '../selector.ts'
 import { containersOf } from './pod-fields.ts'
@@ -53,11 +54,11 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
       const specs = [podSpecOf(object), listed && podSpecOf(listed)] as const
       const found = hasArrivedBySpec(...specs, expected)
       if (found !== false || context === undefined) return found
-      return hasArrivedByPods(podsOf(object, rule.assess(object, context), context), expected, context.now)
+      return hasArrivedByPods(podsOf(object, assess(rule, object, context), context), expected, context.now)
     },
     failureOfAll: (targets, now) => missingContainers(targets, expected, now),
   }
-  return amended(withHooks, (draft, object, context) => {
+  return withCheck(withHooks, (draft, object, context) => {
     if (!draft.ready) return draft
     const failure = mismatchOf(expectedContainers(podsOf(object, draft, context), expected), context.now)
     if (failure === undefined) return draft

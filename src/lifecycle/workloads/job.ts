@@ -4,11 +4,11 @@ import { duration } from '../../duration.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import type { Exit } from '../../reasons/wording.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
-import type { Assessment, Milestone } from '../assessment.ts'
+import type { Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { latest } from '../proof.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Judgement, Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { startFailure } from './container-problems.ts'
 import { backOffSeconds } from './death-count.ts'
@@ -30,33 +30,33 @@ export const jobRule: Rule<Job> = {
   hasPods: true,
   lastState: (object, events) => lastState(object, events),
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
-  assess: assessJob,
+  judge: judgeJob,
 }
 
-function assessJob(job: Job, context: RuleContext): Assessment {
+function judgeJob(job: Job, reader: Reader): Judgement {
   const { status = {} } = job
-  const examined = examineJob(job, context)
+  const examined = examineJob(job, reader)
   const { owned, isComplete, ended, hasEnded, lost, state } = examined
-  const stuck = !hasEnded && waitsForTermination(job) ? stuckPods(owned, context) : []
-  const problems = [...problemsOf(job, examined, context), ...stuck].toSorted(byImportance)
-  const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), context)
+  const stuck = !hasEnded && waitsForTermination(job) ? stuckPods(owned, reader) : []
+  const problems = [...problemsOf(job, examined, reader), ...stuck].toSorted(byImportance)
+  const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), reader)
   const succeeded = status.succeeded ?? 0
-  return conclude(job, context, {
+  for (const problem of problems) reader.problem(problem)
+  for (const each of milestonesOf(job, examined, retry, reader)) reader.milestone(each)
+  if (isWorking(job, state)) reader.hold('its containers are running')
+  reader.hold(stallHold(state, owned, undefined, reader))
+  if (retry !== undefined) reader.hold('its next try has to wait')
+  if (isComplete && (status.failed ?? 0) > 0) reader.note(`${status.failed} failed before it completed`)
+  return {
     ready: isComplete,
-    readyMessage: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
-    milestones: milestonesOf(job, examined, retry, context),
-    problems,
-    failure: ended ?? decisiveProblem(problems, state?.failure !== undefined),
+    message: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
+    failure: ended ?? decisiveProblem(problems, state?.failure !== undefined) ?? 'none',
     isEnd: ended !== undefined,
-    stallHold: isWorking(job, state)
-      ? 'its containers are running'
-      : (stallHold(state, owned, undefined, context) ?? (retry && 'its next try has to wait')),
     counters: state?.counters,
-    hasRun: hasRun(job, owned, context),
+    hasRun: hasRun(job, owned, reader),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
-    pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
-    notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
-  })
+    pods: new Set([...reader.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
+  }
 }
 
 /** Whether it has run containers for this change, not for an earlier one. */
@@ -135,7 +135,6 @@ function milestonesOf(
   // The counts omit the failed pods that podFailurePolicy ignores.
   const hasStarted = isComplete || succeeded + active + failed + lost.length > 0
   return [
-    createdMilestone,
     hasStarted
       ? {
           name: 'started',

@@ -1,11 +1,11 @@
 import type { RequestOf } from '../../cluster/feed.ts'
 import type { OwnerReference, Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
-import type { Assessment, Milestone } from '../assessment.ts'
+import type { Milestone } from '../assessment.ts'
 import { isStale, ownProblem } from '../conditions.ts'
 import { latestOfAll } from '../proof.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Judgement, Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { namespaceRequest } from '../selector.ts'
 import { startFailure } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
@@ -24,31 +24,31 @@ export const podRule: Rule<Pod> = {
   hasPods: true,
   serving: podServing,
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
-  assess: assessPod,
+  judge: judgePod,
 }
 
-function assessPod(pod: Pod, context: RuleContext): Assessment {
-  const state = examinePod(pod, context)
+function judgePod(pod: Pod, reader: Reader): Judgement {
+  const state = examinePod(pod, reader)
   const succeeded = pod.status?.phase === 'Succeeded'
   // Its image and resources may change in place; kubelets since 1.33 report the observed generation.
   const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
-  const pending = pendingChange(pod, isObserved && !areContainersOutdated(pod, context))
+  const pending = pendingChange(pod, isObserved && !areContainersOutdated(pod, reader))
   // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
-  const ended = pod.status?.phase === 'Failed' ? failedPhase(pod, context) : endedContainer(pod, context)
-  const others = state.problems.filter(({ container }) => ended === undefined || container !== ended.container)
-  const problems = isTerminating ? [] : [...(ended === undefined ? [] : [ended]), ...others]
-  const failure = problems.find(({ proven }) => proven)
-  return conclude(pod, context, {
+  const ended = pod.status?.phase === 'Failed' ? failedPhase(pod, reader) : endedContainer(pod, reader)
+  if (!isTerminating) {
+    if (ended !== undefined) reader.problem(ended)
+    for (const problem of state.problems)
+      if (ended === undefined || problem.container !== ended.container) reader.problem(problem)
+  }
+  for (const each of milestones(pod, state, succeeded, pending, reader)) reader.milestone(each)
+  reader.hold(state.stallHold)
+  for (const text of olderVersionWarnings(pod, reader)) reader.warning(text)
+  return {
     ready: succeeded || (state.settled && pending === undefined),
-    readyMessage: succeeded ? 'succeeded' : 'running and ready',
-    milestones: [createdMilestone, ...milestones(pod, state, succeeded, pending, context)],
-    problems,
-    failure,
-    stallHold: state.stallHold,
+    message: succeeded ? 'succeeded' : 'running and ready',
     completed: (succeeded && !isTerminating) || undefined,
-    warnings: olderVersionWarnings(pod, context),
-  })
+  }
 }
 
 function replicaSetsRequest(pod: Pod): RequestOf<'ReplicaSet'> {

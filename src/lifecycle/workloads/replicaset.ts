@@ -1,8 +1,7 @@
 import type { Pod, ReplicaSet } from '../../cluster/objects.ts'
-import type { Assessment } from '../assessment.ts'
 import { lastWriteOf, specWrittenAt } from '../gate-time.ts'
-import { isObserved, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { isObserved, type Judgement, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -10,10 +9,10 @@ import { notesOf } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
 import { hasContainersOf } from './template.ts'
 import {
-  assessWorkload,
   countSettled,
   examineWorkloadPods,
   haveSettled,
+  judgeWorkload,
   podCount,
   readyMilestone,
   readyText,
@@ -31,17 +30,17 @@ export const replicaSetRule: Rule<ReplicaSet> = {
   hasPods: true,
   serving: workloadServing,
   changedAt: specWrittenAt,
-  assess: assessReplicaSet,
+  judge: judgeReplicaSet,
 }
 
-function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
+function judgeReplicaSet(set: ReplicaSet, reader: Reader): Judgement {
   const { status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
-  const owned = context.owned(podRequest(set), set.metadata.uid)
-  const lost = context.lostPods(set.metadata.uid)
-  const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, context)
-  const areSettled = haveSettled(examined, replicas, context, { removedAt: context.removedAt(set.metadata.uid) })
+  const owned = reader.owned(podRequest(set), set.metadata.uid)
+  const lost = reader.lostPods(set.metadata.uid)
+  const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, reader)
+  const areSettled = haveSettled(examined, replicas, reader, { removedAt: reader.removedAt(set.metadata.uid) })
   const ready =
     isObserved(set) &&
     (status.replicas ?? 0) === replicas &&
@@ -49,16 +48,16 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
     condition(set, 'ReplicaFailure')?.status !== 'True' &&
     areSettled
   const readyPods = isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0
-  const findings = {
-    ready,
-    readyMessage: readyText(available, replicas, 'available'),
-    created: replicas,
-    milestones: [readyMilestone(examined, readyPods, replicas, ready, 'ready and available')],
-    problems: creationProblem(set, context),
-    notes: notesOf(examined.state, ready),
-    warnings: outdatedPodWarnings(set, owned, context),
-  }
-  return assessWorkload(set, examined, findings, context)
+  reader.milestone(readyMilestone(examined, readyPods, replicas, ready, 'ready and available'))
+  for (const text of notesOf(examined.state, ready)) reader.note(text)
+  for (const text of outdatedPodWarnings(set, owned, reader)) reader.warning(text)
+  const message = readyText(available, replicas, 'available')
+  return judgeWorkload(
+    set,
+    examined,
+    { ready, message, created: replicas, problems: creationProblem(set, reader) },
+    reader,
+  )
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
-import { isObserved, type Rule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { isObserved, type Judgement, type Rule } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -12,12 +11,12 @@ import { examinePods } from './revision-pods.ts'
 import { orderedServing } from './serving.ts'
 import { undoHooks, watchReleaseHooks } from './undo.ts'
 import {
-  assessWorkload,
   countMilestone,
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
   haveSettled,
+  judgeWorkload,
   onDeleteMilestone,
   onDeleteNote,
   podCount,
@@ -43,60 +42,55 @@ export const statefulSetRule: Rule<StatefulSet> = {
   ...undoHooks,
   changedAt: (object, context) =>
     becamePresentAt(object, isObserved(object) ? findUpdateRevision(object, context) : undefined, context),
-  assess: assessStatefulSet,
+  judge: judgeStatefulSet,
 }
 
-function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
-  watchReleaseHooks(set, context)
+function judgeStatefulSet(set: StatefulSet, reader: Reader): Judgement {
+  watchReleaseHooks(set, reader)
   const { spec = {}, status = {} } = set
   const replicas = spec.replicas ?? 1
   const readyReplicas = status.readyReplicas ?? 0
   const existing = status.replicas ?? 0
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const observed = isObserved(set)
-  const { examined, old, updateRevision, revision, updated, newBelow, unwanted } = findPods(set, context)
+  const { examined, old, updateRevision, revision, updated, newBelow, unwanted } = findPods(set, reader)
   const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, examined.state !== undefined)
   const total = isOnDelete ? replicas : toUpdate
   const isUpdated = observed && updated >= toUpdate
-  const isGatedSettled = haveSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, {
+  const isGatedSettled = haveSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, reader, {
     unwanted,
-    removedAt: context.removedAt(set.metadata.uid, revision),
+    removedAt: reader.removedAt(set.metadata.uid, revision),
   })
-  const oldPods = examinePods(old, context)
+  const oldPods = examinePods(old, reader)
   // A scale creates pods below the partition with the older revision: they must settle too.
-  const areSettled = isGatedSettled && (!isUpdated || haveSettled({ state: oldPods }, 0, context))
+  const areSettled = isGatedSettled && (!isUpdated || haveSettled({ state: oldPods }, 0, reader))
   const isReady = observed && readyReplicas >= replicas && existing <= replicas && isUpdated && areSettled
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
   const readyPods = countSettled(examined, observed ? readyReplicas : 0)
+  reader.milestone(readyMilestone(examined, readyPods, total, isReady || undefined))
+  reader.milestone(
+    isOnDelete
+      ? onDeleteMilestone(updated, replicas, observed)
+      : countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
+  )
+  // Until an old pod is ready again, the controller does not continue the update.
+  reader.hold(stallHold(oldPods, [], spec.minReadySeconds, reader))
+  reader.hold(scaleHold(examined, isScaled(set) && old.length === 0))
+  for (const text of notesOf(set, old.length, isOnDelete)) reader.note(text)
+  for (const text of missingServiceWarnings(set, reader)) reader.warning(text)
   const findings = {
     ready: isReady && isAvailable,
-    readyMessage: readyText(readyReplicas, replicas, 'ready'),
+    message: readyText(readyReplicas, replicas, 'ready'),
     // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, examined.gated.length)),
-    milestones: [
-      readyMilestone(examined, readyPods, total, isReady || undefined),
-      isOnDelete
-        ? onDeleteMilestone(updated, replicas, observed)
-        : countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
-    ],
     problems: [
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
-      ...creationProblem(
-        set,
-        context,
-        observed && existing < replicas,
-        templateCreatedAt(set, updateRevision, context),
-      ),
+      ...creationProblem(set, reader, observed && existing < replicas, templateCreatedAt(set, updateRevision, reader)),
     ],
-    stallHold:
-      // Until an old pod is ready again, the controller does not continue the update.
-      stallHold(oldPods, [], spec.minReadySeconds, context) ?? scaleHold(examined, isScaled(set) && old.length === 0),
     isOrdered: spec.podManagementPolicy !== 'Parallel',
     keptPods: new Set(old.flatMap((pod) => (isOnDelete || isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
-    notes: notesOf(set, old.length, isOnDelete),
-    warnings: missingServiceWarnings(set, context),
   }
-  return assessWorkload(set, examined, findings, context)
+  return judgeWorkload(set, examined, findings, reader)
 }
 
 /** The pods of a set by their revision and ordinal. */

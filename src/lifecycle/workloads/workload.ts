@@ -3,10 +3,10 @@ import { isPodSubject } from '../../cluster/objects.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
-import type { Assessment, Milestone } from '../assessment.ts'
+import type { Milestone } from '../assessment.ts'
 import { isAhead, latest, latestOfAll } from '../proof.ts'
-import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
+import { type Judgement, observedMilestone } from '../rule.ts'
+import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { condition } from './pod-fields.ts'
 import { type PodState, pulledAt } from './pod-state.ts'
@@ -87,67 +87,50 @@ export function haveSettled(
   return context.passed(removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt)
 }
 
-/** The findings of a kind's rule: readiness, milestones, its own problems and notes. */
-interface WorkloadFindings extends Pick<Assessment, 'notes' | 'warnings' | 'keptPods'> {
-  readonly ready: boolean
-  readonly readyMessage: string
-  /** The milestone between `observed` and `scheduled`. */
-  readonly revision?: Milestone
+/** What a kind's rule finds besides what it states. */
+interface WorkloadFindings extends Pick<Judgement, 'ready' | 'message' | 'keptPods'> {
   /** How many pods of the gated revision should exist now. */
   readonly created: number
-  /** Milestones from `ready` on. */
-  readonly milestones: readonly Milestone[]
+  /** The problems of the workload itself. */
   readonly problems: readonly Problem[]
   /**
    * Each pod waits for the previous one, so a proven problem of one pod fails the workload although others are better.
    */
   readonly isOrdered?: boolean
-  /** A stall hold of the kind's rule, before those of the pods. */
-  readonly stallHold?: string | undefined
   /** The problem that replaces the workload's own failure as the reason. */
   explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
 }
 
 /**
- * Assesses a workload from its pods and from the findings of its rule. A failure of a pod has priority over one of the
- * workload itself.
+ * Judges a workload by its pods and by the findings of its rule. A failure of a pod has priority over one of the workload
+ * itself.
  */
-export function assessWorkload(
+export function judgeWorkload(
   workload: Workload,
   pods: ExaminedPods,
   findings: WorkloadFindings,
-  context: RuleContext,
-): Assessment {
+  reader: Reader,
+): Judgement {
   const { state, failing, stuck } = pods
-  const { ready, readyMessage, created, revision, isOrdered, notes, warnings, keptPods } = findings
+  const { ready, message, created, isOrdered, keptPods } = findings
   const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck), ...findings.problems].toSorted(byImportance)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
   const failure = podFailure ?? (own && (findings.explain?.(own, problems) ?? own))
+  reader.milestone(observedMilestone(workload))
+  for (const each of podMilestones(state, created, reader)) reader.milestone(each)
+  for (const problem of problems) reader.problem(problem)
   // The stall clock stops until the controller tries again what was refused.
-  const isRetried = findings.problems.some((problem) => problem.isRetried)
-  return conclude(workload, context, {
+  if (findings.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
+  reader.hold(stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, reader))
+  return {
     ready,
-    readyMessage,
-    milestones: [
-      createdMilestone,
-      observedMilestone(workload),
-      ...(revision === undefined ? [] : [revision]),
-      ...podMilestones(state, created, context),
-      ...findings.milestones,
-    ],
-    problems,
-    failure,
-    stallHold:
-      (isRetried ? 'its controller tries again later' : undefined) ??
-      findings.stallHold ??
-      stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, context),
+    message,
+    failure: failure ?? 'none',
     counters: state?.counters,
     pods: new Set(pods.gated.map(({ metadata }) => metadata.uid).filter((uid) => uid !== undefined)),
     keptPods,
-    notes,
-    warnings,
-  })
+  }
 }
 
 /** `3 of 3 pods ready`. */
