@@ -1,3 +1,4 @@
+import { compareVersions } from '../lifecycle/versions.ts'
 import type { ProblemClass } from '../reasons/spec.ts'
 import type { Gate, JudgedTarget } from './gate.ts'
 import { concludeWorst } from './outcome.ts'
@@ -13,12 +14,13 @@ import {
   verdictOf,
 } from './run-record.ts'
 import { problemVerdict } from './target-record.ts'
-import { type GatedTarget, objectOf, wasDeleted } from './target-state.ts'
+import { type GatedTarget, isUndecided, objectOf, wasDeleted } from './target-state.ts'
+import { undoOf, versionsOf } from './target-step.ts'
 
 /**
  * What an endless gate finds at `now`, as if its clocks had run out: a target has the problem that stands in its way as its
- * reason. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem, or if it only waits for a
- * target that is. The worst comes first. The record is `progressing` if all that is not ready progresses.
+ * reason, and an undo. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem, or if it only
+ * waits for a target that is. The worst comes first. The record is `progressing` if all that is not ready progresses.
  */
 export function lookAt(gate: Gate, now: number): JudgedRunRecord {
   const record = gate.record(now)
@@ -48,9 +50,10 @@ function gravityOf({ outcome, reason, problems }: TargetRecord): number {
   return worstFirst.indexOf(outcome) * classes.length + ofClass
 }
 
-function lookAtTarget(judged: JudgedTargetRecord, { gated, isAbsent }: JudgedTarget, now: number): JudgedTargetRecord {
-  if (judged.outcome !== 'progressing') return judged
+function lookAtTarget(judged: JudgedTargetRecord, look: JudgedTarget, now: number): JudgedTargetRecord {
+  const { gated, isAbsent } = look
   const { state, target } = gated
+  if (judged.outcome !== 'progressing' || !isUndecided(state)) return judged
   if (isAbsent) {
     const verdict = wasDeleted(state) ? verdictOf('failed', 'deleted', {}) : absentVerdict('failed', target)
     return { ...judged, ...verdict }
@@ -61,7 +64,26 @@ function lookAtTarget(judged: JudgedTargetRecord, { gated, isAbsent }: JudgedTar
   const problem = assessment?.failure ?? assessment?.problems[0]
   if (problem === undefined) return judged
   const outcome = assessment?.failure === undefined ? 'stalled' : 'failed'
-  return { ...judged, ...problemVerdict(outcome, problem, assessment, target) }
+  const availableRevision = revisionBefore(look, now)
+  return {
+    ...judged,
+    ...problemVerdict(outcome, problem, assessment, target),
+    undo: undoOf(state, outcome, availableRevision, gated),
+    basis: { ...judged.basis, availableRevision },
+  }
+}
+
+/**
+ * The older revision that was available when the present version was judged first. An endless gate may have judged an earlier
+ * version first: then the one that is available now.
+ */
+function revisionBefore({ gated, contextAt }: JudgedTarget, now: number): number | undefined {
+  const { seen } = gated.state
+  if (seen === undefined) return undefined
+  const { object, revisions } = seen
+  const { type } = compareVersions(versionsOf(seen), object, [...revisions.values()], gated.target, gated.gateTime)
+  const isOther = type === 'superseded' || type === 'rolled-back'
+  return isOther ? gated.rule.availableRevision?.(object, contextAt(now)) : seen.availableRevision
 }
 
 /** The verdict that another revision replaced the awaited one (`--revision`), if the object or the checkout shows it. */

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
+import type { Undo } from '../lifecycle/rule.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { compareVersions } from '../lifecycle/versions.ts'
 import type { Target } from '../plan/target.ts'
@@ -314,7 +315,7 @@ function afterReplacement(
 }
 
 /** The versions with which a later version is compared: the first, and the latest with the gated template. */
-function versionsOf({ history, gated }: Seen) {
+export function versionsOf({ history, gated }: Seen) {
   return { first: history.first, gated }
 }
 
@@ -583,18 +584,31 @@ function end(
   const object = objectOf(state)
   const snapshot = context.takeSnapshot(object, problems)
   const text = verdictText(verdict, logText)
-  const failure = assessment?.failure ?? problems[0]
-  // The controller's deadline passed: what is wrong with the pods is the cause.
-  const isDeadline = failure !== undefined && traitsOf(failure).yieldsToPods === true
-  const problem = (isDeadline && problems.find((each) => each.reason !== failure.reason)) || failure
-  const undo =
-    undoableOutcomes.has(verdict.outcome) && object !== undefined
-      ? context.findUndo(object, seen?.availableRevision, problem)
-      : undefined
+  const undo = undoOf(state, verdict.outcome, seen?.availableRevision, context, problems)
   return {
     state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, object, undo, seen, assessment },
     entries: [{ kind: 'verdict', text, outcome: verdict.outcome }],
   }
+}
+
+/**
+ * What serves in place of a target, and whether an undo restores it; undefined if it neither failed nor stands still.
+ * @param revision the older revision that was available before the change
+ */
+export function undoOf(
+  state: UnendedState,
+  outcome: TargetOutcome,
+  revision: number | undefined,
+  context: StepContext,
+  problems = reportedProblems(state),
+): Undo | undefined {
+  const object = objectOf(state)
+  if (object === undefined || !undoableOutcomes.has(outcome)) return undefined
+  const failure = state.assessment?.failure ?? problems[0]
+  // The controller's deadline passed: what is wrong with the pods is the cause.
+  const isDeadline = failure !== undefined && traitsOf(failure).yieldsToPods === true
+  const problem = (isDeadline && problems.find((each) => each.reason !== failure.reason)) || failure
+  return context.findUndo(object, revision, problem)
 }
 
 /** The problems of a target that ends now. */

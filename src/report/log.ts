@@ -13,7 +13,7 @@ import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { plain, plainLines, shorten, shortenNames } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
-import { wayBackOf } from './rollback.ts'
+import { wayBackLines } from './rollback.ts'
 import {
   capitalised,
   clockTexts,
@@ -203,7 +203,6 @@ export function renderVerdict(record: RunRecord, { color }: LogLayout): string[]
   const { outcome, targets } = record
   if (outcome === 'progressing') return []
   const { messages, hint } = conclude(record)
-  const { sentences, command } = wayBackOf(record)
   const last = record.entries.at(-1)
   const deciding = decidingTarget(record)
   // The line above may already be the verdict of the deciding target.
@@ -218,7 +217,7 @@ export function renderVerdict(record: RunRecord, { color }: LogLayout): string[]
     ...(judged.length > 1 && outcome !== 'ready'
       ? [`  ${[tally(judged), lateEnd(record)].filter(Boolean).join(' · ')}`]
       : []),
-    ...[...sentences, ...(command === '' ? [] : [`Back: ${command}`])].map((line) => `  ${plain(line)}`),
+    ...wayBackLines(record).map((line) => `  ${plain(line)}`),
   ]
 }
 

@@ -52,24 +52,36 @@ export function wayBackOf(record: RunRecord): WayBack {
   const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
   const isOnly = record.targets.length === 1
   const names = fullNames(record.targets)
-  const serving = record.targets.flatMap((target, index) => {
+  const found = record.targets.flatMap((target, index) => {
     const revision = servingOf(target)
-    return revision === undefined ? [] : servingText(revision, isOnly ? undefined : names[index])
+    if (revision === undefined) return []
+    return { serves: revision.revision !== undefined, text: servingText(revision, isOnly ? undefined : names[index]) }
   })
+  // What does not serve comes first.
+  const serving = found.toSorted((a, b) => Number(a.serves) - Number(b.serves))
   if (!hasEnded(record)) return { sentences: [], command: '' }
   if (record.gates !== undefined) return { sentences: wayBackOfGate(record), command: '' }
   if (serving.length === 0) return { sentences: [], command: '' }
   const isUndone = (target: TargetRecord) => (servingOf(target) ?? { isFirst: true }).isFirst === undefined
   const { command, note, kept } = record.targets.some(isUndone) ? undoOf(record, isUndone) : noUndo
-  const more = serving.length - namedServing
+  const more = serving.slice(namedServing)
+  const moreServing = more.filter(({ serves }) => serves).length
+  const moreDown = more.length - moreServing
   return {
     sentences: [
-      ...serving.slice(0, namedServing),
-      ...(more > 0 ? [`${counted(more, 'more target')}: see the report.`] : []),
+      ...serving.slice(0, namedServing).map(({ text }) => text),
+      ...(moreDown > 0 ? [`${counted(moreDown, 'more target')}: no pod serves.`] : []),
+      ...(moreServing > 0 ? [`${counted(moreServing, 'more target')}: an older revision still serves.`] : []),
       ...[command === '' ? note : kept].filter((text) => text !== ''),
     ],
     command,
   }
+}
+
+/** The same, each as a line: the sentences, and `Back: kubectl rollout undo …`. Raw text: renderers escape it. */
+export function wayBackLines(record: RunRecord): readonly string[] {
+  const { sentences, command } = wayBackOf(record)
+  return command === '' ? sentences : [...sentences, `Back: ${command}`]
 }
 
 /** Reports contain neither what serves nor an undo. */

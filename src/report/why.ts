@@ -4,11 +4,12 @@ import { counted } from '../reasons/wording.ts'
 import { plain } from './escape.ts'
 import { isFailing, waitingLines } from './headline.ts'
 import { layoutLog, placeText, renderEvidence, tally } from './log.ts'
+import { wayBackLines } from './rollback.ts'
 import { outcomeLabels } from './target-record.ts'
 
 /**
  * One look as text: how many targets are ready, then for each that is not its reason, evidence and hint, the worst first,
- * with a line for those that only wait for it; then those that progress.
+ * with a line for those that only wait for it; then what serves and the way back; then those that progress.
  */
 export function renderLook(
   record: RunRecord,
@@ -17,6 +18,7 @@ export function renderLook(
   const { cluster, targets } = record
   const names = fullNames(targets).map((name) => plain(name))
   const waiting = waitingLines(record)
+  const wayBack = wayBackLines(record)
   const bad = targets.flatMap((target, index) => (isFailing(target) ? [{ target, index }] : []))
   const open = targets.flatMap((target, index) => (target.outcome === 'progressing' ? [{ target, index }] : []))
   const parts = [
@@ -33,6 +35,8 @@ export function renderLook(
       ),
       ...(waiting.has(index) ? [`  ${plain(waiting.get(index) ?? '')}`] : []),
     ]),
+    ...(wayBack.length === 0 ? [] : ['']),
+    ...wayBack.map((line) => plain(line)),
     ...(open.length === 0 || bad.length === 0 ? [] : ['']),
     ...open.map(({ target, index }) => `… ${names[index]} ${plain(target.message)}`),
   ]

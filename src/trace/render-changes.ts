@@ -6,13 +6,18 @@ import { isMap, isScalar, isSeq, type ParsedNode, parseDocument } from 'yaml'
 import type { RunRecord } from '../gate/run-record.ts'
 import { displayName, fullNames, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
+import { wayBackLines } from '../report/rollback.ts'
 import { formatElapsed, outcomeLabels } from '../report/target-record.ts'
 import { lookTally } from '../report/why.ts'
 import type { ObjectChange } from './changes.ts'
 import { colored, dim, emptyLine, type Line, line, type Mark, mark } from './line.ts'
 
-/** One line for each object, the worst first, below the number of objects by outcome; nothing if none exists. */
-export function overviewLines({ targets }: RunRecord): readonly Line[] {
+/**
+ * One line for each object, the worst first, below the number of objects by outcome, then what serves in place of those that fail
+ * and the way back; nothing if none exists.
+ */
+export function overviewLines(look: RunRecord): readonly Line[] {
+  const { targets } = look
   if (targets.every(({ milestones }) => milestones.every(({ state }) => state !== 'done'))) return []
   const names = fullNames(targets)
   const width = Math.max(...names.map((name) => name.length))
@@ -30,6 +35,7 @@ export function overviewLines({ targets }: RunRecord): readonly Line[] {
         message === outcomeLabels[outcome].verb ? undefined : `· ${message}`,
       )
     }),
+    ...wayBackLines(look).map((text) => ({ ...line(2, text), wraps: true })),
     emptyLine,
   ]
 }

@@ -59,7 +59,7 @@ function viewLines(state: TraceState, detail: Detail): readonly Line[] {
     ...(traced === undefined
       ? remainingPodLines(state)
       : [
-          ...problemLines(state.target, traced),
+          ...problemLines(state, traced),
           ...(detail.milestones === 'list' ? milestoneLines(traced) : [milestoneSummary(traced)]),
           ...behindLines(traced),
           ...(detail.conditions ? conditionLines(traced) : []),
@@ -156,8 +156,8 @@ function existingLines({ kind, name, namespace }: Target, existing: readonly str
 
 const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const
 
-/** All problems, and a hint for the first. Omits `terminating`, because the status line already shows it. */
-function problemLines(target: Target, { assessment }: TracedObject): readonly Line[] {
+/** All problems, a hint for the first, and the way back. Omits `terminating`, because the status line already shows it. */
+function problemLines({ target, wayBack }: TraceState, { assessment }: TracedObject): readonly Line[] {
   const notes = [...assessment.notes, ...(assessment.warnings ?? [])]
   const problems = assessment.problems.filter((problem) => !traitsOf(problem).isDeletion)
   const [first] = problems
@@ -165,6 +165,7 @@ function problemLines(target: Target, { assessment }: TracedObject): readonly Li
   return [
     ...problems.map((problem) => problemLine(problem, target)),
     { ...line(4, dim('→'), hintFor(target, first.reason, { problem: first, usesFlags: true })), wraps: true },
+    ...wayBack.map((text) => ({ ...line(4, text), wraps: true })),
     ...notes.map((note) => line(2, mark('·'), note)),
   ]
 }

@@ -2,6 +2,7 @@ import { distinctRequests, type FeedEvent, isFailure, type WatchRequest } from '
 import { type EventObject, isOfKind, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
+import { lookAt } from '../gate/look.ts'
 import { type GateSettings, viewSettings } from '../gate/settings.ts'
 import { requestsOf } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
@@ -11,6 +12,7 @@ import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { kindRule, kindsBehind } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { nameKey, type Target } from '../plan/target.ts'
+import { wayBackLines } from '../report/rollback.ts'
 
 /** The content of a trace view at one time. Times are milliseconds since the epoch on this machine's clock. */
 export interface TraceState {
@@ -29,6 +31,8 @@ export interface TraceState {
   readonly isReady: boolean
   /** The kinds that cannot be read or do not exist, with the server's message, and why the resource cannot be judged. */
   readonly problems: readonly string[]
+  /** What serves in place of a resource that fails, and the way back. Raw text: renderers escape it. */
+  readonly wayBack: readonly string[]
   /** Why the server does not answer at present. */
   readonly connectionError?: string
   /** The names of the objects of its kind in its namespace, if they were read. */
@@ -127,6 +131,7 @@ export class Trace {
       recreatedAt: this.#recreatedAt,
       remainingPods: object === undefined ? this.#remainingPods() : [],
       problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
+      wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,
       existing: this.existing,
     }
@@ -149,6 +154,12 @@ export class Trace {
     if (before.kind !== 'Pod' || !isOfKind(service, 'Service')) return undefined
     const isSelected = after !== undefined && isSelectedBy(service, after)
     return isSelectedBy(service, before) && !isSelected ? service.metadata.uid : undefined
+  }
+
+  /** What only lasts may end by itself. */
+  #wayBack(now: number): readonly string[] {
+    const look = lookAt(this.#gate, now)
+    return look.outcome === 'failed' ? wayBackLines(look) : []
   }
 
   /** The watches of the objects that are drawn. */

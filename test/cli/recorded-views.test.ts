@@ -189,6 +189,39 @@ describe('a view of a recording', () => {
     expect(stdout.split('\n')[0]).toMatch(/^✗ deployment\/web crash-loop · .* 2 times$/)
   })
 
+  const undone = 'kubectl --context rollout-gate-cluster rollout undo deployment/web -n gate-crash-loop-fb10b3'
+  test.each([
+    [
+      'a Deployment that crashes, and the undo',
+      'crash-loop',
+      ['Revision 1 (127.0.0.1:5995/app:v1) still serves with 2 of 2 pods.', `Back: ${undone} --to-revision=1`],
+    ],
+    [
+      'an ordered StatefulSet that crashes, and why it has no undo',
+      'statefulset-canary-crashes',
+      [
+        'Revision 1 (127.0.0.1:5995/app:v1) still serves with 1 of 2 pods.',
+        'statefulset/web is not undone: after an undo, its broken pod must be deleted too: an ordered StatefulSet waits for it.',
+      ],
+    ],
+    [
+      'a first revision that crashes',
+      'statefulset-crash',
+      ['It does not serve: no pod is ready, and there is no older revision to go back to.'],
+    ],
+  ])('shows what serves in place of %s', async (_, recording, wayBack) => {
+    for (const command of ['why', 'trace', 'status']) {
+      const { stdout } = await runCommand([command, `--recording=${recordingPath(recording)}`])
+      const lines = stdout.split('\n').map((each) => each.trim())
+      expect(lines.filter((each) => /still serves|does not serve|not undone|^Back:/.test(each))).toEqual(wayBack)
+    }
+  })
+
+  test('shows no way back in a trace of what is not proven to fail', async () => {
+    const { stdout } = await runCommand(['trace', file, '--at=0:05'])
+    expect(stdout).not.toContain('rollout undo')
+  })
+
   test('follows a selector', async () => {
     const { stdout } = await runCommand(['changes', 'pods', '-l', 'app=web', file, '-o', 'json'])
     const targets = stdout

@@ -1,9 +1,11 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
+import { lookAt } from '../../src/gate/look.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
-import { rollbackOf } from '../../src/report/rollback.ts'
-import { added, allSynced, at, modified, progressing, run, synced } from '../kit/gate.ts'
-import { complete, is, iso, make, podIs } from '../kit/objects.ts'
+import { viewSettings } from '../../src/gate/settings.ts'
+import { rollbackOf, wayBackLines } from '../../src/report/rollback.ts'
+import { added, allSynced, at, createGate, createSettings, modified, progressing, run, synced } from '../kit/gate.ts'
+import { complete, is, iso, make, moment, podIs } from '../kit/objects.ts'
 
 interface Change {
   /** The containers of the version before and of the present one. */
@@ -15,13 +17,22 @@ interface Change {
   /** The container of the new pod that waits, why, and the message. */
   readonly fails?: readonly [container: string, reason: string, message?: string]
   readonly others?: readonly KubeObject[]
+  readonly lists?: readonly ReturnType<typeof synced>[]
 }
 
 const image = (version: number) => ({ image: `acme/web:v${version}` })
 const neverPulled = ['app', 'ErrImageNeverPull'] as const
 
 /** A Deployment whose version before is available, and whose present one fails. */
-function stepsOf({ before, after, came = -20, metadata = {}, fails = neverPulled, others = [] }: Change) {
+function stepsOf({
+  before,
+  after,
+  came = -20,
+  metadata = {},
+  fails = neverPulled,
+  others = [],
+  lists = [synced('Job')],
+}: Change) {
   const [old, present] = [
     { ...image(1), ...before },
     { ...image(2), ...after },
@@ -66,7 +77,7 @@ function stepsOf({ before, after, came = -20, metadata = {}, fails = neverPulled
       }),
     )
   return [
-    at(0, added(web, oldSet, newSet, oldPod, newPod, ...others), allSynced, synced('Job')),
+    at(0, added(web, oldSet, newSet, oldPod, newPod, ...others), allSynced, ...lists),
     at(2, checked(2)),
     at(80, checked(80)),
     at(150, checked(150)),
@@ -74,9 +85,12 @@ function stepsOf({ before, after, came = -20, metadata = {}, fails = neverPulled
 }
 
 function rollback(change: Change) {
-  const { outcome, reason, record } = run(stepsOf(change) as readonly (readonly FeedEvent[])[], {
-    settings: { context: 'prod' },
-  })
+  const steps = stepsOf(change) as readonly (readonly FeedEvent[])[]
+  const settings = { context: 'prod' }
+  const { outcome, reason, record } = run(steps, { settings, live: true })
+  const view = createGate(steps, { settings: viewSettings(createSettings(settings)), live: true })
+  for (const event of steps.flat()) view.handle(event)
+  expect(wayBackLines(lookAt(view, moment(150)))).toEqual(wayBackLines(record))
   return { outcome, reason, ...rollbackOf(record as EndedRunRecord) }
 }
 
@@ -124,6 +138,11 @@ test.each([
       },
     },
     'argocd-controller writes it',
+  ],
+  [
+    'of a release whose hooks are not listed yet',
+    { metadata: { annotations: { 'meta.helm.sh/release-name': 'web' } }, lists: [] },
+    'the hooks of its release are not listed yet',
   ],
   ['before which a hook of the release ran', { others: [migration] }, 'the hook job/migrate ran'],
 ] as const)('a change %s is not undone', (_, change, note) => {

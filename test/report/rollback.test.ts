@@ -228,11 +228,30 @@ describe('what serves now, and the way back', () => {
       ],
       {
         sentences: [
-          'Revision 6 of deployment/web (acme/web:v1) still serves with 2 of 2 pods.',
           'deployment/db does not serve: no pod is ready, neither of this revision nor of an older one.',
+          'Revision 6 of deployment/web (acme/web:v1) still serves with 2 of 2 pods.',
           'deployment/db is not undone: it is paused.',
         ],
         command,
+      },
+    ],
+    [
+      'counts what is not named: first what does not serve',
+      [
+        ...['a', 'b', 'c'].map((name) => failed({ name }, { outcome: 'stalled', undo: { obstacle: 'x', serving } })),
+        ...['d', 'e'].map((name) =>
+          failed({ name }, { undo: { serving: { images: [], ready: 0, wanted: 1, isFirst: true } } }),
+        ),
+      ],
+      {
+        sentences: [
+          'deployment/d does not serve: no pod is ready, and there is no older revision to go back to.',
+          'deployment/e does not serve: no pod is ready, and there is no older revision to go back to.',
+          'Revision 6 of deployment/a (acme/web:v1) still serves with 2 of 2 pods.',
+          '2 more targets: an older revision still serves.',
+          'deployment/a is not undone: x. deployment/b is not undone: x. deployment/c is not undone: x.',
+        ],
+        command: '',
       },
     ],
     [

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { added, deleted, failed, modified } from '../kit/gate.ts'
-import { complete, condition, iso, make, podIs } from '../kit/objects.ts'
+import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
 import { createTarget, createTrace, section, viewAt, viewOf } from '../kit/trace.ts'
 
 const target = createTarget('Deployment', 'web', 'apps/v1')
@@ -50,6 +50,19 @@ describe('a Deployment', () => {
       '    … web-2-a starting',
       '  … web-1 revision 1, still serving · 1 of 1 available · acme/web:v1 · 20 s old',
       '    … web-1-a terminating · 10 s left of its grace period',
+    ])
+  })
+
+  test('that fails shows the undo to the revision that served, although the view began before the change', () => {
+    const [old, now] = [set1(2), set2(1, 0)]
+    const pods = [pod('web-1-a', old, podIs.ready(-60)), pod('web-1-b', old, podIs.ready(-60))]
+    const failing = pod('web-2-a', now, podIs.unready({ state: is.waiting('ErrImageNeverPull') }))
+    const trace = createTrace(target, [0, ...added(v1, old, ...pods)], [20, ...modified(v2), ...added(now, failing)])
+    const page = viewAt(trace, 21)
+    expect(page[2]).toMatch(/^ {2}✗ image-never-pull /)
+    expect(page.slice(4, 6)).toEqual([
+      '    Revision 1 (acme/web:v1) still serves with 2 of 2 pods.',
+      '    Back: kubectl --context test rollout undo deployment/web -n shop --to-revision=1',
     ])
   })
 

@@ -192,6 +192,8 @@ function hookObstacle(object: KubeObject, context: RuleContext): string | undefi
   const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, context.present))
   const changedAt = context.time(present?.metadata.creationTimestamp) ?? context.startedAt
   const release = releaseOf(object)
+  if (release !== undefined && context.listState(jobsRequest(object)) === 'pending')
+    return 'the hooks of its release are not listed yet'
   const [hook] = context.known(jobsRequest(object), ({ metadata, status }) => {
     const { annotations = {}, labels = {} } = metadata
     const hook = annotations[hookAnnotation]
