@@ -5,22 +5,26 @@ import type { DeathCount } from '../pod-history.ts'
 import { isSinceStart } from '../proof.ts'
 import { condition } from './pod-fields.ts'
 
+/** One instance of a container: it ends with a death. Moments are on the runner's clock. */
+interface Instance {
+  /** When it started; of an instance that never ran, when it ended. */
+  readonly beganAt?: number
+  /** When it died. */
+  readonly diedAt?: number
+  /** Its longest ready time in milliseconds; Infinity after a run of ten minutes. */
+  readonly readyFor?: number
+}
+
 /**
- * The observed deaths of one container, numbered over the life of its pod (the kubelet's restartCount, plus a death that no
- * restart has followed yet). `countDeaths` decides which of them count. Moments are on the runner's clock.
+ * The observed instances of one container. `countDeaths` decides which of their deaths count. The number of an instance is that
+ * of the deaths before it, by the kubelet's restartCount.
  */
 export interface DeathObservations {
+  /** The number of deaths over the life of the pod, with one that no restart has followed yet. */
   readonly total: number
   /** The restart count in the first status that the gate received; absent before. */
   readonly firstRestarts?: number
-  /** The longest ready time after each number of deaths, in milliseconds; Infinity after a run of ten minutes. */
-  readonly readyFor: ReadonlyMap<number, number>
-  /** The moment of each death, by its number. */
-  readonly moments: ReadonlyMap<number, number>
-  /**
-   * The start of each dead instance, by the number of its death; for an instance that never ran, the moment when it ended.
-   */
-  readonly begins: ReadonlyMap<number, number>
+  readonly instances: ReadonlyMap<number, Instance>
   /** When the kubelet first reported a back-off in an event. */
   readonly backOffAt?: number
 }
@@ -42,12 +46,7 @@ interface RestartTraits {
   readonly runsOnce: boolean
 }
 
-export const noDeaths: DeathObservations = {
-  total: 0,
-  readyFor: new Map(),
-  moments: new Map(),
-  begins: new Map(),
-}
+export const noDeaths: DeathObservations = { total: 0, instances: new Map() }
 
 /** Two successive statuses of a container, and since when it was ready in each. */
 interface StatusChange {
@@ -67,15 +66,15 @@ export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
   return death?.exitCode === 0 && runsOnce ? undefined : death
 }
 
-/** A death in the status of a container, with its number and its times on the runner's clock. */
+/** A death in the status of a container, with the number of its instance, and its times on the runner's clock. */
 interface KnownDeath extends ContainerStateTerminated {
-  readonly nth: number
+  readonly instance: number
   readonly started: number | undefined
   readonly finished: number | undefined
 }
 
 /**
- * Adds a status of a container to the observed deaths. `restartCount` is the kubelet's own count of earlier instances
+ * Adds a status of a container to the observed instances. `restartCount` is the kubelet's own count of earlier instances
  * (pkg/kubelet/kuberuntime), so no death is missed when the watch is interrupted.
  */
 export function observeDeaths(
@@ -91,20 +90,25 @@ export function observeDeaths(
   const death = presentDeath(status, runsOnce)
   const total = restarts + (death === undefined ? 0 : 1)
   const known = knownDeaths(status, death, restarts, gateTime)
-  const readyFor = observeReadyTimes(seen, total, known, change, gateTime)
+  const instances = new Map(seen.instances)
+  observeReadyTimes(instances, seen.total, total, known, change, gateTime)
   observeRecoveries(
-    readyFor,
+    instances,
     known.filter((each) => hasRun(each, created)),
     isProbed ? unreadySince(pod, gateTime) : undefined,
   )
-  return {
-    ...seen,
-    total,
-    firstRestarts: seen.firstRestarts ?? restarts,
-    readyFor,
-    // Most containers never die: they share the empty maps.
-    ...(total > 0 || known.length > 0 ? addDeaths(seen, total, known, created, now) : {}),
-  }
+  observeEnds(instances, known, created, now)
+  if (total > 0 && instances.get(total - 1)?.diedAt === undefined) observe(instances, total - 1, { diedAt: now })
+  return { ...seen, total, firstRestarts: seen.firstRestarts ?? restarts, instances }
+}
+
+function observe(instances: Map<number, Instance>, instance: number, part: Instance): void {
+  instances.set(instance, { ...instances.get(instance), ...part })
+}
+
+/** An instance was ready for this time at least. */
+function observeReady(instances: Map<number, Instance>, instance: number, ms: number): void {
+  observe(instances, instance, { readyFor: Math.max(instances.get(instance)?.readyFor ?? 0, ms) })
 }
 
 /** Whether the container runtime started the instance. If it did not, its start has the time 1970. */
@@ -112,26 +116,20 @@ function hasRun({ started }: KnownDeath, created: number): boolean {
   return started !== undefined && started >= created
 }
 
-/** The moments of the observed deaths with those that a status contains. */
-function addDeaths(
-  seen: DeathObservations,
-  total: number,
+/** Adds when the instances began and died whose deaths a status contains. */
+function observeEnds(
+  instances: Map<number, Instance>,
   known: readonly KnownDeath[],
   created: number,
   now: number,
-): Pick<DeathObservations, 'begins' | 'moments'> {
-  const begins = new Map(seen.begins)
-  for (const each of known) {
-    const begin = hasRun(each, created) ? each.started : each.finished
-    if (begin !== undefined) begins.set(each.nth, begin)
-  }
-  const moments = new Map(seen.moments)
-  for (const { nth, finished } of known.filter((each) => each.nth > 0)) {
+): void {
+  for (const death of known) {
+    const { instance, started, finished } = death
+    const beganAt = hasRun(death, created) ? started : finished
+    if (beganAt !== undefined) observe(instances, instance, { beganAt })
     const at = finished !== undefined && finished >= created ? Math.min(finished, now) : now
-    moments.set(nth, Math.min(moments.get(nth) ?? at, at))
+    observe(instances, instance, { diedAt: Math.min(instances.get(instance)?.diedAt ?? at, at) })
   }
-  if (total > 0 && !moments.has(total)) moments.set(total, now)
-  return { begins, moments }
 }
 
 /**
@@ -145,39 +143,39 @@ function knownDeaths(
   { time }: GateTime,
 ): readonly KnownDeath[] {
   const last = status.lastState?.terminated
-  const present = restarts + (death === undefined ? 0 : 1)
+  const isOfPresent = status.state?.waiting !== undefined && death !== undefined
   return [
     // While it waits for its restart, lastState is the present instance, else the previous one.
-    ...(last === undefined ? [] : [{ ...last, nth: status.state?.waiting ? present : restarts }]),
-    ...(death === undefined || death === last ? [] : [{ ...death, nth: present }]),
-  ].map((each) => ({ ...each, finished: time(each.finishedAt), started: time(each.startedAt) }))
+    ...(last === undefined ? [] : [{ ...last, instance: isOfPresent ? restarts : restarts - 1 }]),
+    ...(death === undefined || death === last ? [] : [{ ...death, instance: restarts }]),
+  ]
+    .filter(({ instance }) => instance >= 0)
+    .map((each) => ({ ...each, finished: time(each.finishedAt), started: time(each.startedAt) }))
 }
 
-function recover(readyFor: Map<number, number>, after: number, ms: number): void {
-  readyFor.set(after, Math.max(readyFor.get(after) ?? 0, ms))
-}
-
-/** Adds the ready times of the present instance, and of the instance that was watched before. */
+/**
+ * Adds the ready times of the present instance, and of the instance that was watched before.
+ * @param before the number of deaths in the previous status
+ */
 function observeReadyTimes(
-  seen: DeathObservations,
+  instances: Map<number, Instance>,
+  before: number,
   total: number,
   known: readonly KnownDeath[],
   { status, readySince, previous, wasReadySince, now }: StatusChange,
   { time }: GateTime,
-): Map<number, number> {
-  const readyFor = new Map(seen.readyFor)
+): void {
   const startedAt = time(status.state?.running?.startedAt)
-  if (startedAt !== undefined && now - startedAt >= recoveredMs) recover(readyFor, total, Infinity)
-  if (readySince !== undefined) recover(readyFor, total, now - readySince)
+  if (startedAt !== undefined && now - startedAt >= recoveredMs) observeReady(instances, total, Infinity)
+  if (readySince !== undefined) observeReady(instances, total, now - readySince)
   const ran = time(previous?.state?.running?.startedAt)
-  if (ran === undefined || total <= seen.total) return readyFor
-  const next = known.find(({ nth }) => nth > seen.total)
-  const endedAt = (next?.nth === seen.total + 1 ? next.finished : next?.started) ?? now
+  if (ran === undefined || total <= before) return
+  const next = known.find(({ instance }) => instance >= before)
+  const endedAt = (next?.instance === before ? next.finished : next?.started) ?? now
   // Its status may have arrived late, from a connection that was held up: then it was dead when it was seen to be ready.
-  const seenReadyFor = readyFor.get(seen.total)
-  if (seenReadyFor !== undefined) readyFor.set(seen.total, Math.min(seenReadyFor, endedAt - ran))
-  if (wasReadySince !== undefined) recover(readyFor, seen.total, endedAt - wasReadySince)
-  return readyFor
+  const seenReadyFor = instances.get(before)?.readyFor
+  if (seenReadyFor !== undefined) observe(instances, before, { readyFor: Math.min(seenReadyFor, endedAt - ran) })
+  if (wasReadySince !== undefined) observeReady(instances, before, endedAt - wasReadySince)
 }
 
 /**
@@ -186,14 +184,14 @@ function observeReadyTimes(
  * @param unreadyAt when the pod with a probed container became unready
  */
 function observeRecoveries(
-  readyFor: Map<number, number>,
+  instances: Map<number, Instance>,
   known: readonly KnownDeath[],
   unreadyAt: number | undefined,
 ): void {
-  for (const { started = 0, finished, nth } of known) {
-    if (finished !== undefined && finished - started >= recoveredMs) recover(readyFor, nth - 1, Infinity)
-    if (unreadyAt !== undefined && unreadyAt > started && !readyFor.has(nth - 1))
-      recover(readyFor, nth - 1, Math.min(unreadyAt, finished ?? unreadyAt) - started)
+  for (const { started = 0, finished, instance } of known) {
+    if (finished !== undefined && finished - started >= recoveredMs) observeReady(instances, instance, Infinity)
+    if (unreadyAt !== undefined && unreadyAt > started && instances.get(instance)?.readyFor === undefined)
+      observeReady(instances, instance, Math.min(unreadyAt, finished ?? unreadyAt) - started)
   }
 }
 
@@ -210,16 +208,17 @@ export function countDeaths(
   const isOlderThanTemplate = created !== undefined && created < (changedAt ?? startedAt - earlierDeathsMs)
   const atFirstSight = seen.firstRestarts ?? 0
   const baseline = isOlderThanTemplate ? atFirstSight : 0
-  const recoveredAfter = [...seen.readyFor].flatMap(([after, ms]) => (ms >= settleMs ? [after] : []))
-  const forgiven = Math.max(baseline, ...recoveredAfter)
+  const recovered = [...seen.instances].flatMap(([number, { readyFor = 0 }]) => (readyFor >= settleMs ? [number] : []))
+  const forgiven = Math.max(baseline, ...recovered)
   const deaths = Math.max(0, seen.total - forgiven)
+  const counted = [...seen.instances].flatMap(([number, instance]) => (number >= forgiven ? [instance] : []))
   const isCurrent =
     isSinceStart(created, gateTime) ||
-    [...seen.begins].some(([nth, at]) => nth > forgiven && isSinceStart(at, gateTime)) ||
+    counted.some(({ beganAt }) => beganAt !== undefined && isSinceStart(beganAt, gateTime)) ||
     // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
     seen.total - 1 > atFirstSight
   if (deaths === 0) return { deaths, isCurrent: false }
-  const moments = [...seen.moments].flatMap(([nth, at]) => (nth > forgiven ? [at] : []))
+  const moments = counted.flatMap(({ diedAt }) => diedAt ?? [])
   const firstDeathAt = Math.min(...moments, ...(forgiven === 0 ? [seen.backOffAt ?? Infinity] : []))
   return { deaths, isCurrent, firstDeathAt: Number.isFinite(firstDeathAt) ? firstDeathAt : undefined }
 }
