@@ -270,13 +270,13 @@ export class GatedTargets {
     const object = after ?? before
     const concerned = new Set<GatedTarget>()
     this.#contexts.observe(change, this.#now())
-    const changed = keyedChange(change)
+    const changed = keyedChange(change, this.#store)
     for (const gated of [...this.#readers.of(changed)].toSorted((a, b) => a.index - b.index))
       this.judge(gated, () => {
         if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
       })
     if (isOfKind(object, eventKind.kind)) {
-      for (const gated of this.#absentSubjects(object)) concerned.add(gated)
+      for (const gated of this.#subjects(object)) concerned.add(gated)
       return concerned
     }
     for (const gated of this.named(nameOf(object))) {
@@ -331,10 +331,9 @@ export class GatedTargets {
     }
   }
 
-  /** The absent targets that an Event is about. */
-  #absentSubjects(event: EventObject): readonly GatedTarget[] {
-    const { apiVersion = '', kind = '', namespace, name = '' } = event.involvedObject ?? {}
-    return this.named({ apiVersion, kind, namespace, name }).filter(({ state }) => objectOf(state) === undefined)
+  /** The targets that an Event is about, also absent ones. */
+  #subjects({ involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject) {
+    return this.named({ apiVersion, kind, namespace, name }).filter(({ state }) => state.type !== 'ended')
   }
 
   /** Logs why a pod of a gated revision is removed; its controller replaces it. */

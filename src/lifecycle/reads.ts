@@ -21,9 +21,12 @@ export interface KeyedChange {
   readonly keys: readonly string[]
 }
 
-/** Finds the keys of a change once for all targets. */
-export function keyedChange({ before, after }: Change): KeyedChange {
-  const versions = [before, after].filter((object) => object !== undefined)
+/** Finds the keys of a change once for all targets. An Event concerns those that have read its object. */
+export function keyedChange({ before, after }: Change, store: Pick<Store, 'withUid'>): KeyedChange {
+  const object = after ?? before
+  const uid = isOfKind(object, 'Event') ? object.involvedObject?.uid : undefined
+  const subject = uid === undefined ? undefined : store.withUid(uid)
+  const versions = [before, after, subject].filter((object) => object !== undefined)
   return { versions, keys: [...new Set(versions.flatMap(keysOf))] }
 }
 
@@ -83,14 +86,13 @@ export class Reads {
     if (uid !== undefined) this.#keys.set(ownerKey(uid, kind), 'all')
   }
 
-  /** The Events about an object; without a uid, those of its name. */
+  /** The Events about an object; without a uid, those of its name. Pods are read by their list or their owner, too. */
   events({ kind, metadata: { uid, namespace, name } }: KubeObject): void {
-    this.#keys.set(uid ?? subjectKey({ kind, namespace, name }), 'all')
+    if (kind !== 'Pod') this.#keys.set(uid ?? subjectKey({ kind, namespace, name }), 'all')
   }
 
   /** The history of a pod, which depends on its controller and on the revisions of its workload. */
-  history({ metadata: { uid = '', ownerReferences = [] } }: Pod, store: Store): void {
-    this.#keys.set(uid, 'all')
+  history({ metadata: { ownerReferences = [] } }: Pod, store: Store): void {
     const controller = ownerReferences.find((each) => each.controller)
     if (controller === undefined || this.#keys.has(controller.uid)) return
     this.#keys.set(controller.uid, 'all')

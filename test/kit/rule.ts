@@ -52,14 +52,19 @@ export function createGateTime({ serverOffsetMs = 0, settleTimeMs = 10_000 } = {
   }
 }
 
+function storeOf({ objects = [], now = 0 }: ContextOptions): Store {
+  const store = new Store(() => false)
+  for (const object of objects) store.apply({ at: moment(now), type: 'ADDED', object })
+  return store
+}
+
 /** The rule context of these objects. */
 export function context(options: ContextOptions = {}): RuleContext {
-  const { objects = [], unseen = [], podHistories = new Map(), othersProgress = false, othersReadyAt } = options
+  const { unseen = [], podHistories = new Map(), othersProgress = false, othersReadyAt } = options
   const now = moment(options.now ?? 0)
   const settings = { settleTimeMs: 10_000, maxRestarts: 2, ...options.settings }
   const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleTimeMs: settings.settleTimeMs })
-  const store = new Store(() => false)
-  for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
+  const store = storeOf(options)
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
   const shared = createContexts(store, gateTime, settings).at(now)
   const listState = (request: WatchRequest) => (isSeen(request) ? 'complete' : 'unknown')
@@ -108,7 +113,7 @@ export function concerns<Gated extends KubeObject>(
 ): boolean {
   const given = context({ now: 60, ...options })
   assess(rule, object, given)
-  return given.reads.concerns(keyedChange({ after: other }))
+  return given.reads.concerns(keyedChange({ after: other }, storeOf(options)))
 }
 
 /** The watches for which a rule asks when it assesses an object, by what they are needed for. */
