@@ -32,8 +32,8 @@ import { LogPrinter, renderMergedLog } from './report/log.ts'
 import { forReaders } from './report/public-logs.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
-import { gateRollout } from './rollout/rollout.ts'
-import { checkInputs } from './rollout/rollout-inputs.ts'
+import { gateRollout } from './run/live-run.ts'
+import { checkInputs } from './run/run-inputs.ts'
 import { findTrackedFiles, linkMistakes, type TrackedFile } from './workspace.ts'
 
 const crashMessage = 'Rollout Gate itself failed'
@@ -184,7 +184,7 @@ async function gate(job: Job): Promise<EndedRunRecord> {
   const log = new LogPrinter(print, { color: !process.env['NO_COLOR'], groups: true })
   const reporter: Reporter = {
     onHead: (head) => log.head(head),
-    onStart: (present) => extras?.start(() => present(systemClock.now()), references.references),
+    onStart: (present) => extras?.start(present, references.references),
     onEntry: (entry) => {
       log.entry(entry)
       extras?.update()
@@ -197,7 +197,7 @@ async function gate(job: Job): Promise<EndedRunRecord> {
     references.references.map(({ manifest }) => manifest),
     job,
   )
-  const record = await gateRollout({ ...checked, ...connection, reporter, cancelled })
+  const record = await gateRollout({ ...checked, ...connection, purpose: 'gate', reporter, cancelled })
   await finding
   log.end(record)
   return record

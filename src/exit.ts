@@ -12,8 +12,8 @@ import type { LogOutput, RolloutHead } from './report/log.ts'
 /** Prints a rollout while it runs. Texts are raw: renderers escape them. */
 export interface Reporter {
   readonly onHead: (head: RolloutHead) => void
-  /** Called when the gate starts; `present` returns its state at any time. */
-  readonly onStart?: (present: (now: number) => RunRecord) => void
+  /** Called when the gate starts; `present` returns its present state. */
+  readonly onStart?: (present: () => RunRecord) => void
   readonly onEntry: (entry: Entry) => void
   /** Called with a log line of a container, for `stream-logs`. */
   readonly onLog: (output: LogOutput) => void
@@ -33,20 +33,21 @@ export class Exit implements Reporter {
   readonly texts: TextQueue
   readonly #keyLines = new Map<string, KeyLines>()
 
-  constructor(reporter: Reporter, secrets: Secrets, clock: Clock) {
+  /** @param quotedMs how long a text that may quote a secret waits after the first lists */
+  constructor(reporter: Reporter, secrets: Secrets, clock: Clock, quotedMs?: number) {
     this.#reporter = reporter
     this.#secrets = secrets
-    this.texts = new TextQueue(clock)
+    this.texts = new TextQueue(clock, quotedMs)
   }
 
   readonly onHead = (head: RolloutHead): void =>
     this.#reporter.onHead({ ...head, notices: head.notices.map(this.#secrets.redact) })
 
   /** While texts wait for lists, the previous state is shown; at the start, a state without texts. */
-  readonly onStart = (present: (now: number) => RunRecord): void => {
+  readonly onStart = (present: () => RunRecord): void => {
     let shown: RunRecord | undefined
-    this.#reporter.onStart?.((now) => {
-      const state = present(now)
+    this.#reporter.onStart?.(() => {
+      const state = present()
       const { isWaiting } = this.texts
       if (shown === undefined || !isWaiting) shown = redactRecord(state, isWaiting ? () => '' : this.#secrets.redact)
       return { ...shown, finishedAt: state.finishedAt }

@@ -11,7 +11,7 @@ function open() {
   const clock = new ManualClock()
   const secrets = new Secrets()
   const shown: string[] = []
-  let present: ((now: number) => RunRecord) | undefined
+  let present: (() => RunRecord) | undefined
   const reporter: Reporter = {
     onHead: ({ notices }) => shown.push(...notices),
     onStart: (state) => {
@@ -27,7 +27,7 @@ function open() {
     secrets.learnSecret('password', password)
     exit.texts.observe({ type: 'SYNCED', at: clock.now(), ...pods })
   }
-  return { clock, exit, shown, learn, state: () => present?.(clock.now()) }
+  return { clock, exit, shown, learn, state: () => present?.() }
 }
 
 test('entries, warnings and log lines leave in their order, with the secrets that are known by then', () => {

@@ -17,7 +17,7 @@ import { checkName, checkNamespace, checkSelector, matchesSelector } from '../sr
 import { parseReferences } from '../src/plan/parse-references.ts'
 import { parseWaitFor } from '../src/plan/reference-flags.ts'
 import { readHeader } from '../src/recording/reader.ts'
-import { settingsOf } from '../src/recording/replay-gate.ts'
+import { settingsOf } from '../src/recording/recorded-plan.ts'
 import { buildAnnotations } from '../src/report/annotations.ts'
 import { code, html, markdown, mermaidName, plain, plainLines, prose, shortenWords } from '../src/report/escape.ts'
 import { renderReport } from '../src/report/json-report.ts'

@@ -23,7 +23,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/report'],
   ['src/recording', 'src/checks', 'src/logs', 'src/github', 'src/trace', 'src/outputs.ts'],
   ['src/exit.ts'],
-  ['src/rollout'],
+  ['src/run'],
   ['src/action.ts', 'src/cli'],
   ['src/entrypoints.ts'],
   ['src/index.ts', 'src/merge.ts', 'src/post.ts', 'src/cli.ts'],
@@ -187,7 +187,7 @@ it('no code outside of src/reasons compares a reason: it asks for a trait of its
   const codes = reasonCodes.join('|')
   const comparison = new RegExp(`\\breason (?:===|!==) '(?:${codes})'|Set<ReasonCode>`)
   // What a mistake in the inputs is like is decided before reasons are known.
-  const isExempt = (path: string) => path.startsWith('src/reasons/') || path === 'src/rollout/rollout-plan.ts'
+  const isExempt = (path: string) => path.startsWith('src/reasons/') || path === 'src/run/run-plan.ts'
   expect(linesWith(comparison, (path) => path.startsWith('src/') && !isExempt(path))).toEqual([])
 })
 

@@ -82,10 +82,10 @@ it('a time or size with a name stands in src/thresholds.ts', () => {
     'src/recording/reader.ts: readBytes',
     'src/recording/recording-schema.ts: maxOffsetMs',
     'src/report/gantt.ts: shortestBarMs',
-    'src/trace/follow.ts: drawDelayMs',
-    'src/trace/follow.ts: overviewMs',
-    'src/trace/follow.ts: tickMs',
+    'src/run/follow.ts: drawDelayMs',
+    'src/run/follow.ts: tickMs',
     'src/trace/trace-view.ts: recreatedMs',
     'src/trace/trace.ts: departedMs',
+    'src/trace/views.ts: overviewMs',
   ])
 })

@@ -7,44 +7,66 @@ import { type Line, linesOf, mergeReferences, parseLines } from '../plan/parse-r
 import type { ParsedReferences } from '../plan/reference.ts'
 import { type Flags, readFlagValues, readSelector, splitFlags } from '../plan/reference-flags.ts'
 import type { WaitFor } from '../plan/target.ts'
-import { checkInputs, type RolloutInputs } from '../rollout/rollout-inputs.ts'
+import { checkInputs, type RunInputs } from '../run/run-inputs.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
 import { type CommandContext, cancelledCode, connectionOf, endWithMistakes } from './output.ts'
 
-/** The inputs of a command that watches a cluster. */
-export interface CommandInputs extends RolloutInputs {
-  /** Does work. The mistakes in its error name flags instead of inputs, as the user wrote them. */
-  readonly located: <T>(work: () => Promise<T>) => Promise<T>
-}
-
-interface InputOptions {
+export interface InputOptions {
   /** Mistakes found in the flags of the command. */
   readonly mistakes?: readonly Mistake[]
   /** Whether at least one reference or manifest is required. */
   readonly needsReference?: boolean
   /** Whether the command reads no cluster, but a recording, which may name the references. */
   readonly isOffline?: boolean
+  /** Whether mistakes are printed as a report too. */
+  readonly isReported?: boolean
 }
 
 /**
- * Reads the inputs and references of a command line. Reads stdin if a reference or file is `-`.
+ * Reads the inputs and references of a command line, and runs the command. Reads stdin if a reference or file is `-`. Mistakes name
+ * flags instead of inputs, as the user wrote them.
  * @param command the name of the command, shown in an example
+ * @param run returns the exit code
+ */
+export async function runWithInputs(
+  command: string,
+  args: Arguments,
+  context: CommandContext,
+  options: InputOptions,
+  run: (inputs: RunInputs) => Promise<number>,
+): Promise<number> {
+  const { cancelled } = context
+  const startedAt = systemClock.now()
+  try {
+    const inputs = await readCommandInputs(command, args, context, options)
+    return inputs === undefined ? cancelledCode : await run(inputs)
+  } catch (error) {
+    // A cancelled command closes its connection, which makes its requests fail.
+    if (cancelled.aborted) return cancelledCode
+    const fileFlag = flagAsWritten(args, 'manifests')
+    const located = mapMistakes(error, (mistake) =>
+      onFlag(args)(mistake.input === fileFlag ? { ...mistake, input: 'manifests' } : mistake),
+    )
+    return endWithMistakes(located, context, options.isReported ? [startedAt, systemClock.now()] : undefined)
+  }
+}
+
+/**
  * @returns undefined if cancelled while reading stdin
  * @throws UserError with all mistakes
  */
-export async function readCommandInputs(
+async function readCommandInputs(
+  command: string,
   args: Arguments,
   context: CommandContext,
-  command: string,
-  { mistakes: further = [], isOffline = false, needsReference = !isOffline }: InputOptions = {},
-): Promise<CommandInputs | undefined> {
+  { mistakes: further = [], isOffline = false, needsReference = true }: InputOptions,
+): Promise<RunInputs | undefined> {
   const { readStdin, cancelled, program } = context
   const files = (args.flags.get('manifests') ?? '').split(/\r?\n/)
   const references = [...args.references, ...(files.includes('-') ? [['-']] : [])]
   const stdin = references.some(isStdin) ? withoutEscapes(await readStdin()) : ''
   if (cancelled.aborted) return undefined
 
-  const fileFlag = flagAsWritten(args, 'manifests')
   const manifestsOnStdin = looksLikeManifests(stdin) ? stdin : ''
   const named = files.map((file) => (file === '-' ? '' : file)).join('\n')
   const manifests = named.trim() === '' ? '' : named
@@ -60,50 +82,15 @@ export async function readCommandInputs(
     const example = `${program} ${command} deployment/web`
     throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
   }
-  const locate = (mistake: Mistake) =>
-    onFlag(args)(mistake.input === fileFlag ? { ...mistake, input: 'manifests' } : mistake)
-  const located: CommandInputs['located'] = (work) =>
-    work().catch((error: unknown) => {
-      throw mapMistakes(error, locate)
-    })
-  return located(async () => {
-    const read = readInputs({ ...inputsAmong(args.flags), resources: written.text, manifests })
-    const sources = await readObjects(manifests, manifestsOnStdin, fileFlag)
-    const ofObjects = sources.map((source) => ({
-      ...source,
-      references: source.references.map((each) => ({ ...each, waitFor: each.waitFor ?? written.waitFor })),
-    }))
-    const all = ofObjects.reduce(mergeReferences, written.parsed)
-    const allMistakes = [...read.mistakes, ...mistakes]
-    const checked = await checkInputs(read.inputs, all, allMistakes, isOffline ? undefined : connectionOf(context))
-    return { ...checked, located }
-  })
-}
-
-/**
- * Reads the inputs of a command that shows a cluster, as it is now or in a recording, and shows it.
- * @param options.isReported whether mistakes are printed as a report too
- * @param show returns the exit code
- */
-export async function showWithInputs(
-  command: string,
-  args: Arguments,
-  context: CommandContext,
-  { isReported = false, mistakes = [], ...options }: InputOptions & { readonly isReported?: boolean },
-  show: (inputs: CommandInputs) => Promise<number>,
-): Promise<number> {
-  const { cancelled } = context
-  const startedAt = systemClock.now()
-  const ofMoment = { input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' }
-  const all = args.flags.has('at') && !options.isOffline ? [...mistakes, ofMoment] : mistakes
-  try {
-    const inputs = await readCommandInputs(args, context, command, { ...options, mistakes: all })
-    return inputs === undefined ? cancelledCode : await inputs.located(() => show(inputs))
-  } catch (error) {
-    // A cancelled command closes its connection, which makes its requests fail.
-    if (cancelled.aborted) return cancelledCode
-    return endWithMistakes(error, context, isReported ? [startedAt, systemClock.now()] : undefined)
-  }
+  const read = readInputs({ ...inputsAmong(args.flags), resources: written.text, manifests })
+  const sources = await readObjects(manifests, manifestsOnStdin, flagAsWritten(args, 'manifests'))
+  const ofObjects = sources.map((source) => ({
+    ...source,
+    references: source.references.map((each) => ({ ...each, waitFor: each.waitFor ?? written.waitFor })),
+  }))
+  const all = ofObjects.reduce(mergeReferences, written.parsed)
+  const allMistakes = [...read.mistakes, ...mistakes]
+  return checkInputs(read.inputs, all, allMistakes, isOffline ? undefined : connectionOf(context))
 }
 
 /** Reads the objects of manifests. The YAML parser is loaded only for these. */

@@ -1,80 +1,63 @@
 import { parseDuration } from '../duration.ts'
 import type { Mistake } from '../errors.ts'
 import { counted } from '../reasons/wording.ts'
-import { describeWriteFailure, startRecording } from '../recording/writer.ts'
-import { beyondOutcome, followGate, gateRollout, type OnEvent, withPlan } from '../rollout/rollout.ts'
-import type { Rollout } from '../rollout/rollout-inputs.ts'
+import { describeWriteFailure } from '../recording/writer.ts'
+import { LiveRun } from '../run/live-run.ts'
+import { judge } from '../run/run.ts'
+import type { RunOptions } from '../run/run-inputs.ts'
 import type { Arguments } from './arguments.ts'
-import { readCommandInputs } from './inputs.ts'
-import {
-  type CommandContext,
-  cancelledCode,
-  connectionOf,
-  endWithMistakes,
-  exitCodeOf,
-  printMessage,
-} from './output.ts'
-import { openTerminalLog } from './terminal-log.ts'
+import { runWithInputs } from './inputs.ts'
+import { type CommandContext, cancelledCode, connectionOf, exitCodeOf, printMessage } from './output.ts'
+import { openTerminalLog, type TerminalLog } from './terminal-log.ts'
 
 /** `record`: writes to a file everything that a gate would watch. Returns the exit code. */
-export async function record(args: Arguments, context: CommandContext): Promise<number> {
-  const { stdout, stderr, cancelled } = context
+export function record(args: Arguments, context: CommandContext): Promise<number> {
+  const { stdout, cancelled } = context
   const { path, durationMs, mistakes } = readRecordFlags(args)
-  const log = openTerminalLog(stdout, args.flags, context)
-  try {
-    const read = await readCommandInputs(args, context, 'record', { mistakes })
-    if (read === undefined) return cancelledCode
-    const { inputs, located } = read
-    const rollout = { ...read, reporter: log, ...connectionOf(context), cancelled, requiresRecording: true }
+  return runWithInputs('record', args, context, { mistakes }, async (read) => {
+    const inputs = { ...read.inputs, record: path }
+    const log = openTerminalLog(stdout, args.flags, context)
+    const options = { ...read, ...connectionOf(context), inputs, reporter: log, cancelled, requiresRecording: true }
     if (args.flags.has('until-ready')) {
       const written = new Map(inputs.written).set('timeout', args.flags.get('for') ?? '')
       const timeout = durationMs === undefined ? {} : { timeoutMs: durationMs, written }
-      const recorded = { ...rollout, inputs: { ...inputs, record: path, ...timeout } }
-      const record = await located(() => gateRollout(recorded))
-      log.end(record)
-      printMessage(stdout, `Recorded to ${path}`)
-      return exitCodeOf(record, inputs.onSuperseded)
+      return recordRun(log, context, { ...options, purpose: 'gate', inputs: { ...inputs, ...timeout } })
     }
     const end = durationMs === undefined ? cancelled : AbortSignal.any([cancelled, AbortSignal.timeout(durationMs)])
-    const events = await located(() => recordRollout(path, { ...rollout, cancelled: end }))
+    return recordRun(log, context, { ...options, purpose: 'recording', cancelled: end })
+  })
+}
+
+/**
+ * Records a gate until it is over, or everything that a gate would watch until cancelled, also after the verdict. The log has the
+ * timeline entries until the verdict.
+ */
+async function recordRun(
+  log: TerminalLog,
+  { stdout, stderr, cancelled }: CommandContext,
+  options: RunOptions,
+): Promise<number> {
+  const { purpose, inputs } = options
+  const path = inputs.record ?? ''
+  const run = await LiveRun.open(options)
+  try {
+    const record = purpose === 'gate' ? await run.judge() : undefined
+    if (record !== undefined) log.end(record)
+    else if (await run.plan()) await judge(run)
     log.close()
-    if (events !== undefined) printMessage(stdout, `Recorded ${counted(events, 'event')} to ${path}`)
+    const { recordedEvents } = run
+    if (recordedEvents !== undefined) printMessage(stdout, `Recorded ${counted(recordedEvents, 'event')} to ${path}`)
+    if (record !== undefined) return exitCodeOf(record, inputs.onSuperseded)
     return cancelled.aborted ? cancelledCode : 0
   } catch (error) {
+    if (!isFileError(error)) throw error
     log.close()
-    if (!isFileError(error)) return endWithMistakes(error, context)
     printMessage(stderr, describeWriteFailure(path, error))
     return 1
   } finally {
     log.close()
+    run.end()
   }
-}
-
-/**
- * Records everything that the gate would watch. Continues after the verdict, until cancelled. The reporter receives the
- * timeline entries until the verdict. Logs that serve as evidence are recorded last.
- * @returns the number of events; undefined if cancelled before the targets were known
- * @throws UserError for invalid input; the file system's error if the recording could not be written
- */
-function recordRollout(path: string, rollout: Rollout): Promise<number | undefined> {
-  const { inputs, secrets, clock } = rollout
-  return withPlan(rollout, clock.now(), async (plan, settings, cluster, exit) => {
-    const recording = await startRecording(path, plan, settings, inputs, secrets.redact)
-    // The gate's clocks are off: a recording continues until cancelled.
-    const clocks = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: {}, failFast: false }
-    let events = 0
-    const onEvent: OnEvent = (event) => {
-      events++
-      exit.record(recording, event)
-      return []
-    }
-    try {
-      await followGate(rollout, plan, { ...settings, ...clocks }, cluster, exit, onEvent, { consumerOf: beyondOutcome })
-    } finally {
-      await recording.end(clock.now())
-    }
-    return events
-  })
 }
 
 /** The flags that only this command has. */

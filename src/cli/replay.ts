@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
-import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
-import { redactRecord } from '../gate/redact-record.ts'
-import { type EndedRunRecord, emptyRecord, hasEnded, verdictOf } from '../gate/run-record.ts'
-import { gateTimeoutMs } from '../gate/settings.ts'
+import { type EndedRunRecord, emptyRecord, verdictOf } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
 import { readHeader } from '../recording/reader.ts'
-import { type ReplayHooks, replay as replayRecording } from '../recording/replay-gate.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { plainLines } from '../report/escape.ts'
+import { RecordedRun, type ReplayTime } from '../run/recorded-run.ts'
+import { judgeTargets } from '../run/run.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
 import {
@@ -21,7 +19,6 @@ import {
   printMessage,
   printReport,
 } from './output.ts'
-import { openRecording, SkippedLines } from './recording-file.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
 interface ReplayOptions {
@@ -90,50 +87,37 @@ async function gateRecording(
   file: string,
   header: RecordingHeader,
   { flags, overrides, speed, isJson }: ReplayOptions,
-  { stdout, stderr, env, cancelled, secrets: { redact } }: CommandContext,
+  { stdout, stderr, env, cancelled, secrets }: CommandContext,
 ): Promise<{ record: EndedRunRecord; code: number }> {
-  const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
-  const { index, inputs, plan, settings, afterReady } = await openRecording(file, header, overrides, warn, cancelled)
-  const { startedAt, stallTimeoutMs } = settings
-
   const output = isJson ? { write: () => {} } : stdout
   const log = openTerminalLog(output, flags, { env, cancelled }, { drawsState: speed !== undefined })
-  const skipped = new SkippedLines()
-  const time = speed === undefined ? undefined : replayTime(startedAt, speed, cancelled)
-  const hooks: ReplayHooks = {
-    index,
-    afterReady,
-    correctNamespace: plan.correctNamespace,
+  const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
+  const time = speed === undefined ? undefined : replayTime(Date.parse(header.startedAt), speed, cancelled)
+  const options = {
+    purpose: 'gate',
+    reporter: log,
+    overrides,
+    secrets,
     cancelled,
-    onEntry: (entry) => log.onEntry(redactRecord(entry, redact)),
-    onDamage: (line, why) => warn(line, `${why}. Earlier lines are replayed.`),
-    onSkipped: (line, why) => skipped.add(line, why),
-    ...(time && {
-      waitUntil: time.waitUntil,
-      onGate: (gate) => log.onStart(() => redactRecord(gate.record(time.now()), redact)),
-    }),
-  }
+    time,
+    warn,
+    usesFlags: true,
+  } as const
+  const run = await RecordedRun.open({ ...options, file, header })
   try {
-    const timeoutMs = gateTimeoutMs(settings, plan.targets)
-    const cluster = { context: settings.context, version: settings.serverVersion }
-    log.onHead({ startedAt, cluster, timeoutMs, stallTimeoutMs, ...plan })
-    const gate = await replayRecording(file, plan.targets, settings, hooks)
-    const explained = explain(gate.record(), gate.store, settings.serverOffsetMs, new Map(), true)
-    if (!hasEnded(explained)) throw new Error(`${file}: the replay ended without a verdict`)
-    const record = redactRecord(explained, redact)
+    const record = await judgeTargets(run)
     log.end(record)
-    return { record, code: exitCodeOf(record, inputs.onSuperseded) }
+    return { record, code: exitCodeOf(record, run.inputs.onSuperseded) }
   } finally {
     log.close()
-    skipped.warn(warn)
+    run.end()
   }
 }
 
 /** The clock of a replay: recorded time passes `speed` times as fast as real time. */
-function replayTime(startedAt: number, speed: number, signal: AbortSignal) {
+function replayTime(startedAt: number, speed: number, signal: AbortSignal): ReplayTime {
   const beganAt = performance.now()
   const now = () => Math.round(startedAt + (performance.now() - beganAt) * speed)
-  /** @returns the recorded time that was reached; it is before `at` if cancelled */
   const waitUntil = async (at: number) => {
     // Timers of Node.js are limited to 24 days.
     const waitMs = Math.min((at - now()) / speed, 2 ** 31 - 1)

@@ -1,5 +1,4 @@
 import { styleText } from 'node:util'
-import { systemClock } from '../cluster/clock.ts'
 import type { Reporter } from '../exit.ts'
 import type { EndedRunRecord, Entry, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import { plain } from '../report/escape.ts'
@@ -57,9 +56,9 @@ export class TerminalLog implements Reporter {
   readonly onHead: Reporter['onHead'] = (head) => this.#log.head(head)
 
   /** Draws the state until `close`. */
-  readonly onStart = (present: (now: number) => RunRecord): void => {
+  readonly onStart = (present: () => RunRecord): void => {
     if (!this.#options.drawsState) return
-    this.#present = () => present(systemClock.now())
+    this.#present = present
     this.#timer = setInterval(() => this.#redraw(), redrawMs)
     this.#redraw()
   }

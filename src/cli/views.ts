@@ -1,116 +1,55 @@
-import { systemClock } from '../cluster/clock.ts'
-import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
-import type { ApiResource } from '../cluster/feed.ts'
-import type { KindName } from '../cluster/objects.ts'
-import { TextQueue } from '../cluster/text-queue.ts'
-import type { Mistake } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import { Gate } from '../gate/gate.ts'
-import { type GateSettings, gateSettings, viewSettings } from '../gate/settings.ts'
-import type { Inputs } from '../inputs.ts'
-import { catalogueFor } from '../lifecycle/rules.ts'
-import { displayName } from '../plan/target.ts'
-import { connectTo } from '../rollout/rollout-inputs.ts'
+import { viewSettings } from '../gate/settings.ts'
+import { placeOf } from '../plan/reference.ts'
+import { displayName, type Target } from '../plan/target.ts'
+import type { Run } from '../run/run.ts'
 import type { Part } from '../trace/changes.ts'
-import { type ChangeListener, ChangesView, follow, traceView } from '../trace/follow.ts'
 import { paintLines, stableText } from '../trace/line.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
-import { onlyTarget, viewTargets } from '../trace/view-targets.ts'
+import { type ChangeListener, ChangesView, traceView } from '../trace/views.ts'
 import type { Arguments } from './arguments.ts'
 import { changePrinter, readFormat } from './change-printer.ts'
-import { type CommandInputs, showWithInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
-  connectionOf,
   isInteractive,
   printLines,
   printMessage,
   Screen,
   usesColor,
 } from './output.ts'
+import { showRun } from './show-run.ts'
 
-interface View extends CommandInputs {
-  readonly cluster: Cluster
-  readonly kinds: readonly ApiResource[]
-}
-
-/**
- * Connects to the cluster for a view, and closes the connection at the end or on cancellation.
- * @param name the name of the command, shown in an example
- * @param mistakes found in the flags of the command
- * @param show returns the exit code
- */
-function runView(
-  name: string,
-  args: Arguments,
-  context: CommandContext,
-  mistakes: readonly Mistake[],
-  show: (view: View) => Promise<number>,
-): Promise<number> {
-  const { cancelled } = context
-  return showWithInputs(name, args, context, { mistakes }, async (inputs) => {
-    const cluster = connectTo(inputs.inputs, connectionOf(context))
-    const close = () => cluster.close()
-    cancelled.addEventListener('abort', close)
-    try {
-      return await show({ ...inputs, cluster, kinds: await cluster.discover() })
-    } finally {
-      cancelled.removeEventListener('abort', close)
-      close()
-    }
-  })
-}
-
-/** The settings of the gate that judges the objects of a view. */
-async function settingsOf(
-  inputs: Inputs,
-  { context, version = '', serverOffsetMs }: Cluster,
-  kinds: readonly KindName[],
-): Promise<GateSettings> {
-  const startedAt = systemClock.now()
-  const catalogue = await catalogueFor(kinds)
-  return gateSettings(inputs, { startedAt, context, serverVersion: version, serverOffsetMs, catalogue })
-}
+const maxNames = 5
 
 /** Ends a view, which has no other purpose, together with its output. */
 function endingWithOutput(context: CommandContext): CommandContext {
   return { ...context, cancelled: AbortSignal.any([context.cancelled, context.outputEnded]) }
 }
 
-/** `trace`: shows a resource and everything behind it, live. Returns the exit code. */
-export async function trace(args: Arguments, given: CommandContext): Promise<number> {
+/** `trace`: shows a resource and everything behind it, live or as it was recorded. Returns the exit code. */
+export function trace(args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
-  if (args.flags.has('recording')) return (await import('./recorded-views.ts')).traceRecording(args, context)
-  return runView('trace', args, context, [], async ({ inputs, references, cluster, kinds }) => {
-    const target = onlyTarget(await viewTargets(references, kinds, cluster), references)
+  return showRun('trace', args, context, { purpose: 'view' }, async (run) => {
+    const { planned, settings, references, cluster, exit } = run
+    const target = onlyTarget(planned.targets, references)
     await reportMissingNamespace(target.namespace, cluster, context)
-    const settings = await settingsOf(inputs, cluster, [target])
-    const { startedAt } = settings
-    const traced = new Trace(target, settings)
-    const drawing = openDrawing(args, context)
+    const { startedAt, timeoutIsLiteral } = settings
     const endsWhenReady = args.flags.has('until-ready')
-    const timeoutMs = target.clocks.timeoutMs ?? (inputs.written.has('timeout') ? inputs.timeoutMs : 0)
+    const timeoutMs = target.clocks.timeoutMs ?? (timeoutIsLiteral ? settings.timeoutMs : 0)
+    const traced = new Trace(target, settings, run.willSync, (request) => run.namesOf(request))
+    const drawing = openDrawing(args, context, cluster !== undefined)
     let isReady = false
-    const texts = new TextQueue(systemClock)
+    const view = traceView(target, traced, (state) => {
+      exit.texts.push(() => drawing.draw(state))
+      isReady = endsWhenReady && state.isReady
+      return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
+    })
     try {
-      const options = { clock: systemClock, texts, cancelled: context.cancelled }
-      const { apiVersion, kind, namespace } = target
-      let isRead = false
-      const readNames = async () => {
-        if (isRead) return
-        isRead = true
-        traced.existing = (await cluster.select({ apiVersion, kind, namespace })).map(({ metadata }) => metadata.name)
-      }
-      const view = traceView(target, traced, (state) => {
-        // Without permission to list, the view shows no names.
-        if (!state.isLoading && state.traced === undefined) void readNames().catch(() => {})
-        texts.push(() => drawing.draw(state))
-        isReady = endsWhenReady && state.isReady
-        return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
-      })
-      if (!(await follow(view, cluster, options))) return cancelledCode
+      if (!(await run.show(view))) return cancelledCode
     } finally {
       drawing.close()
     }
@@ -126,13 +65,17 @@ interface Drawing {
   close(): void
 }
 
-/** On a terminal, redraws the trace in place; elsewhere, prints each different state. */
+/**
+ * On a terminal, redraws the trace in place; elsewhere, prints each different state.
+ * @param isLive whether the state changes
+ */
 export function openDrawing(
   { flags }: Pick<Arguments, 'flags'>,
   { stdout, env }: Pick<CommandContext, 'stdout' | 'env'>,
+  isLive = true,
 ): Drawing {
   const paint = { color: usesColor(stdout, flags.get('color')), redact: stdout.redact }
-  if (isInteractive(stdout, env)) {
+  if (isLive && isInteractive(stdout, env)) {
     const screen = new Screen(stdout)
     let last: readonly string[] = []
     return {
@@ -149,13 +92,15 @@ export function openDrawing(
       },
     }
   }
-  let printed = ''
+  let printed: string | undefined
   return {
     draw(state) {
-      if (state.isLoading) return
+      if (isLive && state.isLoading) return
       const lines = renderTrace(state)
       const text = stableText(lines)
-      if (text !== printed) printLines(stdout, [...lines.flatMap((line) => paintLines(line, paint)), ''])
+      if (text === printed) return
+      // A blank line separates a state from the one before.
+      printLines(stdout, [...(printed === undefined ? [] : ['']), ...lines.flatMap((line) => paintLines(line, paint))])
       printed = text
     },
     close() {},
@@ -172,29 +117,28 @@ export function changes(args: Arguments, context: CommandContext): Promise<numbe
   return showChanges('changes', 'object', args, context)
 }
 
-async function showChanges(name: string, part: Part, args: Arguments, given: CommandContext): Promise<number> {
+function showChanges(name: string, part: Part, args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
   const { mistakes, printing } = readFormat(args, context)
-  const isRecorded = args.flags.has('recording')
-  if (isRecorded)
-    return (await import('./recorded-views.ts')).showRecordedChanges(name, part, args, context, mistakes, printing)
-  return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
-    const targets = await viewTargets(references, kinds, cluster)
-    const settings = await settingsOf(inputs, cluster, targets)
+  return showRun(name, args, context, { purpose: 'view', mistakes }, async (run) => {
+    const { planned, settings, references, cluster, exit } = run
+    const targets = existingTargets(planned.targets, references)
     const endsWhenReady = args.flags.has('until-ready')
-    const texts = new TextQueue(systemClock)
-    const print = (lines: () => readonly string[]) => texts.push(() => printLines(context.stdout, lines()))
-    const listener = { ...messagesTo(context, cluster), ...changePrinter(part, settings.startedAt, printing, print) }
-    const isJudged = endsWhenReady || listener.onOverview !== undefined
-    const gate = isJudged ? new Gate(targets, viewSettings(settings), () => true) : undefined
-    const view = new ChangesView(targets, part, listener, { gate, endsWhenReady })
-    const isReady = await follow(view, cluster, { clock: systemClock, texts, cancelled: context.cancelled })
-    return isReady ? 0 : cancelledCode
+    const print = (lines: () => readonly string[]) => exit.texts.push(() => printLines(context.stdout, lines()))
+    const changes = changePrinter(part, settings.startedAt, printing, print)
+    const isJudged = endsWhenReady || changes.onOverview !== undefined
+    const gate = isJudged ? new Gate(targets, viewSettings(settings), run.willSync) : undefined
+    const listener = { ...changes, ...(cluster === undefined ? {} : messagesTo(context, cluster)) }
+    const hasEnded = await run.show(new ChangesView(targets, part, listener, { gate, endsWhenReady }))
+    return hasEnded ? 0 : cancelledCode
   })
 }
 
 /** Prints what the view waits for, and whether the server answers. */
-function messagesTo(context: CommandContext, cluster: Cluster): Pick<ChangeListener, 'onWaiting' | 'onConnection'> {
+function messagesTo(
+  context: CommandContext,
+  cluster: NonNullable<Run['cluster']>,
+): Pick<ChangeListener, 'onWaiting' | 'onConnection'> {
   const { stderr } = context
   const checkedNamespaces = new Set<string>()
   return {
@@ -214,13 +158,41 @@ function messagesTo(context: CommandContext, cluster: Cluster): Pick<ChangeListe
   }
 }
 
-/** Prints nothing if the server does not answer or namespaces cannot be read. */
+/** Prints nothing if the server does not answer or namespaces cannot be read, and for a recording. */
 async function reportMissingNamespace(
   name: string | undefined,
-  cluster: Pick<Cluster, 'get'>,
+  cluster: Run['cluster'],
   { stderr }: Pick<CommandContext, 'stderr'>,
 ): Promise<void> {
-  if (name === undefined) return
+  if (name === undefined || cluster === undefined) return
   const isMissing = await cluster.get({ apiVersion: 'v1', kind: 'Namespace', name }).then(() => false, isNotFound)
   if (isMissing) printMessage(stderr, `Namespace ${name} does not exist.`)
+}
+
+/** @throws UserError if a selector matches nothing */
+function existingTargets(targets: readonly Target[], parsed: Run['references']): readonly Target[] {
+  const unmatched = targets.find(({ selector }) => selector !== undefined)
+  if (unmatched !== undefined) throw mistake(unmatched, parsed, `${displayName(unmatched)} matches nothing.`)
+  return targets
+}
+
+/**
+ * The one resource that `trace` shows.
+ * @throws UserError if there are several or none
+ */
+function onlyTarget(targets: readonly Target[], parsed: Run['references']): Target {
+  const [target] = existingTargets(targets, parsed)
+  if (target === undefined)
+    throw mistake(target, parsed, 'trace shows one resource, and none is named. Write deployment/web.')
+  if (targets.length === 1) return target
+  const shown = targets.slice(0, maxNames).map(displayName).join(', ')
+  const more = targets.length > maxNames ? ', …' : ''
+  const message = `trace shows one resource, and ${targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`
+  throw mistake(target, parsed, message)
+}
+
+function mistake(target: Target | undefined, parsed: Run['references'], message: string): UserError {
+  const { file: input = parsed.input, line } = target?.source ?? {}
+  const isLine = line !== undefined && input === parsed.input
+  return new UserError([{ ...(isLine ? placeOf(parsed, line) : { input, line }), message }])
 }

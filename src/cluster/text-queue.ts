@@ -14,10 +14,11 @@ interface Waiting {
 
 /**
  * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: each that may
- * quote one for `quotedTextMs`, and all until the first lists of all watches have arrived or failed.
+ * quote one for a time, and all until the first lists of all watches have arrived or failed.
  */
 export class TextQueue {
   readonly #clock: Clock
+  readonly #quotedMs: number
   readonly #answered = new Set<string>()
   /** When each watch began that has not answered yet. */
   readonly #waitingSince = new Map<string, number>()
@@ -26,8 +27,10 @@ export class TextQueue {
   #queue: Waiting[] = []
   #cancelTimer: (() => void) | undefined
 
-  constructor(clock: Clock) {
+  /** @param quotedMs how long a text that may quote a secret waits after the first lists */
+  constructor(clock: Clock, quotedMs = quotedTextMs) {
     this.#clock = clock
+    this.#quotedMs = quotedMs
   }
 
   /** @param requests returns the present watches */
@@ -62,20 +65,16 @@ export class TextQueue {
   }
 
   /**
-   * Releases all texts. Those that may quote a secret wait for `quotedMs`, and at most `textFinishMs` for lists that have
-   * not arrived.
+   * Releases all texts. Those that may quote a secret wait for their time, and at most `textFinishMs` for lists that have not
+   * arrived.
    * @param refresh resolves when these watches have answered or failed
    */
-  async finish(
-    refresh: (requests: readonly WatchRequest[]) => Promise<void>,
-    cancelled: AbortSignal,
-    quotedMs = quotedTextMs,
-  ): Promise<void> {
+  async finish(refresh: (requests: readonly WatchRequest[]) => Promise<void>, cancelled: AbortSignal): Promise<void> {
     const last = this.#queue.findLast(({ mayQuote }) => mayQuote)
     if (last !== undefined) {
       const done = new AbortController()
       const limitMs = cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs
-      const settled = sleep(this.#clock, Math.max(0, last.at + quotedMs - this.#clock.now()), done.signal)
+      const settled = sleep(this.#clock, Math.max(0, last.at + this.#quotedMs - this.#clock.now()), done.signal)
       const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
       // A failure of a watch is reported to its sink.
       const answered = refresh(missing).catch(() => {})
@@ -98,11 +97,11 @@ export class TextQueue {
     this.#cancelTimer = undefined
     const now = this.#clock.now()
     const listsAt = this.#listsUntil()
-    const count = listsAt > now ? 0 : this.#queue.findIndex(({ at, mayQuote }) => mayQuote && at + quotedTextMs > now)
+    const count = listsAt > now ? 0 : this.#queue.findIndex(({ at, mayQuote }) => mayQuote && at + this.#quotedMs > now)
     for (const { leave } of this.#queue.splice(0, count === -1 ? this.#queue.length : count)) leave()
     const [next] = this.#queue
     if (next === undefined) return
-    const delayMs = Math.max(next.at + quotedTextMs, listsAt) - now
+    const delayMs = Math.max(next.at + this.#quotedMs, listsAt) - now
     this.#cancelTimer = this.#clock.after(delayMs, () => this.#release())
   }
 

@@ -136,8 +136,11 @@ export class Gate {
     return this.#end?.verdict
   }
 
+  /** Whether nothing more is to be watched: the verdict is found, or a look has its first lists. */
   get isOver(): boolean {
-    return this.#end !== undefined
+    const { isLook, lookUntil = Infinity, outlastsVerdict } = this.#settings
+    if (isLook) return this.isComplete || this.#now >= lookUntil
+    return this.#end !== undefined && !outlastsVerdict
   }
 
   /** Whether every watch has its first list, or was refused. */
@@ -399,8 +402,9 @@ export class Gate {
       this.#targets.apply(gated, { type: 'held', isHeld })
       this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered, this.#after?.isHolding))
     }
-    const ofGate: readonly Deadline[] = this.#settings.isEndless
-      ? []
+    const { isEndless, lookUntil = 0 } = this.#settings
+    const ofGate: readonly Deadline[] = isEndless
+      ? [{ at: lookUntil > this.#now ? lookUntil : Infinity, ends: 'nothing' }]
       : [
           { at: this.#timeoutAt, ends: 'all-targets' },
           { at: this.#confirmAt, ends: 'ready-gate' },
@@ -517,7 +521,7 @@ export class Gate {
     const { isDone, all, unended } = this.#targets
     if (!isDone) this.#readySince = undefined
     if (isDone) this.#failTogether()
-    if (this.isOver) return
+    if (this.#end !== undefined) return
     this.#after?.update(this.#now)
     const hasBroken = this.#after?.isHolding === true && unended.length < all.length
     const asked = hasBroken ? undefined : this.#after?.verdict()

@@ -36,6 +36,10 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly healthCheckKinds?: readonly string[]
   /** See `viewSettings`. */
   readonly isEndless?: boolean
+  /** See `lookSettings`. */
+  readonly lookUntil?: number
+  /** See `recordSettings`. */
+  readonly outlastsVerdict?: boolean
 }
 
 /**
@@ -46,9 +50,18 @@ export function viewSettings(settings: GateSettings): GateSettings {
   return { ...settings, isEndless: true, awaitChangeMs: 0, requireChangeMs: 0 }
 }
 
-/** The settings of a gate that looks once: it waits for nothing that explains a state. */
-export function lookSettings(settings: GateSettings): GateSettings {
-  return { ...viewSettings(settings), isLook: true }
+/**
+ * The settings of a gate that looks once: it waits for nothing that explains a state, and is over once everything is listed.
+ * @param lookUntil when it is over at the latest, in milliseconds since the epoch
+ */
+export function lookSettings(settings: GateSettings, lookUntil?: number): GateSettings {
+  return { ...viewSettings(settings), isLook: true, ...(lookUntil === undefined ? {} : { lookUntil }) }
+}
+
+/** The settings of a gate that is recorded until cancelled: its clocks are off, and it is not over with its verdict. */
+export function recordSettings(settings: GateSettings): GateSettings {
+  const clocks = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: {}, failFast: false }
+  return { ...settings, ...clocks, outlastsVerdict: true }
 }
 
 /** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */

@@ -35,7 +35,7 @@ export interface TraceState {
   readonly wayBack: readonly string[]
   /** Why the server does not answer at present. */
   readonly connectionError?: string
-  /** The names of the objects of its kind in its namespace, if they were read. */
+  /** The names of the objects of its kind in its namespace, if they are known and the resource does not exist. */
   readonly existing: readonly string[] | undefined
   /** Whether the first list of a watch did not arrive yet. */
   readonly isLoading: boolean
@@ -78,13 +78,22 @@ export class Trace {
   #deletedAt: number | undefined
   #recreatedAt: number | undefined
   #connectionError: string | undefined
-  /** The names of the objects of its kind in its namespace, to name the nearest of a resource that does not exist. */
-  existing: readonly string[] | undefined
+  readonly #namesOf: (request: WatchRequest) => readonly string[] | undefined
 
-  /** @param willSync whether the first list of a request is expected (see Store); by default, all are watched */
-  constructor(target: Target, settings: GateSettings, willSync: (request: WatchRequest) => boolean = () => true) {
+  /**
+   * @param willSync whether the first list of a request is expected (see Store); by default, all are watched
+   * @param namesOf returns the names of the objects that a request selects, if they are known: the nearest one of a resource that
+   * does not exist is shown
+   */
+  constructor(
+    target: Target,
+    settings: GateSettings,
+    willSync: (request: WatchRequest) => boolean = () => true,
+    namesOf: (request: WatchRequest) => readonly string[] | undefined = () => undefined,
+  ) {
     this.#target = target
     this.#settings = settings
+    this.#namesOf = namesOf
     this.#gate = new Gate([target], viewSettings(settings), willSync)
   }
 
@@ -119,6 +128,7 @@ export class Trace {
     const { assessment, seen } = state
     const isPending = this.#needed.some((request) => store.listState(request) === 'pending')
     const isLoading = isPending || state.type === 'listing'
+    const { apiVersion, kind, namespace } = this.#target
     const isJudged = !isLoading && object !== undefined && assessment !== undefined && seen !== undefined
     return {
       target: this.#target,
@@ -133,7 +143,7 @@ export class Trace {
       problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,
-      existing: this.existing,
+      existing: isLoading || isJudged ? undefined : this.#namesOf({ apiVersion, kind, namespace }),
     }
   }
 

@@ -6,12 +6,13 @@ import { nameOf } from '../../src/cluster/objects.ts'
 import { TextQueue } from '../../src/cluster/text-queue.ts'
 import { nameKey, type Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/recording/replay-gate.ts'
-import { ChangesView, follow, traceView, type View } from '../../src/trace/follow.ts'
+import { settingsOf } from '../../src/recording/recorded-plan.ts'
+import { followView } from '../../src/run/follow.ts'
 import { paintLines } from '../../src/trace/line.ts'
 import { changeJson } from '../../src/trace/render-changes.ts'
 import { Trace } from '../../src/trace/trace.ts'
 import { renderTrace } from '../../src/trace/trace-view.ts'
+import { ChangesView, traceView, type View } from '../../src/trace/views.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { runCommand } from '../support/command.ts'
 import { recordedEvents, recordingPath } from '../support/recordings.ts'
@@ -99,7 +100,7 @@ async function play({ events, startedAt, moments }: Played, view: View, onMoment
   const clock = new ManualClock(startedAt)
   const cluster = new PlayedCluster(events)
   const cancelled = new AbortController()
-  const ended = follow(view, cluster, { clock, texts: new TextQueue(clock), cancelled: cancelled.signal })
+  const ended = followView(view, cluster, { clock, texts: new TextQueue(clock), cancelled: cancelled.signal })
   const steps = [
     ...events.map((event) => ({ at: event.at, act: () => cluster.play(event) })),
     ...moments.map((at) => ({ at, act: () => onMoment(at) })),

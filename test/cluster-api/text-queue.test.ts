@@ -6,9 +6,9 @@ const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const secrets: WatchRequest = { apiVersion: 'v1', kind: 'Secret', namespace: 'shop', name: 'db' }
 const events: WatchRequest = { apiVersion: 'v1', kind: 'Event', namespace: 'shop' }
 
-function open(requests: readonly WatchRequest[] = [pods, secrets]) {
+function open(requests: readonly WatchRequest[] = [pods, secrets], quotedMs?: number) {
   const clock = new ManualClock()
-  const queue = new TextQueue(clock)
+  const queue = new TextQueue(clock, quotedMs)
   const shown: string[] = []
   let present = requests
   queue.follow(() => present)
@@ -126,14 +126,12 @@ describe('the end of a gate', () => {
   })
 
   test('waits for the lists alone if the gate only looks once', async () => {
-    const { clock, queue, shown, say, synced } = open()
-    synced(pods)
-    synced(secrets)
+    const { queue, shown, say, synced } = open([pods], 0)
     say('one')
-    const ended = queue.finish(async () => {}, running, 0)
-    clock.advance(0)
-    await ended
+    expect(shown).toEqual([])
+    synced(pods)
     expect(shown).toEqual(['one'])
+    await queue.finish(async () => {}, running)
   })
 
   test('waits no longer than 2 s, or 500 ms in a cancelled job', async () => {

@@ -129,7 +129,7 @@ function recording<T extends Scenario>(scenario: T, cluster: TestCluster, onRepo
         ...(isDeepStrictEqual(JSON.parse(renderReport(runRecord)), live)
           ? []
           : [`the replay of ${path} gives another report than the live run`]),
-        ...damage.map(({ line, why }) => `line ${line} of the recording cannot be read: ${why}`),
+        ...damage.map(({ line, text }) => `line ${line} of the recording cannot be read: ${text}`),
       ]
     },
   }

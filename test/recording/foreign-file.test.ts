@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { readHeader } from '../../src/recording/reader.ts'
-import { replay, settingsOf } from '../../src/recording/replay-gate.ts'
+import { judge } from '../../src/run/run.ts'
 import { unobserved } from '../cli/objects.ts'
 import { useWorkFolder } from '../cli/work-folder.ts'
 import { runCommand, startCommand } from '../support/command.ts'
+import { openReplay } from '../support/recordings.ts'
 
 useWorkFolder()
 
@@ -75,18 +75,15 @@ test.each(['replay', 'trace', 'why', 'changes', 'status'])(
 
 test('a signal ends a replay with hours of silence, between two moments of the gate', async () => {
   write({}, added('2026-04-04T00:00:00Z'))
-  const header = await readHeader('gate.ndjson')
   const cancelled = new AbortController()
-  const target = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {} }
   let entries = 0
-  const gate = await replay('gate.ndjson', [target], settingsOf(header), {
-    onDamage: () => {},
-    cancelled: cancelled.signal,
-    onEntry: () => {
-      // The first entry asks for the signal; it arrives by the event loop.
-      if (entries++ === 0) setTimeout(() => cancelled.abort())
-    },
-  })
+  const onEntry = () => {
+    // The first entry asks for the signal; it arrives by the event loop.
+    if (entries++ === 0) setTimeout(() => cancelled.abort())
+  }
+  const ignore = () => {}
+  const reporter = { onHead: ignore, onEntry, onLog: ignore, onWarning: ignore }
+  const gate = await judge(await openReplay('gate.ndjson', { cancelled: cancelled.signal, reporter }))
   expect(gate.verdict?.outcome).toBe('cancelled')
   expect(gate.record().finishedAt).toBeLessThan(Date.parse('2026-04-04T00:00:00Z'))
 })

@@ -9,7 +9,7 @@ import { lookSettings } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/recording/replay-gate.ts'
+import { settingsOf } from '../../src/recording/recorded-plan.ts'
 import { runCommand } from '../support/command.ts'
 import {
   hasAnswers,

@@ -1,13 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { openRecording } from '../../src/cli/recording-file.ts'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import type { Gate } from '../../src/gate/gate.ts'
+import { Gate } from '../../src/gate/gate.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
-import { readHeader } from '../../src/recording/reader.ts'
-import { replay } from '../../src/recording/replay-gate.ts'
-import { recordingsFolder } from '../support/recordings.ts'
+import { openReplay, recordingsFolder } from '../support/recordings.ts'
 import { sampled } from '../support/thorough.ts'
 
 /** The latest assessment of each open target, and what its rule finds about the same object now. */
@@ -56,19 +53,15 @@ function askedLate(event: FeedEvent, gate: Gate, handle: (event: FeedEvent) => v
 
 /** What a check finds at each event of a recording. */
 async function atEachEvent(name: string, check: typeof missedBy): Promise<readonly string[]> {
-  const file = join(recordingsFolder, name)
-  const { signal } = new AbortController()
-  const { plan, settings, index, afterReady } = await openRecording(file, await readHeader(file), {}, () => {}, signal)
+  const run = await openReplay(join(recordingsFolder, name))
+  const gate = new Gate(run.planned.targets, run.settings, run.willSync, () => {}, run.afterReady)
   const found: string[] = []
-  const onGate = (gate: Gate) => {
-    const handle = gate.handle.bind(gate)
-    gate.handle = (event) => {
-      if (gate.isOver) handle(event)
-      else found.push(...check(event, gate, handle))
-    }
+  const handle = gate.handle.bind(gate)
+  gate.handle = (event) => {
+    if (gate.isOver) handle(event)
+    else found.push(...check(event, gate, handle))
   }
-  const { correctNamespace } = plan
-  await replay(file, plan.targets, settings, { index, afterReady, correctNamespace, onGate, onDamage: () => {} })
+  await run.follow(gate)
   return found
 }
 

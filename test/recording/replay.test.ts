@@ -131,7 +131,7 @@ test('a damaged recording replays up to the damage, and its line is reported', a
   const lines = linesOf(name)
   const before = await replayRecording(written(lines.slice(0, 20).join('\n'), 'before.ndjson'))
   const damaged = await replayRecording(written([...lines.slice(0, 20), '{"at":"202', ...lines.slice(20)].join('\n')))
-  expect(damaged.damage).toEqual([{ line: 21, why: 'it is not an event of a recording' }])
+  expect(damaged.damage).toEqual([{ line: 21, text: 'it is not an event of a recording. Earlier lines are replayed.' }])
   expect(outputOf(damaged)).toBe(outputOf(before))
 })
 
@@ -139,7 +139,7 @@ test('a damaged recording is also one with a line that is JSON but no event', as
   const lines = linesOf(name)
   for (const line of ['{}', '[1]', 'null', '7', '{"at":"yesterday","type":"ALIVE"}', '{"at":"2026-01-01T00:00:00Z"}']) {
     const { damage } = await replayRecording(written([...lines.slice(0, 5), line].join('\n')))
-    expect(damage).toEqual([{ line: 6, why: 'it is not an event of a recording' }])
+    expect(damage).toEqual([{ line: 6, text: 'it is not an event of a recording. Earlier lines are replayed.' }])
   }
 })
 
@@ -147,7 +147,9 @@ test('a damaged recording that was cut off within a line replays all lines befor
   const lines = linesOf(name)
   const whole = await replayRecording(written(lines.slice(0, -1).join('\n'), 'whole.ndjson'))
   const cut = await replayRecording(written(lines.join('\n').slice(0, -10)))
-  expect(cut.damage).toEqual([{ line: lines.length, why: 'it is not an event of a recording' }])
+  expect(cut.damage).toEqual([
+    { line: lines.length, text: 'it is not an event of a recording. Earlier lines are replayed.' },
+  ])
   expect(outputOf(cut)).toBe(outputOf(whole))
 })
 
@@ -174,7 +176,7 @@ test('a damaged recording with an endless line, small when compressed, replays t
   const endless = gzipSync(`${lines.join('\n')}\n${' '.repeat(40 << 20)}`)
   expect(endless.length).toBeLessThan(64 << 10)
   const { damage } = await replayRecording(written(endless, 'endless.ndjson.gz'))
-  expect(damage).toEqual([{ line: 21, why: 'the line is longer than 16 MiB' }])
+  expect(damage).toEqual([{ line: 21, text: 'the line is longer than 16 MiB. Earlier lines are replayed.' }])
   const alone = written(gzipSync('['.repeat(40 << 20)), 'alone.ndjson.gz')
   await expect(readHeader(alone)).rejects.toThrow('the line is longer than 16 MiB')
 })

@@ -3,7 +3,7 @@ import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import type { RolloutHead } from '../../src/report/log.ts'
-import { gateRollout } from '../../src/rollout/rollout.ts'
+import { gateRollout } from '../../src/run/live-run.ts'
 import type { EventLoopClock } from './event-loop-clock.ts'
 
 export interface GateOptions {
@@ -26,6 +26,7 @@ export async function gateInVirtualTime(
     inputs: parseInputs(raw),
     references: parseReferences(raw['resources'] ?? ''),
     streamLogs: [],
+    purpose: 'gate',
     reporter: { onHead, onEntry, onLog: () => {}, onWarning: () => {} },
     mask: () => {},
     secrets: new Secrets(),

@@ -4,13 +4,14 @@ import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { EventObject } from '../../src/cluster/objects.ts'
-import { explain } from '../../src/diagnosis/explain.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
+import type { Reporter } from '../../src/exit.ts'
 import type { Report } from '../../src/gate/report-schema.ts'
-import { type EndedRunRecord, type Entry, hasEnded } from '../../src/gate/run-record.ts'
-import { loadChecks } from '../../src/lifecycle/rules.ts'
+import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
 import { type OnInvalidLine, readEvents, readHeader } from '../../src/recording/reader.ts'
-import { indexRecording, RecordingIndex } from '../../src/recording/recording-index.ts'
-import { inputsOf, recordedChecks, replay, settingsOf } from '../../src/recording/replay-gate.ts'
+import { RecordingIndex } from '../../src/recording/recording-index.ts'
+import { RecordedRun } from '../../src/run/recorded-run.ts'
+import { judgeTargets } from '../../src/run/run.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')
@@ -131,11 +132,11 @@ export function hasAnswers(path: string): boolean {
   return recordedLines(path).some((line) => line.includes('"type":"ANSWER"'))
 }
 
-/** Result of a replay; `damage` contains each line that could not be read. */
+/** Result of a replay; `damage` contains a warning for each line that could not be read. */
 export interface Replayed {
   readonly runRecord: EndedRunRecord
   readonly entries: readonly Entry[]
-  readonly damage: readonly { readonly line: number; readonly why: string }[]
+  readonly damage: readonly { readonly line: number; readonly text: string }[]
 }
 
 /** The replay of a recording in `test/recordings/` that runs on, once for each test file. */
@@ -176,22 +177,31 @@ function runOn(lines: readonly string[]): readonly string[] {
   return [...lines.slice(0, -1), ...added.map((event) => JSON.stringify(event))]
 }
 
-/** Replays a recording with targets in its header. */
+const silent: Reporter = { onHead: () => {}, onEntry: () => {}, onLog: () => {}, onWarning: () => {} }
+
+/** Opens a recording for the replay of its gate. */
+export async function openReplay(
+  file: string,
+  options: Partial<Parameters<typeof RecordedRun.open>[0]> = {},
+): Promise<RecordedRun> {
+  return RecordedRun.open({
+    file,
+    header: await readHeader(file),
+    purpose: 'gate',
+    reporter: silent,
+    secrets: new Secrets(),
+    overrides: {},
+    cancelled: new AbortController().signal,
+    warn: () => {},
+    ...options,
+  })
+}
+
+/** Replays a recording. */
 export async function replayRecording(path: string): Promise<Replayed> {
-  const header = await readHeader(path)
-  const targets = header.targets ?? []
-  const index = await indexRecording(path)
-  const { inputs } = inputsOf(header)
-  const settings = { ...settingsOf(header, inputs), ...(await loadChecks(targets, index.kinds)) }
   const entries: Entry[] = []
   const damage: Replayed['damage'][number][] = []
-  const gate = await replay(path, targets, settings, {
-    onEntry: (entry) => entries.push(entry),
-    onDamage: (line, why) => damage.push({ line, why }),
-    index,
-    afterReady: await recordedChecks(inputs, index, targets),
-  })
-  const record = explain(gate.record(), gate.store, settings.serverOffsetMs)
-  if (!hasEnded(record)) throw new Error(`${path}: the replay ended without a verdict`)
-  return { runRecord: record, entries, damage }
+  const reporter = { ...silent, onEntry: (entry: Entry) => void entries.push(entry) }
+  const run = await openReplay(path, { reporter, warn: (line, text) => damage.push({ line, text }) })
+  return { runRecord: await judgeTargets(run), entries, damage }
 }

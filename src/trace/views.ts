@@ -1,9 +1,6 @@
-import type { Clock } from '../cluster/clock.ts'
 import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import { nameOf } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
-import type { TextQueue } from '../cluster/text-queue.ts'
 import { UserError } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import { lookAt } from '../gate/look.ts'
@@ -13,24 +10,16 @@ import { displayName, nameKey, type Target, targetWatch } from '../plan/target.t
 import { Changes, type ObjectChange, type Part } from './changes.ts'
 import type { Trace, TraceState } from './trace.ts'
 
-interface FollowOptions {
-  readonly clock: Clock
-  /** The queue in which the texts of the view wait until secrets in them are known. It reads each event. */
-  readonly texts: TextQueue
-  /** Aborted by Ctrl-C. */
-  readonly cancelled: AbortSignal
-}
-
-/** Changes within this time are drawn together. */
-const drawDelayMs = 50
-/** The view is drawn again at this interval, because ages and some states change without an event. */
-const tickMs = 1_000
-
+/** What shows the events of a run, live or recorded. */
 export interface View {
   readonly requests: readonly WatchRequest[]
-  handle(event: FeedEvent, request: WatchRequest): void
-  /** Shows the state at `now`. Returns whether the view is over. */
-  draw(now: number): boolean
+  /** `request` is the watch that reported the event; absent in a recording. */
+  handle(event: FeedEvent, request?: WatchRequest): void
+  /**
+   * Shows the state at `now`. Returns whether the view is over.
+   * @param isLast whether the lists that are missing will not come
+   */
+  draw(now: number, isLast?: boolean): boolean
 }
 
 /**
@@ -44,7 +33,7 @@ export function traceView(target: Target, trace: Trace, draw: (state: TraceState
       return trace.requests
     },
     handle(event, request) {
-      if (deniesAccess(event) && requestKey(request) === own) throw forbidden(target, event)
+      if (deniesAccess(event) && request !== undefined && requestKey(request) === own) throw forbidden(target, event)
       trace.handle(event)
     },
     draw: (now) => draw(trace.state(now)),
@@ -123,18 +112,15 @@ export class ChangesView implements View {
       if (covers(watch, targetWatch(target)) && this.#unknown.delete(key)) this.#listener.onWaiting?.(target)
   }
 
-  draw(now: number): boolean {
-    if (this.#waitingChanges !== undefined) this.introduce(now)
+  draw(now: number, isLast = false): boolean {
+    if (this.#waitingChanges !== undefined) this.#introduce(now, isLast)
     if (!this.#endsWhenReady || this.#gate === undefined) return false
     this.#gate.advance(now)
     return this.#gate.record(now).targets.every(({ outcome }) => outcome === 'ready')
   }
 
-  /**
-   * Reports the overview and the changes before it, once the first lists have arrived.
-   * @param isLast whether the lists that are missing will not come
-   */
-  introduce(now: number, isLast = false): void {
+  /** Reports the overview and the changes before it, once the first lists have arrived. */
+  #introduce(now: number, isLast: boolean): void {
     this.#gate?.advance(now)
     const look = this.#gate?.isComplete ? lookAt(this.#gate, now) : undefined
     if (look === undefined && !isLast && now < (this.#startedAt ?? now) + overviewMs) return
@@ -142,53 +128,6 @@ export class ChangesView implements View {
     for (const change of this.#waitingChanges ?? []) this.#listener.onChange(change)
     this.#waitingChanges = undefined
   }
-}
-
-/**
- * Follows a view, and draws it soon after each change and every second.
- * @returns whether the view ended by itself; false if cancelled
- * @throws UserError if objects cannot be read
- */
-export async function follow(
-  view: View,
-  cluster: WatchedCluster,
-  { clock, texts, cancelled }: FollowOptions,
-): Promise<boolean> {
-  let isOver = false
-  let drawAt = clock.now()
-  const consumer: EventConsumer = {
-    get requests() {
-      return view.requests
-    },
-    get isOver() {
-      return isOver
-    },
-    handle(event, request) {
-      if (request !== undefined) view.handle(event, request)
-      drawAt = Math.min(drawAt, event.at + drawDelayMs)
-    },
-    nextDeadline: () => ({ at: drawAt, needsAnswers: false }),
-    advance() {
-      // The present time: the machine may have been suspended for many ticks.
-      const now = clock.now()
-      isOver = view.draw(now)
-      drawAt = now + tickMs
-    },
-    requestsToConfirm: () => [],
-  }
-  texts.follow(() => view.requests)
-  const follower = new Follower(consumer, cluster, clock, drawAt, (event) => texts.observe(event))
-  const stop = () => follower.stop()
-  cancelled.addEventListener('abort', stop)
-  if (cancelled.aborted) stop()
-  try {
-    await follower.run()
-    if (!cancelled.aborted) await texts.finish((requests) => cluster.refresh(requests), cancelled)
-  } finally {
-    texts.flush()
-    cancelled.removeEventListener('abort', stop)
-  }
-  return isOver
 }
 
 function forbidden(target: Pick<Target, 'apiVersion' | 'kind' | 'name'>, { message }: { message: string }): UserError {

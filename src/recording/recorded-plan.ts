@@ -1,10 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { throwMistakes } from '../errors.ts'
 import type { AfterReadyFactory } from '../gate/after-ready.ts'
-import { Gate } from '../gate/gate.ts'
-import type { Entry } from '../gate/run-record.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import { hasChecks, type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
 import { isJudged, loadMilestones } from '../lifecycle/rules.ts'
@@ -14,9 +11,7 @@ import type { ParsedReferences } from '../plan/reference.ts'
 import { type PlanDefaults, resolveReferences, writtenMilestones } from '../plan/resolve.ts'
 import { type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { definedClocks, type Target } from '../plan/target.ts'
-import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
-import { type OnInvalidLine, readEvents } from './reader.ts'
-import { indexRecording, isKind, type RecordingIndex } from './recording-index.ts'
+import { isKind, type RecordingIndex } from './recording-index.ts'
 import type { RecordingHeader } from './writer.ts'
 
 interface RecordedInputs {
@@ -168,88 +163,4 @@ async function recordedTargets({ targets }: RecordingHeader): Promise<readonly T
   const { areTargets } = await import('./recording-schema.ts')
   if (!areTargets(targets) || targets.length === 0) return undefined
   return targets.map((target) => ({ ...target, clocks: target.clocks ?? {} }))
-}
-
-export interface ReplayHooks {
-  readonly onEntry?: (entry: Entry) => void
-  /** Called with the first line that cannot be read; the replay ends there. */
-  readonly onDamage: OnInvalidLine
-  /** Called with a line that this version cannot use. */
-  readonly onSkipped?: OnInvalidLine
-  /** Called before the first event. */
-  readonly onGate?: (gate: Gate) => void
-  /** By default read from the recording. */
-  readonly index?: RecordingIndex
-  /** See `recordedChecks`; by default there are no checks. */
-  readonly afterReady?: AfterReadyFactory | undefined
-  /** See `ReplayPlan`. */
-  readonly correctNamespace?: (event: FeedEvent) => FeedEvent
-  /**
-   * Waits from `now` until `at`, times of the recording, and returns the time reached: earlier only if the replay was cancelled.
-   * Called only while the gate is open. Without this function, the replay does not wait.
-   */
-  readonly waitUntil?: (at: number, now: number) => Promise<number>
-  /** When aborted, the gate is cancelled at the current time of the replay. */
-  readonly cancelled?: AbortSignal
-}
-
-/**
- * Replays a recording through the gate with a virtual clock. The verdict is the same as in the live run. The clocks continue
- * beyond the last line, so a recording that stops early ends by a deadline. A gate without clocks is cancelled.
- */
-export async function replay(
-  path: string,
-  targets: readonly Target[],
-  settings: GateSettings,
-  hooks: ReplayHooks,
-): Promise<Gate> {
-  const { onDamage, onSkipped, correctNamespace = (event) => event, waitUntil, cancelled } = hooks
-  const index = hooks.index ?? (await indexRecording(path))
-  const gate = new Gate(targets, settings, (request) => index.hasAnswer(request), hooks.onEntry, hooks.afterReady)
-  hooks.onGate?.(gate)
-  let reached = settings.startedAt
-  const wait = waitUntil ?? sliced(cancelled)
-  const advanceTo = async (at: number) => {
-    const end = Math.max(reached, at)
-    for (let next = gate.nextDeadline(); next !== undefined && next.at < end; next = gate.nextDeadline()) {
-      reached = await wait(next.at, reached)
-      if (cancelled?.aborted) return
-      gate.advance(reached)
-    }
-    reached = gate.verdict === undefined ? await wait(end, reached) : end
-  }
-
-  for await (const event of readEvents(path, onDamage, onSkipped, cancelled)) {
-    await advanceTo(event.at)
-    if (cancelled?.aborted) break
-    gate.handle(correctNamespace(event))
-  }
-  const clocksMs = longestTimeoutMs(targets, settings) + (hooks.afterReady?.holdMs ?? 0)
-  if (!cancelled?.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
-  gate.handle({ type: 'CANCEL', at: reached })
-  return gate
-}
-
-/** A clock that does not wait, but lets the process handle signals. */
-function sliced(cancelled: AbortSignal | undefined): (at: number, now: number) => Promise<number> {
-  let since = performance.now()
-  return async (at, now) => {
-    if (performance.now() - since < replaySliceMs) return at
-    await setImmediate()
-    since = performance.now()
-    return cancelled?.aborted ? now : at
-  }
-}
-
-function longestTimeoutMs(targets: readonly Target[], settings: GateSettings): number {
-  const clocks = [settings, ...targets.map((target) => target.clocks)]
-  const isAwaited = targets.some(({ revisions }) => revisions !== undefined)
-  const longestMs = Math.max(
-    ...clocks.flatMap(({ timeoutMs = 0, stallTimeoutMs = 0, milestoneTimeoutsMs = {} }) => [
-      timeoutMs,
-      stallTimeoutMs,
-      ...Object.values(milestoneTimeoutsMs),
-    ]),
-  )
-  return longestMs + (isAwaited ? settings.awaitRevisionMs : 0)
 }

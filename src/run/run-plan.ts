@@ -25,11 +25,11 @@ import { gitNameOf } from '../plan/revision.ts'
 import { selectStreamedTargets } from '../plan/stream-logs.ts'
 import type { Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
-import { importChecks, type Rollout, resolveKinds } from './rollout-inputs.ts'
+import { importChecks, type RunOptions, resolveKinds } from './run-inputs.ts'
 
 /** What targets are found with. */
-export interface Planning {
-  readonly rollout: Rollout
+interface Planning {
+  readonly run: RunOptions
   readonly cluster: Cluster
   readonly kinds: readonly ApiResource[]
   readonly healthChecks: readonly HealthCheck[]
@@ -49,18 +49,18 @@ export interface LivePlan extends ResolvedPlan {
 }
 
 /**
- * Finds the targets.
+ * Finds the targets. At first, a gate has only the revisions of Helm releases that are pending as targets, if there are any; else a
+ * pending revision is a target like the others.
  * @param awaited the revisions of Helm releases for which the gate has waited until now
- * @param awaitsHelm whether pending revisions are the only targets, if there are any
  */
 export async function planTargets(
-  { rollout: written, cluster, kinds, healthChecks, until }: Planning,
+  { run, cluster, kinds, healthChecks, until }: Planning,
   awaited: readonly Target[],
-  awaitsHelm: boolean,
 ): Promise<LivePlan> {
-  const references = (await written.findReferences?.(cluster, kinds)) ?? written.references
-  const rollout = { ...written, references }
-  const resolving = resolveKinds(rollout, kinds, cluster.namespace, healthChecks)
+  const { purpose, inputs } = run
+  const isWritten = run.references.references.length > 0 || run.references.skipped.length > 0
+  const references = (isWritten ? undefined : await run.findReferences?.(cluster, kinds)) ?? run.references
+  const resolving = resolveKinds({ ...run, references }, kinds, cluster.namespace, healthChecks)
   const [[resolution, streamed], checks] = await resolving.catch((error) => {
     throw withStaleGroups(error, cluster.staleGroups)
   })
@@ -72,18 +72,20 @@ export async function planTargets(
   }
   const selections = [...resolution.selections, ...streamed.selections]
   const { namesOf, ...releases } = selectionReader(selections, cluster, remedyOf)
-  await releases.readHistories()
+  // A view shows no revisions.
+  if (purpose !== 'view') await releases.readHistories()
   // A gate that begins before the change does not know which revision will be the user's, unless that is pending.
   const historyOf = (release: Release) => {
     const history = releases.historyOf(release)
     const isAwaited = isHelmAtWork(history) || awaited.some((target) => isRevisionOf(target, release))
-    return history && (isAwaited || rollout.inputs.awaitChangeMs === 0) ? historyUntil(history, awaited) : undefined
+    return history && (isAwaited || inputs.awaitChangeMs === 0) ? historyUntil(history, awaited) : undefined
   }
   const gatedKinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
   const isPending = ({ reference: { exclude, waitFor }, release }: ResolvedReference) =>
     release !== undefined && !exclude && waitFor === undefined && isHelmAtWork(historyOf(release))
-  const isAwaiting = awaitsHelm && resolution.resolved.some(isPending)
-  const wait = rollout.isLook || isAwaiting ? undefined : matchWait(rollout, until)
+  const isAwaiting = purpose === 'gate' && awaited.length === 0 && resolution.resolved.some(isPending)
+  const waits = !isAwaiting && (purpose === 'gate' || purpose === 'recording')
+  const wait = waits ? matchWait(run, until) : undefined
   const matched = await matchSelections(resolution, namesOf, wait)
   const plan = resolveTargets(resolution, matched, historyOf)
   const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && isHelmAtWork(release)
@@ -116,7 +118,7 @@ function withStaleGroups(error: unknown, stale: readonly string[]): unknown {
   return mapMistakes(error, (mistake) => ({ ...mistake, message: `${mistake.message} ${note}` }))
 }
 
-function matchWait({ inputs, clock, onRetry }: Rollout, signal: AbortSignal): MatchWait {
+function matchWait({ inputs, clock, onRetry }: RunOptions, signal: AbortSignal): MatchWait {
   return {
     limitMs: (reference) => matchLimitMs(reference, inputs),
     clock,

@@ -14,9 +14,10 @@ import { type Resolution, resolveReferences, writtenMilestones } from '../plan/r
 import { parseStreamLogs, resolveStreamLogs } from '../plan/stream-logs.ts'
 import { furtherMistakesMs } from '../thresholds.ts'
 import { version } from '../version.ts'
+import type { Purpose } from './run.ts'
 
 /** The user's inputs without mistakes. */
-export interface RolloutInputs {
+export interface RunInputs {
   readonly inputs: Inputs
   /** The references of `resources` and `manifests`. */
   readonly references: ParsedReferences
@@ -25,8 +26,9 @@ export interface RolloutInputs {
   readonly checks?: Checks | undefined
 }
 
-/** One rollout with its reporter, clock and cancellation. */
-export interface Rollout extends RolloutInputs {
+/** What a run on a cluster is given. */
+export interface RunOptions extends RunInputs {
+  readonly purpose: Purpose
   /** Gets redacted texts. */
   readonly reporter: Reporter
   /** Gets all secrets, of the credentials and of objects: the process redacts its further output with them. */
@@ -44,13 +46,12 @@ export interface Rollout extends RolloutInputs {
   readonly requiresRecording?: boolean
   /** Whether hints name flags of the command line, not inputs of the action. */
   readonly usesFlags?: boolean
-  /** Whether nothing is awaited: selectors do not wait for their first match, nor texts for later objects. */
-  readonly isLook?: boolean
-  /** Finds the references in the cluster, instead of `references`. */
-  readonly findReferences?: (cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>
+  /** Finds the references in the cluster if none are written. */
+  readonly findReferences?: ((cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>) | undefined
 }
 
-export type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock' | 'isLook'>
+type Connection = Pick<RunOptions, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock'> &
+  Partial<Pick<RunOptions, 'purpose'>>
 
 /**
  * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
@@ -63,7 +64,7 @@ export async function checkInputs(
   references: ParsedReferences,
   mistakes: readonly Mistake[],
   connection: Connection | undefined,
-): Promise<RolloutInputs> {
+): Promise<RunInputs> {
   const streamLogs = parseStreamLogs(inputs.streamLogs)
   const checks = await readChecks(inputs, connection)
   const checked = { inputs, references, streamLogs: streamLogs.references, checks }
@@ -95,8 +96,8 @@ async function readChecks(inputs: Inputs, connection: Pick<Connection, 'mask' | 
 }
 
 /** The mistakes in health checks, kubeconfig, credentials, kinds and milestones. */
-async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Connection): Promise<readonly Mistake[]> {
-  const { inputs, references, streamLogs, checks } = rollout
+async function mistakesInFilesAndKinds(read: RunInputs, connection: Connection): Promise<readonly Mistake[]> {
+  const { inputs, references, streamLogs, checks } = read
   try {
     const [healthChecks, cluster] = await openFiles(inputs, connection)
     try {
@@ -129,7 +130,7 @@ export function openFiles(inputs: Inputs, connection: Connection): Promise<[read
  * Opens the cluster that the inputs name. Sends no request.
  * @throws UserError if the kubeconfig is unusable
  */
-export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock, isLook }: Connection): Cluster {
+function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock, purpose }: Connection): Cluster {
   if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
   const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs)
   return connect(inputs, {
@@ -140,7 +141,7 @@ export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, cl
     clock,
     secrets,
     isOnlyServer,
-    isLook,
+    isLook: purpose === 'look',
     userAgent: `rollout-gate/${version}`,
   })
 }
@@ -150,7 +151,7 @@ export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, cl
  * @throws UserError with the mistakes of all
  */
 export async function resolveKinds(
-  { inputs, references, streamLogs, checks }: RolloutInputs,
+  { inputs, references, streamLogs, checks }: RunInputs,
   kinds: readonly ApiResource[],
   namespace: string,
   healthChecks: readonly HealthCheck[],

@@ -1,0 +1,109 @@
+import { parseDuration } from '../duration.ts'
+import type { Mistake } from '../errors.ts'
+import { readHeader } from '../recording/reader.ts'
+import { plain } from '../report/escape.ts'
+import { LiveRun } from '../run/live-run.ts'
+import type { Run } from '../run/run.ts'
+import type { RunOptions } from '../run/run-inputs.ts'
+import type { Arguments } from './arguments.ts'
+import { flagAsWritten, type InputOptions, inputsAmong, runWithInputs } from './inputs.ts'
+import { type CommandContext, cancelledCode, connectionOf, printLines, printMessage } from './output.ts'
+
+interface ShowOptions extends Pick<RunOptions, 'findReferences'>, Pick<InputOptions, 'needsReference' | 'isReported'> {
+  readonly purpose: 'look' | 'view'
+  /** Mistakes found in the flags of the command. */
+  readonly mistakes?: readonly Mistake[]
+}
+
+/**
+ * Shows a cluster as it is now or, with `--recording`, as it was at a moment.
+ * @param name the name of the command, shown in an example
+ * @param show returns the exit code
+ */
+export function showRun(
+  name: string,
+  args: Arguments,
+  context: CommandContext,
+  { purpose, findReferences, needsReference, mistakes = [], ...options }: ShowOptions,
+  show: (run: Run) => Promise<number>,
+): Promise<number> {
+  const { flags } = args
+  const { cancelled, secrets, stderr } = context
+  const file = flags.get('recording')
+  const at = readMoment(args, file !== undefined)
+  const all = {
+    ...options,
+    mistakes: [...mistakes, ...at.mistakes],
+    needsReference: needsReference ?? file === undefined,
+    isOffline: file !== undefined,
+  }
+  return runWithInputs(name, args, context, all, async (read) => {
+    const common = { purpose, cancelled, reporter: quietReporter(stderr) }
+    if (file === undefined) {
+      const run = await LiveRun.open({ ...read, ...connectionOf(context), ...common, findReferences })
+      return endAfter(run, async () => ((await run.plan()) ? show(run) : cancelledCode))
+    }
+    // Loaded when used, to keep the start of the other commands short.
+    const { RecordedRun } = await import('../run/recorded-run.ts')
+    const { resources: _, manifests: _files, ...overrides } = inputsAmong(flags)
+    const run = await RecordedRun.open({
+      ...common,
+      file,
+      header: await readHeader(file),
+      secrets,
+      usesFlags: true,
+      overrides,
+      references: read.references.references.length === 0 ? undefined : read.references,
+      atMs: at.ms,
+      warn: (line, text) => printMessage(stderr, `${file}, line ${line}: ${text}`),
+    })
+    return endAfter(run, () => show(run))
+  })
+}
+
+async function endAfter(run: Run, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work()
+  } finally {
+    run.end()
+  }
+}
+
+/** Prints only what concerns the inputs. */
+function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter'] {
+  return {
+    onHead: ({ notices }) =>
+      printLines(
+        stderr,
+        notices.map((text) => plain(text)),
+      ),
+    onEntry: () => {},
+    onLog: () => {},
+    onWarning: (text) => printMessage(stderr, `Warning: ${text}`),
+  }
+}
+
+/** The moment that `--at` names, in milliseconds since the start of the gate; undefined: the end. */
+function readMoment(
+  args: Arguments,
+  isRecorded: boolean,
+): { readonly ms?: number | undefined; readonly mistakes: readonly Mistake[] } {
+  const written = args.flags.get('at')
+  const mistakes: Mistake[] = []
+  if (isRecorded && args.flags.has('until-ready'))
+    mistakes.push({ input: '--until-ready', message: 'A recording does not go on. Leave it out.' })
+  if (written === undefined) return { mistakes }
+  if (!isRecorded)
+    return {
+      mistakes: [{ input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' }],
+    }
+  const elapsed = /^(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)$/.exec(written)
+  const [, hours = '0', minutes = '0', seconds = '0'] = elapsed ?? []
+  const ms =
+    elapsed === null
+      ? parseDuration(written, (message) => {
+          mistakes.push({ input: flagAsWritten(args, 'at'), message: `${message} Or write it as the log does: 0:34.` })
+        })
+      : (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000
+  return { ms, mistakes }
+}
