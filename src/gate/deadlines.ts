@@ -166,12 +166,3 @@ function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdi
   if (problem === undefined) return withoutProblem
   return problemVerdict(outcome, problem, state.assessment, target)
 }
-
-/**
- * Whether the stall clock of a target is stopped: the object itself states how long it may take, or the target waits
- * for another one. It is never stopped if the user set the stall timeout.
- */
-export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
-  const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.stallIsLiteral
-  return !isLiteral && (state.assessment?.stallHold !== undefined || awaitsOther())
-}

@@ -11,14 +11,7 @@ import { sentenceOf } from '../reasons/reasons.ts'
 import { failFastMs, heartbeatMs, outageAtTimeoutMs, unknownMs } from '../thresholds.ts'
 import type { AfterReady, AfterReadyFactory } from './after-ready.ts'
 import { ApiHealth } from './api-health.ts'
-import {
-  type Deadline,
-  hasStallHold,
-  needsAnswers,
-  sortDeadlines,
-  targetDeadlines,
-  timeoutVerdict,
-} from './deadlines.ts'
+import { type Deadline, needsAnswers, sortDeadlines, targetDeadlines, timeoutVerdict } from './deadlines.ts'
 import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, firstFailureAt } from './outcome.ts'
 import { noQuestions, type Question } from './questions.ts'
@@ -35,7 +28,7 @@ import {
 } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
-import { type GatedTarget, objectOf, requestsOf } from './target-state.ts'
+import { type GatedTarget, hasStallHold, objectOf, requestsOf } from './target-state.ts'
 import { heartbeatText } from './timeline-entries.ts'
 import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'

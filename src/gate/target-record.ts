@@ -6,6 +6,7 @@ import { unchangedText, versionAge } from './present-version.ts'
 import { causedBy, type JudgedTargetRecord, type TargetOutcome, unlessEmpty, type Verdict } from './run-record.ts'
 import {
   type GatedTarget,
+  hasStallHold,
   isUndecided,
   objectOf,
   problemsIn,
@@ -26,15 +27,19 @@ export function describeState(state: TargetState): string {
   return state.assessment?.message ?? 'not assessed yet'
 }
 
-/** What an open target waits for, in a few words: another target, the end of its problem, or its next milestone. */
-export function describeOpen({ state, target }: GatedTarget, cause: GatedTarget | undefined): string {
+/**
+ * What an open target waits for, in a few words: another target, the end of its problem, or its next milestone; and why its stall
+ * clock is stopped.
+ */
+export function describeOpen(gated: GatedTarget, cause: GatedTarget | undefined): string {
+  const { state, target } = gated
   const [problem] = problemsOf(state)
   if (cause !== undefined) return `waits for ${cause.name}`
   const description = describeState(state)
   // Where the state is the problem, it is more than its headline.
-  return problem === undefined || sentenceOf(problem).text === description
-    ? description
-    : problemHeadline(problem, target)
+  const isState = problem === undefined || sentenceOf(problem).text === description
+  const hold = hasStallHold(gated, () => false) ? `; ${state.assessment?.stallHold}` : ''
+  return `${isState ? description : problemHeadline(problem, target)}${hold}`
 }
 
 /** The verdict of a problem, with the count of ready pods: `… (2 of 3 pods ready)`. */

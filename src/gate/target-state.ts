@@ -254,6 +254,15 @@ export function isRemovedHook({ state, target, rule }: GatedTarget): boolean {
   return state.type === 'awaiting-change' ? state.listed === undefined : objectOf(state) === undefined
 }
 
+/**
+ * Whether the stall clock of a target is stopped: the object itself states how long it may take, or the target waits
+ * for another one. It is never stopped if the user set the stall timeout.
+ */
+export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
+  const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.stallIsLiteral
+  return !isLiteral && (state.assessment?.stallHold !== undefined || awaitsOther())
+}
+
 /** Measures the time without progress; held time does not count. */
 interface StallClock {
   readonly since: number

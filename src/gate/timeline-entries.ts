@@ -18,7 +18,7 @@ import { countsInFull, heartbeatTargets, maxWordings, shortestSettlingMs } from 
 import type { JudgedProblem, TargetOutcome, Verdict } from './run-record.ts'
 
 /** Maximum length of one target's state in a heartbeat. */
-const heartbeatCharacters = 60
+const heartbeatCharacters = 90
 
 /**
  * The text of a heartbeat: the open targets and the outages.

@@ -74,7 +74,7 @@ describe('a pod of several containers', () => {
   it('has a stall hold while one of its probes has time left', () => {
     const containers = [make.container(), make.container({ name: 'b', readinessProbe: { initialDelaySeconds: 60 } })]
     expect(examine(createTrio({ i: ended, app: { ...runs, ready: true }, b: runs }, { containers })).stallHold).toBe(
-      'probes are within the time they ask for',
+      'the probes of a pod still have time',
     )
   })
 

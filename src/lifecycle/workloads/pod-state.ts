@@ -127,7 +127,7 @@ function readState(pod: Pod, context: RuleContext): PodState {
     stallHold:
       wait ??
       (isAhead(lostNodeToleratedUntil(pod, context), context)
-        ? 'its node does not respond, and it tolerates that for a time'
+        ? 'the node of a pod does not respond, and the pod tolerates that for a time'
         : undefined),
     quietNode: wait === undefined && context.passed(quietAt(pod, context)) ? pod.spec?.nodeName : undefined,
   }
@@ -187,7 +187,7 @@ interface Waits {
 /** What a pod waits for, which takes a known time. */
 function knownWait(pod: Pod, { isPulling, isProbing }: Waits, context: RuleContext): string | undefined {
   if (isPulling) return 'an image is being pulled'
-  if (isProbing) return 'probes are within the time they ask for'
+  if (isProbing) return 'the probes of a pod still have time'
   return scaleUp(pod, context)?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
