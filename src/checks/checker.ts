@@ -3,7 +3,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import { failureOf, isForbidden, isNotFound, isUnauthorized, statusOf } from '../cluster/failures.ts'
 import type { Answer, Observation } from '../cluster/feed.ts'
 import { errorText, UserError } from '../errors.ts'
-import type { AskedPod, Question } from '../gate/questions.ts'
+import type { Question } from '../lifecycle/assessment.ts'
 import type { Checks, Header, RequestCheck } from '../plan/checks.ts'
 import {
   answerBodyCharacters,
@@ -65,7 +65,7 @@ export class Checker {
 
   /** Sends the questions that are due, and aborts those that the list no longer contains. */
   update(questions: readonly Question[]): void {
-    if (this.#isClosed || questions === this.#questions) return
+    if (this.#isClosed) return
     this.#questions = questions
     const keys = new Set(questions.map(keyOf))
     for (const key of this.#retryAt.keys()) if (!keys.has(key)) this.#retryAt.delete(key)
@@ -142,19 +142,17 @@ export class Checker {
   }
 
   async #request({ check, pod }: Question, signal: AbortSignal): Promise<Answer> {
-    const request = this.#options.checks.httpChecks.find(({ index }) => index === check)
-    if (request === undefined) throw new Error(`there is no request ${check}`)
-    const asked = { pod: pod.name, namespace: pod.namespace }
+    const asked = { check: check.index, pod: pod.name, namespace: pod.namespace }
     try {
-      const answer = await this.#send(request, pod, signal)
-      return { type: 'ANSWER', check, ...asked, ...this.#recorded(request, answer) }
+      const answer = await this.#send(check, pod, signal)
+      return { type: 'ANSWER', ...asked, ...this.#recorded(check, answer) }
     } catch (error) {
       if (!(error instanceof MissingAnswer)) throw error
-      return { type: 'ANSWER', check, ...asked, error: this.#shortened(error.message) }
+      return { type: 'ANSWER', ...asked, error: this.#shortened(error.message) }
     }
   }
 
-  #send(request: RequestCheck, pod: AskedPod, signal: AbortSignal): Promise<HttpAnswer> {
+  #send(request: RequestCheck, pod: Question['pod'], signal: AbortSignal): Promise<HttpAnswer> {
     const { cluster, clock } = this.#options
     const query = { ...request, headers: withDefaults(request.headers), maxBytes: maxCheckedBodyBytes }
     return askPod(cluster, { ...pod, pod: pod.name }, query, clock, signal)
@@ -188,7 +186,7 @@ export class Checker {
 }
 
 function keyOf({ check, pod }: Question): string {
-  return `${check} ${pod.uid} ${pod.port}`
+  return `${check.index} ${pod.uid} ${pod.port}`
 }
 
 /** The user's headers, and those of this program that he does not set. */

@@ -122,6 +122,9 @@ export interface Answer {
   readonly location?: string
 }
 
+/** An answer, and when it came: milliseconds since the epoch. */
+export type TimedAnswer = Answer & { readonly at: number }
+
 /** An event of the feed without its time. */
 export type Observation =
   | { readonly type: 'DISCOVERY'; readonly resources: readonly ApiResource[] }

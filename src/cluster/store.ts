@@ -1,6 +1,14 @@
 import { maxEventsOfObject } from '../thresholds.ts'
 import { byLastOccurrence } from './event-order.ts'
-import { deniesAccess, type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
+import {
+  deniesAccess,
+  type Failure,
+  type FeedEvent,
+  type LogText,
+  requestKey,
+  type TimedAnswer,
+  type WatchRequest,
+} from './feed.ts'
 import {
   type EventObject,
   groupOf,
@@ -63,6 +71,8 @@ export class Store {
   readonly #willSync: (request: WatchRequest) => boolean
   readonly #watched: WatchedRequests
   readonly #logs = new Map<string, LogText>()
+  /** The answers of each pod to each line of `http-checks`, by the index of the line and the uid of the pod. */
+  readonly #answers = new Map<string, TimedAnswer[]>()
   /** Whether discovery lists a status subresource, by group and kind. */
   readonly #statuses = new Map<string, boolean>()
 
@@ -107,6 +117,9 @@ export class Store {
         return []
       case 'LOG':
         this.#putLog(event)
+        return []
+      case 'ANSWER':
+        this.#putAnswer(event)
         return []
       default:
         return []
@@ -192,6 +205,16 @@ export class Store {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)
   }
 
+  /** The answers of a pod to a line of `http-checks`, the oldest first. */
+  answers(check: number, pod: KubeObject): readonly TimedAnswer[] {
+    return this.#answers.get(answersKey(check, pod)) ?? []
+  }
+
+  /** The answers of all pods, the oldest first. */
+  get allAnswers(): readonly TimedAnswer[] {
+    return [...this.#answers.values()].flat().toSorted((a, b) => a.at - b.at)
+  }
+
   /**
    * Whether the store contains all objects of a request. A 404 for the kind is complete: before the CRD is applied, no
    * objects exist.
@@ -262,6 +285,17 @@ export class Store {
   #putLog(log: LogText): void {
     const key = `${log.namespace}/${log.pod}/${log.container}/${log.previous}`
     if (log.why === undefined || !this.#logs.get(key)?.text) this.#logs.set(key, log)
+  }
+
+  /** Keeps the answer of a pod that exists. */
+  #putAnswer(answer: TimedAnswer): void {
+    const { check, namespace, pod: name } = answer
+    const pod = this.get({ apiVersion: 'v1', kind: 'Pod', namespace, name })
+    if (pod === undefined) return
+    const key = answersKey(check, pod)
+    const before = this.#answers.get(key)
+    if (before === undefined) this.#answers.set(key, [answer])
+    else before.push(answer)
   }
 
   #put(object: KubeObject): readonly Change[] {
@@ -412,6 +446,10 @@ function isEvent(object: KubeObject): object is EventObject {
 
 function objectKey(reference: ObjectName): string {
   return `${groupOf(reference.apiVersion)}|${reference.kind}|${reference.namespace ?? ''}|${reference.name}`
+}
+
+function answersKey(check: number, { metadata: { uid, name } }: KubeObject): string {
+  return `${check} ${uid ?? name}`
 }
 
 function kindKey(kind: string, namespace: string | undefined): string {

@@ -1,33 +1,22 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { Answer } from '../cluster/feed.ts'
+import type { TimedAnswer } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
-import {
-  type AnswerBook,
-  type Answers,
-  addAnswer,
-  isRight,
-  podsOfTarget,
-  requestOf,
-  withAnswers,
-  withPods,
-} from '../lifecycle/answers.ts'
-import type { Ask, Assessment } from '../lifecycle/assessment.ts'
+import { podsOfTarget, requestOf, withAnswers, withPods } from '../lifecycle/answers.ts'
+import type { Assessment, Question } from '../lifecycle/assessment.ts'
 import { ownProblem } from '../lifecycle/conditions.ts'
 import { fallenProblem, findBreak, type HeldPods, withReadyPods } from '../lifecycle/hold.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import type { RuleContext } from '../lifecycle/rule-context.ts'
-import type { Checks, RequestCheck } from '../plan/checks.ts'
+import type { Hold, RuleContext } from '../lifecycle/rule-context.ts'
+import type { Checks } from '../plan/checks.ts'
 import { nameKey, type Target } from '../plan/target.ts'
 import { type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import { fallenMs, lastAnswerMs, requestIntervalMs } from '../thresholds.ts'
-import { CheckHistory } from './check-history.ts'
+import { answerRecords } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
 import { examineCheck, type Parts, podsOf } from './examine-check.ts'
-import { noQuestions, type Question } from './questions.ts'
 import { absentVerdict, type CheckRecords, type Verdict, verdictOf } from './run-record.ts'
-import { type GatedTarget, objectOf, type TargetState } from './target-state.ts'
+import { type GatedTarget, objectOf } from './target-state.ts'
 import type { TargetEvent } from './target-step.ts'
 
 /** Creates the checks after the targets are ready; see the constructor of `AfterReady`. */
@@ -41,27 +30,12 @@ export function afterReady(checks: Checks): AfterReadyFactory {
   return { holdMs: checks.holdMs, create: (parts) => new AfterReady(checks, parts) }
 }
 
-/** The time in which everything must stay ready, in ms since the epoch. */
-interface Hold {
-  readonly since: number
-  readonly until: number
-}
-
-type TimedAnswer = Answer & { readonly at: number }
-
 /**
  * The checks after the targets are ready (`http-checks` and `hold`), and the verdict by their answers. The
- * class has no clock: answers are events of the feed, from which the next questions follow. All moments are milliseconds since the epoch.
+ * class has no clock: answers are events of the feed. All moments are milliseconds since the epoch.
  */
-export class AfterReady implements AnswerBook {
+export class AfterReady {
   readonly #checks: Checks
-  /** The index of the target of a line, by the index of the line. */
-  readonly #targets = new Map<number, number>()
-  readonly #history: CheckHistory
-  /** The answers by line and uid of the pod. */
-  readonly #answers = new Map<string, Answers>()
-  /** Since when a pod is asked, by line and uid. */
-  readonly #askedSince = new Map<string, number>()
   readonly #held = new Map<GatedTarget, HeldPods>()
   /** The targets that are not ready in the hold, and since when. */
   readonly #fallen = new Map<GatedTarget, number>()
@@ -72,23 +46,17 @@ export class AfterReady implements AnswerBook {
   #lastAnswerAt = -Infinity
   /** Since when the API server is reachable again; undefined while it is not. */
   #reachableSince: number | undefined = -Infinity
-  /** The lines whose reference and port are known to be right. */
-  readonly #checked = new Set<RequestCheck>()
-  #questions: readonly Question[] = noQuestions
-
   /** @param parts read only after the constructor */
   constructor(checks: Checks, parts: () => Parts) {
     this.#checks = checks
     this.#parts = parts
-    this.#history = new CheckHistory(checks)
   }
 
   /** The rule of a target with the lines that name it. */
-  rule(rule: Rule, target: Target, index: number): Rule {
+  rule(rule: Rule, target: Target): Rule {
     const checks = this.#checks.httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
-    for (const check of checks) this.#targets.set(check.index, index)
     const watching = checks.length > 0 || this.#checks.holdMs > 0 ? withPods(rule) : rule
-    const answering = checks.length === 0 ? watching : withAnswers(watching, checks, this)
+    const answering = checks.length === 0 ? watching : withAnswers(watching, checks)
     const isHeld = this.#checks.holdMs > 0 && rule.readyWhenAbsent === undefined
     return isHeld ? { ...answering, milestones: [...answering.milestones, 'held'] } : answering
   }
@@ -97,38 +65,35 @@ export class AfterReady implements AnswerBook {
     return this.#hold !== undefined
   }
 
-  answers({ index }: RequestCheck, uid: string): Answers | undefined {
-    return this.#answers.get(keyOf(index, uid))
-  }
-
-  /** What to ask. The same array while nothing changes. */
-  get questions(): readonly Question[] {
-    return this.#questions
+  get hold(): Hold | undefined {
+    return this.#hold
   }
 
   /** What was asked and answered so far. */
   get records(): CheckRecords {
-    return this.#history.records
+    const { httpChecks, holdMs } = this.#checks
+    const { since } = this.#hold ?? {}
+    return {
+      httpChecks: answerRecords(httpChecks, this.#parts().store.allAnswers),
+      hold: holdMs > 0 ? { seconds: holdMs / 1_000, ...(since !== undefined && { since }) } : undefined,
+    }
   }
 
-  /** Records an answer. Returns the targets that it may affect. */
+  /**
+   * Keeps the answer of a pod that may be asked.
+   * @returns the targets whose lines it answers
+   */
   observe(event: TimedAnswer): readonly GatedTarget[] {
-    const check = this.#checks.httpChecks[event.check]
-    if (check === undefined) return []
-    const gated = this.#gatedOf(check)
-    if (gated === undefined) return []
-    const uid = uidOf(event, check, gated)
-    if (uid === undefined) return []
+    const { reference } = this.#checks.httpChecks[event.check] ?? {}
+    if (reference === undefined) return []
+    const { named, store } = this.#parts()
+    const asking = named(reference).filter(
+      ({ state }) => state.type !== 'ended' && state.assessment?.answering?.has(event.pod),
+    )
+    if (asking.length === 0) return []
     this.#lastAnswerAt = event.at
-    const key = keyOf(check.index, uid)
-    this.#answers.set(key, addAnswer(this.#answers.get(key), check, event, event.at))
-    this.#history.addAnswer(event, event.at, isRight(check, event))
-    return [gated]
-  }
-
-  /** The target that a line names; undefined if there is none. */
-  #gatedOf({ index }: RequestCheck): GatedTarget | undefined {
-    return this.#parts().all[this.#targets.get(index) ?? -1]
+    store.apply({ namespace: reference.namespace, ...event })
+    return asking
   }
 
   /**
@@ -194,13 +159,12 @@ export class AfterReady implements AnswerBook {
 
   /** Whether something is asked before the gate may end as ready. */
   isWaiting(now: number): boolean {
-    return this.#hold !== undefined && (now < this.#hold.until || this.#openChecks.length > 0)
+    return this.#hold !== undefined && (now < this.#hold.until || this.questions.length > 0)
   }
 
-  /** The lines that some pod still has to answer. */
-  get #openChecks(): readonly RequestCheck[] {
-    const open = new Set(this.#questions.map(({ check }) => check))
-    return this.#checks.httpChecks.filter(({ index }) => open.has(index))
+  /** What the targets ask their pods. */
+  get questions(): readonly Question[] {
+    return this.#parts().all.flatMap(questionsOf)
   }
 
   /** Since when the last answers are missing. */
@@ -210,15 +174,16 @@ export class AfterReady implements AnswerBook {
 
   /** When the way to the pods counts as broken: since the end of the hold, nothing has answered for longer than an answer takes. */
   #unansweredAt(hold: Hold): number {
-    const waitMs = Math.max(lastAnswerMs, ...this.#openChecks.map(({ timeoutMs }) => timeoutMs + requestIntervalMs))
-    return this.#openChecks.length === 0 ? Infinity : this.#unansweredSince(hold) + waitMs
+    const timeoutsMs = this.questions.map(({ check }) => check.timeoutMs + requestIntervalMs)
+    return timeoutsMs.length === 0 ? Infinity : this.#unansweredSince(hold) + Math.max(lastAnswerMs, ...timeoutsMs)
   }
 
   /** The watches have answered when the targets were judged, so only the pods could not be reached. */
   #unansweredVerdict(hold: Hold): Verdict | undefined {
     if (this.#judgedAt < this.#unansweredAt(hold)) return undefined
     const waited = duration(this.#judgedAt - this.#unansweredSince(hold))
-    const outage = `after the hold, no request reached a pod for ${waited}: ${this.#openChecks.map(requestOf).join(', ')}`
+    const open = new Set(this.questions.map(({ check }) => requestOf(check)))
+    const outage = `after the hold, no request reached a pod for ${waited}: ${[...open].join(', ')}`
     return verdictOf('unknown', 'api-unreachable', { outage })
   }
 
@@ -231,7 +196,6 @@ export class AfterReady implements AnswerBook {
     if (this.#hold !== undefined || holdMs === 0) return undefined
     this.#hold = { since: now, until: now + holdMs }
     for (const gated of this.#parts().all) this.#held.set(gated, withReadyPods(new Map(), podsOf(gated, this.#parts())))
-    this.#history.beginHold(holdMs, now)
     return `everything is ready: it must stay so for ${duration(holdMs)}`
   }
 
@@ -262,36 +226,6 @@ export class AfterReady implements AnswerBook {
     return next < Infinity ? [{ at: next, ends: 'hold' }] : []
   }
 
-  /** Updates the questions. Called after each event and deadline. */
-  update(now: number): void {
-    const next = this.#checks.httpChecks.flatMap((check) => this.#questionsOf(check, now))
-    if (!isDeepStrictEqual(next, this.#questions)) this.#questions = next.length === 0 ? noQuestions : next
-  }
-
-  #questionsOf(check: RequestCheck, now: number): readonly Question[] {
-    const { state } = this.#gatedOf(check) ?? {}
-    if (state === undefined || state.type === 'ended') return []
-    return (askOf(check, state)?.asked ?? []).flatMap((pod) => {
-      const at = this.#dueAt(check, pod.uid, now)
-      return at === undefined ? [] : [{ check: check.index, pod, at }]
-    })
-  }
-
-  /**
-   * When a pod is asked next: at once, then at an interval, and a last time at the end of the hold; after a wrong or missing
-   * answer until a right one clears it, or a later one proves it.
-   */
-  #dueAt({ index }: RequestCheck, uid: string, now: number): number | undefined {
-    const key = keyOf(index, uid)
-    const since = this.#askedSince.get(key) ?? now
-    this.#askedSince.set(key, since)
-    const { lastAt: last, wrong = 0 } = this.#answers.get(key) ?? {}
-    const at = last === undefined ? since : last + requestIntervalMs
-    if (this.#hold === undefined || last === undefined || wrong > 0) return at
-    const { until } = this.#hold
-    return last >= until ? undefined : Math.min(at, until)
-  }
-
   /** How the checks end the gate: a mistake in them, or pods that cannot be reached; undefined while they do not. */
   verdict(): Verdict | undefined {
     return this.#mistakes() ?? (this.#hold && this.#unansweredVerdict(this.#hold))
@@ -301,26 +235,15 @@ export class AfterReady implements AnswerBook {
   #mistakes(): Verdict | undefined {
     const mistakes: Mistake[] = []
     for (const check of this.#checks.httpChecks) {
-      const examined = this.#checked.has(check) ? 'right' : examineCheck(check, this.#gatedOf(check), this.#parts())
-      if (examined === 'right') this.#checked.add(check)
-      else if (examined !== 'unknown' && 'outcome' in examined) return examined
-      else if (examined !== 'unknown') mistakes.push({ input: 'http-checks', line: check.line, ...examined })
+      const found = examineCheck(check, this.#parts())
+      if (found !== undefined && 'outcome' in found) return found
+      if (found !== undefined) mistakes.push(found)
     }
     if (mistakes.length === 0) return undefined
     return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
   }
 }
 
-function keyOf(index: number, uid: string): string {
-  return `${index} ${uid}`
-}
-
-function askOf({ index }: RequestCheck, { assessment }: TargetState): Ask | undefined {
-  return assessment?.asks?.find(({ check }) => check === index)
-}
-
-/** The uid of the pod of an answer, if it is one of the gated revision that is asked. */
-function uidOf({ pod, namespace }: Answer, check: RequestCheck, { target, state }: GatedTarget): string | undefined {
-  if (namespace !== undefined && namespace !== target.namespace) return undefined
-  return askOf(check, state)?.pods.find(({ name }) => name === pod)?.uid
+function questionsOf({ state }: GatedTarget): readonly Question[] {
+  return state.type === 'ended' ? [] : (state.assessment?.questions ?? [])
 }

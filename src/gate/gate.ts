@@ -2,6 +2,7 @@ import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import { objectMistake } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
+import type { Question } from '../lifecycle/assessment.ts'
 import { gatedPods } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
@@ -14,7 +15,6 @@ import { ApiHealth } from './api-health.ts'
 import { type Deadline, needsAnswers, sortDeadlines, targetDeadlines, timeoutVerdict } from './deadlines.ts'
 import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, firstFailureAt } from './outcome.ts'
-import { noQuestions, type Question } from './questions.ts'
 import {
   deniedVerdict,
   type Entry,
@@ -109,6 +109,7 @@ export class Gate {
     this.#after = afterReady?.create(() => ({
       all: this.#targets.all,
       store: this.store,
+      named: (reference) => this.#targets.named(reference),
       contextOf: (gated) => this.#targets.contextOf(gated, this.#now),
     }))
     this.#targets = new GatedTargets(targets, {
@@ -161,9 +162,9 @@ export class Gate {
     return this.#requests.watched
   }
 
-  /** What to ask for besides watches: it may change after each event and each deadline. The same array while nothing changes. */
+  /** What to ask for besides watches: it may change after each event and each deadline. */
   get questions(): readonly Question[] {
-    return this.#end === undefined ? (this.#after?.questions ?? noQuestions) : noQuestions
+    return this.#end === undefined ? (this.#after?.questions ?? []) : []
   }
 
   /** Whether an object is a target whose change has not arrived yet: its present state is ignored. */
@@ -254,7 +255,7 @@ export class Gate {
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
     if (this.#after !== undefined) for (const gated of this.#observeForAfter(event, this.#after)) concerned.add(gated)
-    for (const change of this.#isValid(event) ? this.store.apply(event) : [])
+    for (const change of event.type !== 'ANSWER' && this.#isValid(event) ? this.store.apply(event) : [])
       for (const gated of this.#targets.handleChange(change)) concerned.add(gated)
     const concernsAll = isFailure(event) || event.type === 'ALIVE' || isGood !== this.#health.isGood
     const listed = event.type === 'SYNCED' ? this.#targets.concernedByList(event) : [...concerned]
@@ -274,7 +275,6 @@ export class Gate {
     if (event.type !== 'ANSWER') return []
     const rechecked = this.#due(event.at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
     this.#targets.assess(rechecked, this.#targets.progressKey)
-    after.update(this.#now)
     return after.observe(event)
   }
 
@@ -515,7 +515,6 @@ export class Gate {
     if (!isDone) this.#readySince = undefined
     if (isDone) this.#failTogether()
     if (this.#end !== undefined) return
-    this.#after?.update(this.#now)
     const hasBroken = this.#after?.isHolding === true && unended.length < all.length
     const asked = hasBroken ? undefined : this.#after?.verdict()
     if (unknown !== undefined) this.#finish(unknown)
@@ -578,7 +577,6 @@ export class Gate {
     for (const gated of all) this.#targets.apply(gated, { type: 'holding' })
     // In the hold, pods that have answered are asked again.
     this.#targets.assess(all, this.#targets.progressKey)
-    after.update(this.#now)
     return false
   }
 

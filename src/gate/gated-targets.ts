@@ -140,7 +140,7 @@ export class GatedTargets {
   #gate(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
     const settings = this.#settings
     const own = targetRule(target, settings)
-    const rule = this.#after?.rule(own, target, index) ?? own
+    const rule = this.#after?.rule(own, target) ?? own
     const changedAt = rule.changedAt ?? specWrittenAt
     /**
      * The latest result of `changedAt`: most assessments follow a change of a pod, and ask for it again with the same
@@ -527,9 +527,15 @@ export class GatedTargets {
 
   /** What the rule of a target may read at `now`. The target must have been seen. */
   contextOf(gated: GatedTarget, now: number): RuleContext {
-    const { seen } = gated.state
+    const { seen, assessment: before } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
-    return { ...this.#contextWith(gated, seen.history, now), knownRevision: seen.arrival?.known }
+    const { history, arrival } = seen
+    return {
+      ...this.#contextWith(gated, history, now),
+      knownRevision: arrival?.known,
+      before,
+      holding: this.#after?.hold,
+    }
   }
 
   #contextWith(gated: GatedTarget, history: TargetHistory, now: number): RuleContext {

@@ -1,35 +1,20 @@
-import type { Answer } from '../cluster/feed.ts'
-import { type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
+import type { Answer, TimedAnswer } from '../cluster/feed.ts'
+import { type KubeObject, type Pod, shortName, subjectOf } from '../cluster/objects.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
-import { answersProven, answersProvenMs } from '../thresholds.ts'
-import { type Ask, type AskedPod, type Draft, type Milestone, revisedPods } from './assessment.ts'
+import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
+import { type CheckMistake, type Draft, type Milestone, type Question, revisedPods } from './assessment.ts'
 import { ownProblem } from './conditions.ts'
 import { presentAt, prove } from './proof.ts'
 import { type Rule, type ServedPort, type Serving, withCheck } from './rule.ts'
-import type { RuleContext } from './rule-context.ts'
+import type { Hold, RuleContext } from './rule-context.ts'
 import { podRequest, podsWithUid } from './selector.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
 
-/** The answers of one pod to one line of `http-checks`. */
-export interface Answers {
-  /** Right answers in a row. */
-  readonly right: number
-  /** Wrong or missing answers in a row, and when the first of them came. */
-  readonly wrong: number
-  readonly wrongSince: number
-  readonly lastAt: number
-  readonly last: Answer
-}
-
-/** What an amendment reads of the answers so far. */
-export interface AnswerBook {
-  /** Whether the gate is in the hold: each check had its right answers, so only wrong answers decide now. */
-  readonly isHolding: boolean
-  answers(check: RequestCheck, uid: string): Answers | undefined
-}
+/** What a line may name. */
+export const whatServes = 'Name a Service, or a resource that runs pods.'
 
 /** Whether an answer is the expected one. A recording may lack `matches`: then its part of the body decides. */
 export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
@@ -38,23 +23,16 @@ export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answ
   return expectBody === undefined || (answer.matches ?? body.includes(expectBody))
 }
 
-export function addAnswer(before: Answers | undefined, check: RequestCheck, answer: Answer, at: number): Answers {
-  const { right = 0, wrong = 0, wrongSince = at } = before ?? {}
-  return isRight(check, answer)
-    ? { right: right + 1, wrong: 0, wrongSince: at, lastAt: at, last: answer }
-    : { right: 0, wrong: wrong + 1, wrongSince: wrong === 0 ? at : wrongSince, lastAt: at, last: answer }
-}
-
 /**
  * A target with lines of `http-checks` is ready only after it has answered each of them, and fails when wrong or missing answers
  * prove that one of its pods does not.
  * @param rule with the watches of its pods: see `withPods`
  */
-export function withAnswers(rule: Rule, checks: readonly RequestCheck[], book: AnswerBook): Rule {
+export function withAnswers(rule: Rule, checks: readonly RequestCheck[]): Rule {
   const { serving } = rule
   if (serving === undefined) return rule
   return {
-    ...withCheck(rule, (draft, object, context) => answered(draft, object, { checks, serving, book, context })),
+    ...withCheck(rule, (draft, object, context) => answered(draft, object, checks, serving, context)),
     milestones: [...rule.milestones, 'answers'],
   }
 }
@@ -69,47 +47,67 @@ export function withPods(rule: Rule): Rule {
   })
 }
 
-interface Facts {
-  readonly checks: readonly RequestCheck[]
-  readonly serving: Serving
-  readonly book: AnswerBook
-  readonly context: RuleContext
+/** A pod of the gated revision that stays, with its answers to a line. */
+interface AskedPod {
+  readonly pod: Pod
+  /** Undefined if it has no port of the name that the line gives. */
+  readonly port: number | undefined
+  readonly last: TimedAnswer | undefined
+  /** The wrong and missing answers since the last right one. */
+  readonly wrong: readonly TimedAnswer[]
+  /** As many right answers in a row as the line needs. */
+  readonly hasAnswered: boolean
 }
 
-/** A line with the pods that must answer it. */
-interface Asking {
+/** A line with the pods that must answer it, in the order in which they are asked. */
+interface Line {
   readonly check: RequestCheck
-  /** The pods of the gated revision that stay, in the order in which they are asked. */
-  readonly pods: readonly Pod[]
-  /** The port of a pod; undefined if it has none of this name. */
-  readonly portOf: (pod: Pod) => number | undefined
-  /** Those that have answered the line. */
-  readonly right: readonly Pod[]
-  /** No pod is wanted. */
-  readonly isSkipped: boolean
+  readonly pods: readonly AskedPod[]
+  readonly right: readonly AskedPod[]
   readonly isAnswered: boolean
 }
 
-function answered(draft: Draft, object: KubeObject, facts: Facts): Draft {
-  const { book, checks } = facts
-  const toAnswer = checks.map((check) => askingOf(check, draft, object, facts))
-  const open = book.isHolding ? [] : toAnswer.filter(({ isAnswered, isSkipped }) => !isAnswered && !isSkipped)
-  const found = toAnswer.flatMap((asking) => problemOf(asking, book) ?? [])
-  const failure = found.find(({ proven }) => proven)
-  const ready = draft.ready && open.length === 0 && failure === undefined
+function answered(
+  draft: Draft,
+  object: KubeObject,
+  checks: readonly RequestCheck[],
+  serving: Serving,
+  context: RuleContext,
+): Draft {
+  const { holding: hold } = context
   const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
-  const skipped = toAnswer.filter(({ isSkipped }) => isSkipped)
+  const all = podsOfTarget(draft, object, serving, context)
+  const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
+  const lines = checks.map((check) => lineOf(check, pods, object, serving, context))
+  const isSkipped = pods.length === 0 && serving.isEmpty(object, context)
+  const hasNoPods = all.length === 0 && draft.ready && !isSkipped
+  const mistakes =
+    context.before?.questions !== undefined
+      ? []
+      : checks.flatMap((check) => mistakeIn(check, object, serving, hasNoPods) ?? [])
+  if (isSkipped) {
+    const milestone: Milestone = { name: 'answers', state: draft.ready ? 'skipped' : 'open', message: '' }
+    const skipped = checks.map((check) => `${requestOf(check)} was not asked: no pod is wanted`)
+    return { ...draft, milestones: [...milestones, milestone], notes: [...draft.notes, ...skipped], mistakes }
+  }
+  const open = hold === undefined ? lines.filter(({ isAnswered }) => !isAnswered) : []
   const [first] = open
+  const found = lines.flatMap((line) => problemOf(line) ?? [])
+  const failure = found.find(({ proven }) => proven)
   return {
     ...draft,
-    milestones: [...milestones, milestoneOf(toAnswer, open, draft.ready, book)],
-    ready,
+    milestones: [...milestones, milestoneOf(lines, open, draft.ready)],
+    ready: draft.ready && open.length === 0 && failure === undefined,
     failure: failure ?? draft.failure,
     problems: [...found, ...draft.problems],
-    message: failure === undefined ? messageOfAnswers(draft, toAnswer, open, book) : messageOf(failure),
-    notes: [...draft.notes, ...skipped.map(({ check }) => `${requestOf(check)} was not asked: no pod is wanted`)],
-    ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, facts.context.now) }),
-    ...((draft.ready || book.isHolding) && { asks: toAnswer.map((asking) => askOf(asking, facts)) }),
+    message: failure === undefined ? messageOfAnswers(draft, lines, open) : messageOf(failure),
+    mistakes,
+    ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, context.now) }),
+    ...((draft.ready || hold !== undefined) &&
+      mistakes.length === 0 && {
+        questions: lines.flatMap((line) => questionsOf(line, serving, hold)),
+        answering: new Set(pods.map(({ metadata }) => metadata.name)),
+      }),
   }
 }
 
@@ -118,24 +116,47 @@ function doneOrSkipped(milestone: Milestone): Milestone {
   return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
 }
 
-/** The pods that a line asks of this target. */
-function askingOf(check: RequestCheck, draft: Draft, object: KubeObject, { serving, book, context }: Facts): Asking {
-  const all = podsOfTarget(draft, object, serving, context)
-  const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
+function lineOf(
+  check: RequestCheck,
+  pods: readonly Pod[],
+  object: KubeObject,
+  serving: Serving,
+  context: RuleContext,
+): Line {
   const port = choosePort(check, object, serving)
-  const right = pods.filter((pod) => (book.answers(check, uidOf(pod))?.right ?? 0) >= check.times)
+  const isRightAnswer = (answer: TimedAnswer) => isRight(check, answer)
+  const asked = pods.map((pod): AskedPod => {
+    const answers = context.answers(check.index, pod)
+    const latest = answers.slice(-check.times)
+    return {
+      pod,
+      port: typeof port === 'string' ? undefined : portIn(pod, port),
+      last: answers.at(-1),
+      wrong: answers.slice(answers.findLastIndex(isRightAnswer) + 1),
+      hasAnswered: latest.length === check.times && latest.every(isRightAnswer),
+    }
+  })
+  const right = asked.filter(({ hasAnswered }) => hasAnswered)
   return {
     check,
-    pods,
-    portOf: (pod) => (typeof port === 'string' ? undefined : portIn(pod, port)),
+    pods: asked,
     right,
-    isSkipped: pods.length === 0 && serving.isEmpty(object, context),
     isAnswered: right.length > 0 && (!check.eachPod || right.length === pods.length),
   }
 }
 
-function uidOf({ metadata: { uid, name } }: Pod): string {
-  return uid ?? name
+/** A line that was not asked yet must find a port, and a ready target that is not scaled to zero must have pods. */
+function mistakeIn(
+  check: RequestCheck,
+  object: KubeObject,
+  serving: Serving,
+  hasNoPods: boolean,
+): CheckMistake | undefined {
+  const place = { input: 'http-checks', line: check.line }
+  const port = choosePort(check, object, serving)
+  if (typeof port === 'string') return { ...place, message: `${shortName(object)}: ${port}`, hasNoPods: false }
+  const message = `${shortName(object)} is ready, and no pod is behind it. ${whatServes}`
+  return hasNoPods ? { ...place, message, hasNoPods } : undefined
 }
 
 /** The pods of the gated revision behind a target. */
@@ -170,7 +191,7 @@ function inOrder(pods: readonly Pod[]): readonly Pod[] {
  * The port of a line: by name or number, or the only one.
  * @returns what is wrong with it, with the ports that there are, if there is no such port
  */
-export function choosePort(
+function choosePort(
   { port: written }: Pick<RequestCheck, 'port'>,
   object: KubeObject,
   { ports, selects }: Serving,
@@ -208,50 +229,54 @@ export function requestOf({ method, path }: RequestCheck): string {
   return `${method} ${path}`
 }
 
-/** The pods that a line may ask, and those that it asks now. */
-function askOf(asking: Asking, { serving, book }: Facts): Ask {
-  const { check, pods, portOf, isAnswered } = asking
-  const ready = pods.filter(isReady).flatMap((pod): AskedPod[] => {
-    const { name, namespace = '' } = pod.metadata
-    const port = portOf(pod)
-    return port === undefined ? [] : [{ namespace, name, uid: uidOf(pod), port }]
+/** What a line asks now. */
+function questionsOf({ check, pods, isAnswered }: Line, serving: Serving, hold: Hold | undefined): readonly Question[] {
+  if (isAnswered && hold === undefined) return []
+  const ready = pods.filter(({ pod, port }) => isReady(pod) && port !== undefined)
+  return next(check, pods, ready, serving, hold).flatMap(({ pod, port, last, wrong }) => {
+    const { name, namespace = '', uid = name } = pod.metadata
+    const at = dueAt(last, wrong.length > 0, hold)
+    return port === undefined || at === undefined ? [] : [{ check, pod: { namespace, name, uid, port }, at }]
   })
-  return {
-    check: check.index,
-    pods: pods.map((pod) => ({ name: pod.metadata.name, uid: uidOf(pod) })),
-    asked: book.isHolding || !isAnswered ? next(asking, ready, serving, book) : [],
-  }
 }
 
 /** Without `--each-pod`, one pod is asked until it is replaced: only answers of one pod in a row prove something. */
 function next(
-  { check, pods, right }: Asking,
+  { eachPod }: RequestCheck,
+  pods: readonly AskedPod[],
   ready: readonly AskedPod[],
   { isOrdered }: Serving,
-  book: AnswerBook,
+  hold: Hold | undefined,
 ): readonly AskedPod[] {
-  if (!check.eachPod) {
-    const lastAt = ({ uid }: AskedPod) => book.answers(check, uid)?.lastAt ?? 0
-    return ready.toSorted((a, b) => lastAt(b) - lastAt(a)).slice(0, 1)
-  }
-  if (book.isHolding) return ready
-  const needs = pods.filter((pod) => !right.includes(pod)).map(uidOf)
-  const open = new Set(isOrdered ? needs.slice(0, 1) : needs)
-  return ready.filter(({ uid }) => open.has(uid))
+  if (!eachPod) return ready.toSorted((a, b) => (b.last?.at ?? 0) - (a.last?.at ?? 0)).slice(0, 1)
+  if (hold !== undefined) return ready
+  const open = pods.filter(({ hasAnswered }) => !hasAnswered)
+  return ready.filter((each) => (isOrdered ? each === open[0] : open.includes(each)))
+}
+
+/**
+ * When a pod is asked next: at once, then at an interval, and a last time at the end of the hold; after a wrong or missing
+ * answer until a right one clears it, or a later one proves it.
+ */
+function dueAt(last: TimedAnswer | undefined, isWrong: boolean, hold: Hold | undefined): number | undefined {
+  if (last === undefined) return 0
+  const at = last.at + requestIntervalMs
+  if (hold === undefined || isWrong) return at
+  return last.at >= hold.until ? undefined : Math.min(at, hold.until)
 }
 
 /** The problem of the wrong or missing answers to a line: that of the pod for which it is proven, or of which most came. */
-function problemOf({ check, pods, portOf }: Asking, book: AnswerBook): Problem | undefined {
-  const problems = pods.flatMap((pod): Problem[] => {
-    const { wrong = 0, wrongSince = 0, last, lastAt = 0 } = book.answers(check, uidOf(pod)) ?? {}
-    if (last === undefined || wrong === 0) return []
+function problemOf({ check, pods }: Line): Problem | undefined {
+  const problems = pods.flatMap(({ pod, port, last, wrong: [first, ...more] }): Problem[] => {
+    if (first === undefined || last === undefined) return []
+    const count = 1 + more.length
     // The last answer must come so late: time alone proves nothing.
     const proven = prove(
-      { seen: wrong, needed: answersProven, since: wrongSince, atLeastMs: answersProvenMs, isCurrent: true },
-      presentAt(lastAt),
+      { seen: count, needed: answersProven, since: first.at, atLeastMs: answersProvenMs, isCurrent: true },
+      presentAt(last.at),
     )
-    const reason = answerReason(check, last, { port: portOf(pod), declared: declaredPorts(pod) })
-    return [{ ...reason, subject: subjectOf(pod), count: wrong, firstSeenAt: wrongSince, proven }]
+    const reason = answerReason(check, last, { port, declared: declaredPorts(pod) })
+    return [{ ...reason, subject: subjectOf(pod), count, firstSeenAt: first.at, proven }]
   })
   return problems.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)[0]
 }
@@ -313,42 +338,35 @@ function statusText({ expectStatus }: RequestCheck): string {
 }
 
 /** The problem of a line without an answer, if a clock ends its target. */
-function unanswered({ check, pods, portOf, right }: Asking, object: KubeObject, now: number): Problem {
-  const pod = pods.find((each) => !right.includes(each))
-  const detail = { request: requestOf(check), scheme: check.scheme, port: pod && portOf(pod), declared: '' }
+function unanswered({ check, pods }: Line, object: KubeObject, now: number): Problem {
+  const { pod, port } = pods.find(({ hasAnswered }) => !hasAnswered) ?? {}
+  const detail = { request: requestOf(check), scheme: check.scheme, port, declared: '' }
   const subject = subjectOf(check.eachPod && pod !== undefined ? pod : object)
   return { ...ownProblem(object, now), subject, reason: 'no-answer', detail }
 }
 
-function milestoneOf(
-  toAnswer: readonly Asking[],
-  open: readonly Asking[],
-  isReady: boolean,
-  book: AnswerBook,
-): Milestone {
+function milestoneOf(lines: readonly Line[], open: readonly Line[], isReady: boolean): Milestone {
   const name = 'answers'
-  if (toAnswer.every(({ isSkipped }) => isSkipped)) return { name, state: isReady ? 'skipped' : 'open', message: '' }
   const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)
-  const done = sum(toAnswer.map(({ right }) => right.length))
-  const total = Math.max(1, sum(toAnswer.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
+  const done = sum(lines.map(({ right }) => right.length))
+  const total = Math.max(1, sum(lines.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
   const count = { done: Math.min(done, total), total }
-  if (isReady && open.length === 0) return { name, state: 'done', count, message: answeredText(toAnswer, book) }
+  if (isReady && open.length === 0) return { name, state: 'done', count, message: answeredText(lines) }
   return { name, state: 'open', count, message: isReady ? openText(open) : '' }
 }
 
 /** `GET /healthz answered with 200 by pod/web-x`. */
-function answeredText(toAnswer: readonly Asking[], book: AnswerBook): string {
-  return toAnswer
-    .flatMap(({ check, right: [pod, ...others] }) => {
-      if (pod === undefined) return []
-      const { last } = book.answers(check, uidOf(pod)) ?? {}
-      const who = others.length === 0 ? `pod/${pod.metadata.name}` : counted(others.length + 1, 'pod')
-      return [`${requestOf(check)} answered with ${last?.status ?? '?'} by ${who}`]
+function answeredText(lines: readonly Line[]): string {
+  return lines
+    .flatMap(({ check, right: [first, ...others] }) => {
+      if (first === undefined) return []
+      const who = others.length === 0 ? `pod/${first.pod.metadata.name}` : counted(others.length + 1, 'pod')
+      return [`${requestOf(check)} answered with ${first.last?.status ?? '?'} by ${who}`]
     })
     .join(', ')
 }
 
-function openText(open: readonly Asking[]): string {
+function openText(open: readonly Line[]): string {
   return open
     .map(({ check, pods, right }) => {
       const which = check.eachPod ? ` (${right.length} of ${counted(pods.length, 'pod')})` : ''
@@ -357,14 +375,9 @@ function openText(open: readonly Asking[]): string {
     .join(', ')
 }
 
-function messageOfAnswers(
-  draft: Draft,
-  toAnswer: readonly Asking[],
-  open: readonly Asking[],
-  book: AnswerBook,
-): string {
+function messageOfAnswers(draft: Draft, lines: readonly Line[], open: readonly Line[]): string {
   if (!draft.ready) return draft.message
   if (open.length > 0) return openText(open)
-  const text = answeredText(toAnswer, book)
+  const text = answeredText(lines)
   return text === '' ? draft.message : `${draft.message} · ${text}`
 }

@@ -1,4 +1,6 @@
 import { isOfKind, type KubeObject, type ObjectName, type Pod } from '../cluster/objects.ts'
+import type { Mistake } from '../errors.ts'
+import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 
 /** The state of one milestone. */
@@ -22,21 +24,28 @@ export interface Milestone {
 }
 
 /** A pod to ask, and its port. */
-export interface AskedPod {
+interface AskedPod {
   readonly namespace: string
   readonly name: string
   readonly uid: string
   readonly port: number
 }
 
-/** For one line of `http-checks`: the pods whose answers count, and those to ask now. */
-export interface Ask {
-  /** Index of the line among `http-checks`. */
-  readonly check: number
-  /** The pods of the gated revision: only their answers count. */
-  readonly pods: readonly { readonly name: string; readonly uid: string }[]
-  /** The pods to which requests are sent now, in this order. */
-  readonly asked: readonly AskedPod[]
+/**
+ * A request of `http-checks` that a target needs besides its watches. An event `ANSWER` answers it; a question that no
+ * assessment contains any more needs no answer.
+ */
+export interface Question {
+  readonly check: RequestCheck
+  readonly pod: AskedPod
+  /** When it is due: milliseconds since the epoch on the clock of the feed; 0: at once. */
+  readonly at: number
+}
+
+/** A mistake in a line of `http-checks` that the object shows. */
+export interface CheckMistake extends Mistake {
+  /** No pod is known, which may be because access to pods is refused. */
+  readonly hasNoPods: boolean
 }
 
 /** The state of a target: what its rule finds about the object, what it reads and the time. */
@@ -66,8 +75,12 @@ export interface AssessedFacts {
   readonly deployed?: readonly ObjectName[] | undefined
   /** The problem if a clock ends the target now, although it is too early to report it. */
   readonly overdue?: Problem
-  /** The pods that each line of `http-checks` asks; only while the target itself is ready. */
-  readonly asks?: readonly Ask[]
+  /** What its lines of `http-checks` ask its pods; absent until the target itself is ready. */
+  readonly questions?: readonly Question[]
+  /** The names of the pods whose answers to these lines count, also of those that are not asked now. */
+  readonly answering?: ReadonlySet<string>
+  /** The mistakes in its lines of `http-checks`. */
+  readonly mistakes?: readonly CheckMistake[]
   /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean
   /** The object has done work that an undo does not reverse: a Job. */

@@ -1,10 +1,10 @@
-import type { RequestOf, WatchRequest } from '../cluster/feed.ts'
+import type { RequestOf, TimedAnswer, WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluster/objects.ts'
 import type { ListState } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
 import type { WantedRevision } from '../plan/revision.ts'
 import type { Problem } from '../reasons/reasons.ts'
-import type { Milestone } from './assessment.ts'
+import type { Assessment, Milestone } from './assessment.ts'
 import type { PodHistory } from './pod-history.ts'
 import type { Present } from './proof.ts'
 import type { Need, Reads } from './reads.ts'
@@ -27,6 +27,12 @@ export interface KnownRevision {
  */
 export type PodRevision = 'gated' | 'kept' | 'other'
 
+/** The time for which everything must stay ready (`hold`), in milliseconds since the epoch. */
+export interface Hold {
+  readonly since: number
+  readonly until: number
+}
+
 /**
  * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
  * settings. A new one is built for each assessment.
@@ -45,6 +51,10 @@ export interface RuleContext extends Present {
   readonly reads: Reads
   /** The awaited revision, once it has arrived (`--revision`). */
   readonly knownRevision?: KnownRevision | undefined
+  /** The last assessment of the target. */
+  readonly before?: Assessment | undefined
+  /** The hold, once it has begun. */
+  readonly holding?: Hold | undefined
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
   /**
@@ -86,6 +96,8 @@ export interface RuleContext extends Present {
   events(object: KubeObject): readonly EventObject[]
   /** The history of a pod since its first sight. */
   podHistory(pod: Pod): PodHistory
+  /** The answers of a pod to a line of `http-checks`, by the index of the line; the oldest first. */
+  answers(check: number, pod: Pod): readonly TimedAnswer[]
   /** Whether a kind has a status subresource, by discovery; undefined without discovery. */
   declaresStatus(kind: KindName): boolean | undefined
   /** Whether the first list of a request is complete: only a complete list proves that an object is absent. */

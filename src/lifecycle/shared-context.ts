@@ -66,6 +66,7 @@ export function createContexts(store: Store, gateTime: GateTime, settings: Lifec
         reads.history(pod, store)
         return histories.of(pod, now)
       },
+      answers: (check, pod) => store.answers(check, pod),
       declaresStatus: (kind) => store.declaresStatus(kind),
     }
   }

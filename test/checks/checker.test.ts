@@ -6,8 +6,8 @@ import { Checker } from '../../src/checks/checker.ts'
 import { connect } from '../../src/cluster/cluster.ts'
 import type { Observation } from '../../src/cluster/feed.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
-import type { Question } from '../../src/gate/questions.ts'
-import { parseChecks } from '../../src/plan/checks.ts'
+import type { Question } from '../../src/lifecycle/assessment.ts'
+import { parseChecks, type RequestCheck } from '../../src/plan/checks.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { isThorough } from '../support/thorough.ts'
@@ -71,7 +71,9 @@ async function start({ httpChecks = line(), secrets = new Secrets(), app }: Star
   let questions: readonly Question[] = []
   const remaining = (observation: Observation) => {
     const answers = (question: Question) =>
-      observation.type === 'ANSWER' && question.check === observation.check && question.pod.name === observation.pod
+      observation.type === 'ANSWER' &&
+      question.check.index === observation.check &&
+      question.pod.name === observation.pod
     questions = questions.filter((question) => !answers(question))
     return questions
   }
@@ -85,9 +87,9 @@ async function start({ httpChecks = line(), secrets = new Secrets(), app }: Star
     observations,
     warnings,
     /** The gate asks this. */
-    ask: (...asked: Question[]) => {
-      questions = asked
-      checker.update(asked)
+    ask: (...asked: Omit<Question, 'check'>[]) => {
+      questions = asked.map((each) => ({ ...each, check: parsed.httpChecks[0] as RequestCheck }))
+      checker.update(questions)
     },
     /** Resolves after so many observations. */
     answers: (count: number) =>
@@ -105,8 +107,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await nextTurn()
 }
 
-const ofPod = (name = 'web-0', port = 8080, at = 0): Question => ({
-  check: 0,
+const ofPod = (name = 'web-0', port = 8080, at = 0): Omit<Question, 'check'> => ({
   pod: { namespace: 'shop', name, uid: `uid of ${name}`, port },
   at,
 })

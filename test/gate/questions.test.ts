@@ -9,7 +9,7 @@ type Raw = Parameters<typeof createChecks>[0]
 const server = createServer(2)
 const ready = at(1, added(server.deployment(), server.replicaSet, ...server.pods()), allSynced, synced('Service'))
 
-/** What the gate asks after these events: `web-1-a at 11 s`. */
+/** What the gate asks after these events: `web-1-a at 11 s`, `web-1-a at once`. */
 function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly string[] {
   const targets = [createTarget()]
   const steps = [ready, ...events]
@@ -19,14 +19,19 @@ function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly
     // The watches have answered.
     gate.advance(event.at)
   }
-  return gate.questions.map(({ pod, at }) => `${pod.name} at ${(at - start) / 1_000} s`)
+  return gate.questions.map(({ pod, at }) => `${pod.name} at ${at === 0 ? 'once' : `${(at - start) / 1_000} s`}`)
 }
 
 const requests = 'deployment/web GET /healthz'
 
 it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
-  ['one pod as soon as it is ready', { 'http-checks': requests }, [], ['web-1-a at 1 s']],
-  ['every pod with --each-pod', { 'http-checks': `${requests} --each-pod` }, [], ['web-1-a at 1 s', 'web-1-b at 1 s']],
+  ['one pod as soon as it is ready', { 'http-checks': requests }, [], ['web-1-a at once']],
+  [
+    'every pod with --each-pod',
+    { 'http-checks': `${requests} --each-pod` },
+    [],
+    ['web-1-a at once', 'web-1-b at once'],
+  ],
   [
     'the same pod 10 s after a wrong answer',
     { 'http-checks': requests },
