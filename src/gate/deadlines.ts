@@ -79,7 +79,7 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
     const present = state.type === 'awaiting-change' ? state.listed : undefined
     const unchanged = present && unchangedVerdict(gated.changedAt(present), gated)
     if (unchanged !== undefined) return unchanged
-    const other = present && gated.hasExpectedImages(present, present)
+    const other = present && gated.haveImagesArrived(present, present)
     const cause = typeof other === 'object' ? problemSentence(other) : openText(gated)
     return verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs, cause })
   }

@@ -532,7 +532,7 @@ export class Gate {
     const [first] = all
     if (!all.every(({ state }) => state.type === 'ready')) return
     const ready = all.map(({ target, state }) => ({ target, pods: this.#targets.podsOf(state) }))
-    const problem = first?.rule.failureOfAll?.(ready, this.#now)
+    const problem = first?.rule.images?.failureOfAll(ready, this.#now)
     if (problem === undefined || first?.state.assessment === undefined) return
     const refusals = all.flatMap((gated) => requestsOf(gated).flatMap((request) => this.store.refusal(request) ?? []))
     const denied = refusals.find(deniesAccess)

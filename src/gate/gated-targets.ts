@@ -162,20 +162,20 @@ export class GatedTargets {
           change = { object, revisions, at: changedAt(object, this.#contexts.at(this.#now())) }
         return change.at
       },
-      hasExpectedImages: (object, listed) => {
+      haveImagesArrived: (object, listed) => {
         const isRequired = isChangeRequired(gated)
-        if (rule.hasExpectedImages === undefined && !isRequired) return undefined
+        if (rule.images === undefined && !isRequired) return undefined
         const context = this.#contextWith(gated, observeTarget(undefined, object, this.#now()), this.#now())
         if (isRequired) changedAt(object, context)
-        const isOfSpec = rule.hasExpectedImages?.(object, listed, undefined)
-        const isOfPods = isOfSpec === false ? rule.hasExpectedImages?.(object, listed, context) : isOfSpec
+        const isOfSpec = rule.images?.haveArrived(object, listed, undefined)
+        const isOfPods = isOfSpec === false ? rule.images?.haveArrived(object, listed, context) : isOfSpec
         this.#readers.replace(gated, gated.reads, context.reads)
         this.#keepReads(gated, context.reads)
         return isOfSpec === false && this.#isPending(gated) ? false : isOfPods
       },
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       findUndo: (object, revision, problem) =>
-        rule.undo?.(object, revision, problem, this.contextOf(gated, this.#now())),
+        rule.undo?.find(object, revision, problem, this.contextOf(gated, this.#now())),
       state: firstState({ rule, settings, target }, addedAt),
       requests: firstRequests(target),
     }
@@ -396,8 +396,7 @@ export class GatedTargets {
   #assessOne(gated: GatedTarget, readers?: Set<GatedTarget>): void {
     this.#changed.add(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
-    const awaited =
-      gated.state.type === 'awaiting-change' && gated.rule.hasExpectedImages && this.#store.get(gated.target)
+    const awaited = gated.state.type === 'awaiting-change' && gated.rule.images && this.#store.get(gated.target)
     if (awaited) this.#applyChange(gated, { after: awaited })
     const object = objectOf(gated.state)
     if (object === undefined) {
@@ -446,7 +445,7 @@ export class GatedTargets {
     }
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).isConsequence)
     const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
-    const availableRevision = state.assessment === undefined ? rule.availableRevision?.(object, context) : undefined
+    const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, context) : undefined
     this.#addDeployed(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
   }

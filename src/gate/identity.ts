@@ -44,8 +44,8 @@ interface AwaitedChange {
   readonly manifest: Target['manifest']
   /** See `openFields`. */
   readonly openFields: readonly string[] | undefined
-  /** See `Rule.hasExpectedImages`. */
-  readonly hasExpectedImages: boolean | Problem | undefined
+  /** See `ImageExpectation.haveArrived`. */
+  readonly haveImagesArrived: boolean | Problem | undefined
   /** Whether the kind has a status subresource; undefined if unknown. */
   readonly declaresStatus: boolean | undefined
 }
@@ -58,11 +58,11 @@ interface AwaitedChange {
  * kind without a status subresource, writes of the status look the same, so only a new spec is the change.
  */
 export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
-  const { listed, wasDeleted, openFields = [], manifest, hasExpectedImages, declaresStatus } = awaited
-  if (hasExpectedImages !== undefined && hasExpectedImages !== true) return false
+  const { listed, wasDeleted, openFields = [], manifest, haveImagesArrived, declaresStatus } = awaited
+  if (haveImagesArrived !== undefined && haveImagesArrived !== true) return false
   if (listed === undefined) return true
   if (manifest !== undefined) return openFields.length === 0
-  if (hasExpectedImages === true || wasDeleted) return true
+  if (haveImagesArrived === true || wasDeleted) return true
   if (declaresStatus === false && object.spec !== undefined)
     return listed.metadata.uid !== object.metadata.uid || !isDeepStrictEqual(listed.spec, object.spec)
   return isChanged(listed, object) || wasWritten(object, gateTime)

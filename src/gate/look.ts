@@ -83,7 +83,7 @@ function revisionBefore({ gated, contextAt }: JudgedTarget, now: number): number
   const { object, revisions } = seen
   const { type } = compareVersions(versionsOf(seen), object, [...revisions.values()], gated.target, gated.gateTime)
   const isOther = type === 'superseded' || type === 'rolled-back'
-  return isOther ? gated.rule.availableRevision?.(object, contextAt(now)) : seen.availableRevision
+  return isOther ? gated.rule.undo?.availableRevision(object, contextAt(now)) : seen.availableRevision
 }
 
 /** The verdict that another revision replaced the awaited one (`--revision`), if the object or the checkout shows it. */

@@ -139,7 +139,7 @@ export interface JudgedTargetRecord extends TargetRecord {
     readonly target: Target
     /** The objects that led to its verdict; absent if the store still contains them. */
     readonly snapshot?: EvidenceSnapshot
-    /** See `Rule.availableRevision`. */
+    /** See `UndoRule.availableRevision`. */
     readonly availableRevision?: number | undefined
   }
 }

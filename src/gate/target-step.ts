@@ -89,7 +89,7 @@ export type TargetEvent =
       /** A watch that the target needs is unavailable, so it is unknown whether a failure is over. */
       readonly isUnavailable: boolean
       readonly awaitsOther: boolean
-      /** Set with the first assessment; see `Rule.availableRevision`. */
+      /** Set with the first assessment; see `UndoRule.availableRevision`. */
       readonly availableRevision?: number | undefined
     }
   | { readonly type: 'held'; readonly isHeld: boolean }
@@ -253,16 +253,16 @@ function afterAwaitedChange(
   const { wasDeleted } = state
   const { manifest } = context.target
   const same = listed?.metadata.uid === object.metadata.uid ? listed : undefined
-  const hasExpectedImages = context.hasExpectedImages(object, manifest === undefined ? same : undefined)
+  const haveImagesArrived = context.haveImagesArrived(object, manifest === undefined ? same : undefined)
   const open = manifest && listed && openFields(listed, object, manifest)
-  const awaited = { listed, wasDeleted, manifest, openFields: open, hasExpectedImages, declaresStatus }
+  const awaited = { listed, wasDeleted, manifest, openFields: open, haveImagesArrived, declaresStatus }
   if (!hasArrived(object, awaited, context.gateTime))
     return {
       state: { ...state, listed, openFields: open },
       entries: listed === state.listed ? [] : [note('exists already: waiting for its change to arrive')],
     }
   // The pods of a version that came before the gate may be listed later.
-  const cameBefore = hasExpectedImages === true && same?.metadata.generation === object.metadata.generation
+  const cameBefore = haveImagesArrived === true && same?.metadata.generation === object.metadata.generation
   return {
     state: withObject(arrived(state, now), object, isFirstSight || cameBefore, now, context),
     entries: [note('its change has arrived')],

@@ -52,6 +52,36 @@ export interface Undo {
   readonly serving?: ServingRevision
 }
 
+/** How the older revision of an object serves, and can be restored. */
+export interface UndoRule<Gated extends KubeObject = KubeObject> {
+  /** The number of the newest older revision that is available now. Asked when the object is judged first. */
+  availableRevision(object: Gated, context: RuleContext): number | undefined
+  /**
+   * What serves in place of an object that has just failed, stalled or timed out, and whether `kubectl rollout undo` restores what
+   * ran before.
+   * @param revision the answer of `availableRevision`
+   * @param problem the problem that failed it
+   */
+  find(object: Gated, revision: number | undefined, problem: Problem | undefined, context: RuleContext): Undo
+}
+
+/** What `expect-images` asks. */
+export interface ImageExpectation {
+  /**
+   * Whether the expected images have arrived (`await-change`), or the problem that other ones run; undefined if any change of
+   * the object is the awaited one.
+   * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
+   * @param context undefined while only the specs decide, which need no list
+   */
+  haveArrived(
+    object: KubeObject,
+    listed: KubeObject | undefined,
+    context: RuleContext | undefined,
+  ): boolean | Problem | undefined
+  /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
+  failureOfAll(targets: readonly ReadyTarget[], now: number): Problem | undefined
+}
+
 /** The facts that show when the present version of an object came. */
 export type ChangeContext = Pick<RuleContext, 'time' | 'owned' | 'present' | 'declaresStatus'>
 
@@ -108,17 +138,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly hasPods?: true
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
-  /**
-   * Whether the expected images have arrived (`await-change`), or the problem that other ones run; undefined if any change of
-   * the object is the awaited one.
-   * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
-   * @param context undefined while only the specs decide, which need no list
-   */
-  hasExpectedImages?(
-    object: Gated,
-    listed: KubeObject | undefined,
-    context: RuleContext | undefined,
-  ): boolean | Problem | undefined
+  /** What `expect-images` asks of the object; absent without this input. */
+  readonly images?: ImageExpectation
   /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival
   /**
@@ -127,17 +148,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * ask for it: it asks for the age of what pods run.
    */
   changedAt?(object: Gated, context: ChangeContext): number | undefined
-  /** The number of the newest older revision that is available now. Asked when the object is judged first. */
-  availableRevision?(object: Gated, context: RuleContext): number | undefined
-  /**
-   * What serves in place of an object that has just failed, stalled or timed out, and whether `kubectl rollout undo` restores what
-   * ran before.
-   * @param revision the answer of `availableRevision`
-   * @param problem the problem that failed it
-   */
-  undo?(object: Gated, revision: number | undefined, problem: Problem | undefined, context: RuleContext): Undo
-  /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
-  failureOfAll?(targets: readonly ReadyTarget[], now: number): Problem | undefined
+  /** How `kubectl rollout undo` goes back; absent for kinds without revisions. */
+  readonly undo?: UndoRule<Gated>
   /**
    * Judges the object: reads what it needs, states what it finds, and returns whether the object is ready. The gate also calls it
    * while a list that it needs is pending, to learn what it reads: then only that counts, so an empty list must not be an error.
@@ -153,6 +165,14 @@ export type Check = (draft: Draft, object: KubeObject, context: RuleContext) => 
 /** The rule with one more check. */
 export function withCheck(rule: Rule, check: Check): Rule {
   return { ...rule, checks: [...(rule.checks ?? []), check] }
+}
+
+/** The draft of an object that is neither ready nor failed: it waits for something else. */
+export function waitingDraft(draft: Draft, message: string): Draft {
+  const milestones = draft.milestones.map((each): Milestone => {
+    return each.name === 'ready' ? { ...each, state: 'open', message } : each
+  })
+  return { ...draft, ready: false, failure: undefined, message, milestones }
 }
 
 /** Whether an object is ready, and the facts about it that are no statements. */

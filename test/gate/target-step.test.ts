@@ -31,7 +31,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
     settings,
     gateTime: createGateTime(settings),
     changedAt: () => undefined,
-    hasExpectedImages: () => undefined,
+    haveImagesArrived: () => undefined,
     takeSnapshot: (object) => (object === undefined ? [] : [object]),
     findUndo: () => undefined,
   }

@@ -1,5 +1,5 @@
 import type { Deployment, KubeObject } from '../../src/cluster/objects.ts'
-import { undoHooks } from '../../src/lifecycle/workloads/undo.ts'
+import { undoRule } from '../../src/lifecycle/workloads/undo.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
@@ -41,7 +41,7 @@ const hookJob = (hook: string, metadata: object = {}, status: object = { startTi
   make.job({ metadata: { creationTimestamp: iso(-5), annotations: { 'helm.sh/hook': hook }, ...metadata }, status })
 
 const availableRevision = (object: KubeObject, ...objects: KubeObject[]) =>
-  undoHooks.availableRevision(object, context({ now: 1, objects: [object, ...objects] }))
+  undoRule.availableRevision(object, context({ now: 1, objects: [object, ...objects] }))
 
 test.each([
   [
@@ -91,7 +91,7 @@ test('the newest of several available revisions is the one to go back to', () =>
 })
 
 const undo = (object: KubeObject, problem: Problem, ...objects: KubeObject[]) =>
-  undoHooks.undo(object, 6, problem, context({ now: 60, objects: [object, newSet, newPod, ...objects] }))
+  undoRule.find(object, 6, problem, context({ now: 60, objects: [object, newSet, newPod, ...objects] }))
 
 test('a failed change is undone to the revision that was available', () => {
   expect(undo(web(), imageMissing, oldSet(), oldPod('a'))).toEqual({
@@ -188,9 +188,9 @@ test.each([
 ])('%s is undone unless its controller would not replace the pod', (_, spec, obstacle) => {
   const { set, revisions, pod } = statefulSet(spec, () => ({}))
   const objects = [set, ...revisions, pod('web-0', 'web-h1', settled), pod('web-1', 'web-h2', broken)]
-  expect(undoHooks.availableRevision(set, context({ now: 1, objects }))).toBe(1)
-  expect(undoHooks.undo(set, 1, crash, context({ now: 60, objects })).obstacle ?? '').toContain(obstacle ?? '')
-  expect(undoHooks.undo(set, 1, crash, context({ now: 60, objects })).obstacle === undefined).toBe(
+  expect(undoRule.availableRevision(set, context({ now: 1, objects }))).toBe(1)
+  expect(undoRule.find(set, 1, crash, context({ now: 60, objects })).obstacle ?? '').toContain(obstacle ?? '')
+  expect(undoRule.find(set, 1, crash, context({ now: 60, objects })).obstacle === undefined).toBe(
     obstacle === undefined,
   )
 })
@@ -201,7 +201,7 @@ test('the pods of a DaemonSet belong to a revision by its hash, not by its name'
     labels: { 'controller-revision-hash': `h${number}` },
   }))
   const objects = [set, ...revisions, pod('a', 'h1', settled), pod('b', 'h2', broken)]
-  expect(undoHooks.availableRevision(set, context({ now: 1, objects }))).toBe(1)
+  expect(undoRule.availableRevision(set, context({ now: 1, objects }))).toBe(1)
 })
 
 const env = (name: string, key: string) => ({ name: 'TOKEN', valueFrom: { secretKeyRef: { name, key } } })
@@ -245,7 +245,7 @@ test('the undo of an object of a Helm release has the time of its revision, if t
     )
   expect(undo(release, crash, set(6, -900))).toMatchObject({ since: Date.parse(iso(-900)) })
   expect(
-    undoHooks.undo(release, 5, crash, context({ now: 60, objects: [release, newSet, set(5, -900), set(6, -600)] })),
+    undoRule.find(release, 5, crash, context({ now: 60, objects: [release, newSet, set(5, -900), set(6, -600)] })),
   ).toMatchObject({
     revision: 5,
   })

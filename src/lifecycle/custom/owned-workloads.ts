@@ -10,8 +10,8 @@ import {
 } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { ownedListsMs } from '../../thresholds.ts'
-import { type Draft, revisedPods } from '../assessment.ts'
-import { type Rule, type Serving, withCheck } from '../rule.ts'
+import { revisedPods } from '../assessment.ts'
+import { type Rule, type Serving, waitingDraft, withCheck } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podsWithUid } from '../selector.ts'
 import { workloadServing } from '../workloads/serving.ts'
@@ -57,7 +57,7 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
       awaitLists(requests, context) ??
       (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
       (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
-    return awaited === undefined ? own : notReady(own, awaited)
+    return awaited === undefined ? own : waitingDraft(own, awaited)
   })
 }
 
@@ -181,14 +181,4 @@ function podsBehind(
     const isWorkload = rule.serving !== undefined && rule.serving.selects === undefined
     return isWorkload ? podsOfWorkload(object, rule, context) : []
   })
-}
-
-/** The draft of an object that waits for another one. */
-function notReady(own: Draft, message: string): Draft {
-  return {
-    ...own,
-    ready: false,
-    message,
-    milestones: own.milestones.map((each) => (each.name === 'ready' ? { ...each, state: 'open', message } : each)),
-  }
 }

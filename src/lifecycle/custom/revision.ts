@@ -16,7 +16,7 @@ import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { argoPollMs, maxDeployed, reportedFailureMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
 import { conditionsIn, fieldsOf, isOfPresentGeneration, isStale, ownProblem } from '../conditions.ts'
-import { type Arrival, type ArrivalFacts, type Rule, withCheck } from '../rule.ts'
+import { type Arrival, type ArrivalFacts, type Rule, waitingDraft, withCheck } from '../rule.ts'
 import type { KnownRevision, RuleContext } from '../rule-context.ts'
 import { formatSelector } from '../selector.ts'
 import { jobRule } from '../workloads/job.ts'
@@ -713,16 +713,16 @@ function judge(
     case 'deployed':
       return withDeployed(own, object, report, context)
     case 'unsettled': {
-      if (own.ready) return open(own, `${report.operator} has not finished`)
+      if (own.ready) return waitingDraft(own, `${report.operator} has not finished`)
       const { attempt } = report
       const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, report.wanted)
       // The failure of another revision is none of the wanted one.
-      return isOfOther ? open(own, own.message) : own
+      return isOfOther ? waitingDraft(own, own.message) : own
     }
     case 'deploying': {
       const { state, message } = standing.attempt
       const started = {
-        ...open(own, message === '' ? `${report.operator} deploys ${describeWanted(wanted)}` : message),
+        ...waitingDraft(own, message === '' ? `${report.operator} deploys ${describeWanted(wanted)}` : message),
         ...gatedToo(own, object, report.applied),
       }
       if (state === 'begun')
@@ -732,7 +732,7 @@ function judge(
     case 'failed': {
       const problem = failureOf(object, standing.attempt, context)
       const failed = {
-        ...open(own, messageOf(problem)),
+        ...waitingDraft(own, messageOf(problem)),
         problems: [problem, ...own.problems.filter((each) => !traitsOf(each).isOwnReport)],
       }
       return problem.proven ? { ...failed, failure: problem } : failed
@@ -741,19 +741,11 @@ function judge(
     case 'awaited': {
       const problem = wrongRevision(object, report, wanted, facts)
       return {
-        ...open(own, `${report.operator} has not deployed ${describeWanted(wanted)}`),
+        ...waitingDraft(own, `${report.operator} has not deployed ${describeWanted(wanted)}`),
         problems: [problem, ...own.problems],
       }
     }
   }
-}
-
-/** The draft of an object that is neither ready nor failed. */
-function open(own: Draft, message: string): Draft {
-  const milestones = own.milestones.map((each) =>
-    each.name === 'ready' ? { ...each, state: 'open' as const, message } : each,
-  )
-  return { ...own, ready: false, failure: undefined, message, milestones }
 }
 
 /** The draft of an object whose revision is deployed. */

@@ -9,7 +9,7 @@ import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, newestOf, templateCreatedAt } from './revision.ts'
 import { examinePods } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
-import { undoHooks, watchReleaseHooks } from './undo.ts'
+import { undoRule, watchReleaseHooks } from './undo.ts'
 import {
   countMilestone,
   countSettled,
@@ -39,7 +39,7 @@ export const daemonSetRule: Rule<DaemonSet> = {
   milestones: [...workloadMilestones, 'updated'],
   hasPods: true,
   serving: workloadServing,
-  ...undoHooks,
+  undo: undoRule,
   changedAt: (object, context) =>
     becamePresentAt(object, isObserved(object) ? findTemplateRevision(object, context) : undefined, context),
   judge: judgeDaemonSet,

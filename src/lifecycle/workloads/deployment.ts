@@ -15,7 +15,7 @@ import { rolloutCreationProblem } from './replica-failure.ts'
 import { becamePresentAt, createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
 import { notesOf } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
-import { undoHooks, watchReleaseHooks } from './undo.ts'
+import { undoRule, watchReleaseHooks } from './undo.ts'
 import {
   countMilestone,
   countSettled,
@@ -45,7 +45,7 @@ export const deploymentRule: Rule<Deployment> = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
   hasPods: true,
   serving: workloadServing,
-  ...undoHooks,
+  undo: undoRule,
   changedAt: (object, context) => {
     const present = isObserved(object) ? newReplicaSet(object, context) : undefined
     return becamePresentAt(object, present, context, (writtenAt) => completedAt(object, present, context) ?? writtenAt)

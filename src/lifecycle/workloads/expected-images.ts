@@ -6,7 +6,7 @@ import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { assess } from '../assess.ts'
 import { type Assessment, stayingPods } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
-import { type ReadyTarget, type Rule, withCheck } from '../rule.ts'
+import { type ImageExpectation, type ReadyTarget, type Rule, withCheck } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podsWithUid } from '../selector.ts'
 import { containersOf } from './pod-fields.ts'
@@ -48,9 +48,8 @@ function expectedContainers(pods: readonly Pod[], expected: ExpectedImages) {
 /** Adds to a rule: a target that would be ready fails if a pod runs another image than expected. */
 export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
-  const withHooks: Rule = {
-    ...rule,
-    hasExpectedImages: (object, listed, context) => {
+  const images: ImageExpectation = {
+    haveArrived: (object, listed, context) => {
       const specs = [podSpecOf(object), listed && podSpecOf(listed)] as const
       const found = hasArrivedBySpec(...specs, expected)
       if (found !== false || context === undefined) return found
@@ -58,7 +57,7 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
     },
     failureOfAll: (targets, now) => missingContainers(targets, expected, now),
   }
-  return withCheck(withHooks, (draft, object, context) => {
+  return withCheck({ ...rule, images }, (draft, object, context) => {
     if (!draft.ready) return draft
     const failure = mismatchOf(expectedContainers(podsOf(object, draft, context), expected), context.now)
     if (failure === undefined) return draft

@@ -9,7 +9,7 @@ import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import { examinePods } from './revision-pods.ts'
 import { orderedServing } from './serving.ts'
-import { undoHooks, watchReleaseHooks } from './undo.ts'
+import { undoRule, watchReleaseHooks } from './undo.ts'
 import {
   countMilestone,
   countSettled,
@@ -39,7 +39,7 @@ export const statefulSetRule: Rule<StatefulSet> = {
   milestones: [...workloadMilestones, 'updated'],
   hasPods: true,
   serving: orderedServing,
-  ...undoHooks,
+  undo: undoRule,
   changedAt: (object, context) =>
     becamePresentAt(object, isObserved(object) ? findUpdateRevision(object, context) : undefined, context),
   judge: judgeStatefulSet,

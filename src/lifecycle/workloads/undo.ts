@@ -10,7 +10,7 @@ import {
 import type { MissingObject } from '../../reasons/containers.ts'
 import { type Problem, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import { hookLeadMs } from '../../thresholds.ts'
-import type { Rule, ServingRevision, Undo } from '../rule.ts'
+import type { ServingRevision, Undo, UndoRule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { jobsRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
@@ -28,7 +28,7 @@ import {
 import { isOnlyRestarted, isSameTemplate } from './template.ts'
 
 /** `kubectl rollout undo` of a Deployment, StatefulSet or DaemonSet (pkg/polymorphichelpers/rollback.go in kubectl). */
-export const undoHooks = { availableRevision, undo } satisfies Partial<Rule>
+export const undoRule: UndoRule = { availableRevision, find: findUndo }
 
 /** The number of the newest older revision whose pods are all available. */
 function availableRevision(object: KubeObject, context: RuleContext): number | undefined {
@@ -42,7 +42,7 @@ function availableRevision(object: KubeObject, context: RuleContext): number | u
  * @param number the revision that was available when the object was first judged
  * @param problem the problem that failed it
  */
-function undo(
+function findUndo(
   object: KubeObject,
   number: number | undefined,
   problem: Problem | undefined,
