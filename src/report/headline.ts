@@ -78,9 +78,9 @@ function tookText(record: RunRecord, isOfGate: boolean): string {
   }
   const ends = targets.map((target) => beginOf(target, startedAt) + tookMs(target, record))
   const readyAt = Math.max(...ends)
-  return outcome === 'ready' && readyAt < startedAt
-    ? `in ${duration(readyAt - begin)}, before this gate`
-    : `${duration(finishedAt - begin)} after the change`
+  if (outcome !== 'ready') return `${duration(finishedAt - begin)} after the change`
+  const took = duration(readyAt - begin)
+  return readyAt < startedAt ? `in ${took}, before this gate` : `${took} after the change`
 }
 
 /** `Ready, but nothing changed in the last 3 d`, if that is true of all targets. */

@@ -210,15 +210,17 @@ export function wasReadyAtBegin({ outcome, milestones }: TargetRecord, { started
   return outcome === 'ready' && milestones.every(({ state, at = Infinity }) => state !== 'done' || at <= startedAt)
 }
 
-/** How long a target took from the begin of its timeline, in milliseconds. It may have been ready before the gate. */
+/**
+ * How long a target took from the begin of its timeline, in milliseconds. A ready one took until its last milestone, which may
+ * have been before the gate.
+ */
 export function tookMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
-  const { endedAt = finishedAt, milestones } = target
-  const done = milestones.filter(({ state }) => state === 'done')
-  const known = done.flatMap(({ at, source }) => (source === undefined || at === undefined ? [] : [at]))
+  const { endedAt = finishedAt, outcome } = target
   const begin = beginOf(target, startedAt)
-  return wasReadyAtBegin(target, { startedAt }) && begin < startedAt
-    ? Math.max(begin, ...known) - begin
-    : endedAt - begin
+  if (outcome !== 'ready') return endedAt - begin
+  const last = stepsOf(target, startedAt).findLast(({ isKnown }) => isKnown)
+  const isOfBefore = wasReadyAtBegin(target, { startedAt }) && begin < startedAt
+  return (last?.at ?? (isOfBefore ? begin : endedAt)) - begin
 }
 
 /** A reached milestone, and the milliseconds from the previous one. */
