@@ -26,9 +26,9 @@ export type Arrival = { readonly known: KnownRevision } & (
   | { readonly type: 'superseded' | 'rolled-back'; readonly detail: RevisionChange }
 )
 
-/** What serves while an object is not ready: the newest older revision that has ready pods. */
+/** What serves while an object is not ready: the newest older revision that has ready pods, else the present one. */
 export interface ServingRevision {
-  /** Absent if no pod is ready. */
+  /** Absent if no pod of an older one is ready. */
   readonly revision?: number
   /** The images of its containers. */
   readonly images: readonly string[]
@@ -48,7 +48,7 @@ export interface Undo {
   readonly obstacle?: string
   /** Only metadata differ, such as the checksum of a ConfigMap: the undo of a Helm release restores that too. */
   readonly isOnlyRestart?: true
-  /** Absent if the object has no older revision, or if pods of the present one are ready. */
+  /** Absent if it is unknown. */
   readonly serving?: ServingRevision
 }
 

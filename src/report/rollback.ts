@@ -55,7 +55,7 @@ export function wayBackOf(record: RunRecord): WayBack {
   const found = record.targets.flatMap((target, index) => {
     const revision = servingOf(target)
     if (revision === undefined) return []
-    return { serves: revision.revision !== undefined, text: servingText(revision, isOnly ? undefined : names[index]) }
+    return { serves: revision.ready > 0, text: servingText(revision, isOnly ? undefined : names[index]) }
   })
   // What does not serve comes first.
   const serving = found.toSorted((a, b) => Number(a.serves) - Number(b.serves))
@@ -70,8 +70,8 @@ export function wayBackOf(record: RunRecord): WayBack {
   return {
     sentences: [
       ...serving.slice(0, namedServing).map(({ text }) => text),
-      ...(moreDown > 0 ? [`${counted(moreDown, 'more target')}: no pod serves.`] : []),
-      ...(moreServing > 0 ? [`${counted(moreServing, 'more target')}: an older revision still serves.`] : []),
+      ...(moreDown > 0 ? [`${counted(moreDown, 'more target')}: no pod is ready.`] : []),
+      ...(moreServing > 0 ? [`${counted(moreServing, 'more target')}: pods are ready.`] : []),
       ...[command === '' ? note : kept].filter((text) => text !== ''),
     ],
     command,
@@ -94,6 +94,10 @@ function wayBackOfGate(record: EndedRunRecord): readonly string[] {
 }
 
 function servingText({ revision, images, ready, wanted, isFirst }: ServingRevision, name: string | undefined): string {
+  if (revision === undefined && ready > 0) {
+    const rest = isFirst ? ', and no older revision to go back to' : ''
+    return `${name ?? 'It'} has ${ready} of ${counted(wanted, 'pod')} ready, all of this revision${rest}.`
+  }
   if (isFirst) return `${name ?? 'It'} does not serve: no pod is ready, and there is no older revision to go back to.`
   if (revision === undefined)
     return `${name ?? 'It'} does not serve: no pod is ready, neither of this revision nor of an older one.`

@@ -108,9 +108,14 @@ test.each<[string, object | undefined, readonly KubeObject[]]>([
     [oldSet(), oldPod('a', podIs.ready(-60), { deletionTimestamp: iso(0) })],
   ],
   [
-    'what serves is unknown where a pod of the new revision is ready',
-    undefined,
+    'ready pods of the new revision serve',
+    { images: [], ready: 1, wanted: 2 },
     [oldSet(), make.pod({ metadata: { name: 'web-new-b' }, status: podIs.ready(-60) }, newSet)],
+  ],
+  [
+    'what serves is unknown where a pod of the new revision has just become ready',
+    undefined,
+    [oldSet(), make.pod({ metadata: { name: 'web-new-b' }, status: podIs.ready(59) }, newSet)],
   ],
   ['a first revision replaces nothing that served', { images: [], ready: 0, wanted: 2, isFirst: true }, []],
 ])('%s', (_, serving, objects) => expect(undo(web(), crash, ...objects).serving).toEqual(serving))

@@ -248,9 +248,22 @@ describe('what serves now, and the way back', () => {
           'deployment/d does not serve: no pod is ready, and there is no older revision to go back to.',
           'deployment/e does not serve: no pod is ready, and there is no older revision to go back to.',
           'Revision 6 of deployment/a (acme/web:v1) still serves with 2 of 2 pods.',
-          '2 more targets: an older revision still serves.',
+          '2 more targets: pods are ready.',
           'deployment/a is not undone: x. deployment/b is not undone: x. deployment/c is not undone: x.',
         ],
+        command: '',
+      },
+    ],
+    [
+      'names ready pods of the present revision, and the undo to an older one',
+      [failed({}, { undo: { revision: 6, serving: { images: [], ready: 1, wanted: 2 } } })],
+      { sentences: ['It has 1 of 2 pods ready, all of this revision.'], command },
+    ],
+    [
+      'names ready pods of a first revision',
+      [failed({ name: 'db' }, { undo: { serving: { images: [], ready: 1, wanted: 1, isFirst: true } } })],
+      {
+        sentences: ['It has 1 of 1 pod ready, all of this revision, and no older revision to go back to.'],
         command: '',
       },
     ],

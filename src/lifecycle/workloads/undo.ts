@@ -52,7 +52,7 @@ function findUndo(
   const known = serving && { serving }
   const revision = olderRevisions(object, context).find((each) => numberOf(each) === number)
   if (number === undefined || revision === undefined)
-    return { ...known, obstacle: 'no older revision had all its pods ready and settled when the gate began' }
+    return { ...known, obstacle: 'no older revision had all its pods ready and settled at the start' }
   const [before, after] = [templateOf(revision), templateOf(object)]
   const since = releaseOf(object) === undefined ? undefined : madeAt(revision, object, context)
   const areReady = podsOf(revision, object, context).every((pod) => examinePod(pod, context).ready)
@@ -87,9 +87,13 @@ function servingOf(object: KubeObject, context: RuleContext): ServingRevision | 
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
   const all = revisionsOfWorkload(object.metadata.uid, context.present)
-  // Without any, they cannot be read.
-  if (all.length === 0 || all.some((each) => readyOf(each) > 0) || wanted === 0) return undefined
-  return { images: [], ready: 0, wanted, ...(older.length === 0 && { isFirst: true }) }
+  const present = findRevision(templateOf(object), all)
+  const settled =
+    present === undefined ? [] : podsOf(present, object, context).filter((pod) => examinePod(pod, context).settled)
+  const mayCrash = settled.length === 0 && all.some((each) => readyOf(each) > 0)
+  // Without any revision, they cannot be read.
+  if (all.length === 0 || mayCrash || wanted === 0) return undefined
+  return { images: [], ready: settled.length, wanted, ...(older.length === 0 && { isFirst: true }) }
 }
 
 /** The revisions with another template than the present one, which may have no revision yet. */
