@@ -130,6 +130,7 @@ export interface RolloutGateReport {
    * The kinds of targets that expressions of `health-check-exprs` judged
    */
   healthCheckKinds?: string[]
+  wayBack?: WayBack
   /**
    * In a merged report: the gates in the order of `merge`
    */
@@ -164,6 +165,19 @@ export interface Run {
    */
   commit: string
 }
+/**
+ * What serves in place of what is not ready, and the way back to it
+ */
+export interface WayBack {
+  /**
+   * `Revision 6 (acme/web:v1) still serves with 2 of 2 pods.`
+   */
+  sentences: string[]
+  /**
+   * `kubectl rollout undo …`; empty if none is known
+   */
+  command: string
+}
 export interface Gate {
   /**
    * The name in `merge`, else the context of its cluster or the path of its report
@@ -193,6 +207,7 @@ export interface Gate {
     context: string
     version: string
   }
+  wayBack?: WayBack
 }
 export interface Request {
   /**

@@ -121,6 +121,17 @@ const target = z
   })
   .meta({ id: 'Target' })
 
+/** People run the command of a report that is merged: each part of it is an undo, and its words are plain for a shell. */
+const undoCommands =
+  /^(?:(?:kubectl(?: --context [\w.:/@+=-]+)? rollout undo|helm(?: --kube-context [\w.:/@+=-]+)? rollback)(?: [\w./=-]+)+(?: && (?!$))?)*$/
+
+const wayBack = z
+  .object({
+    sentences: z.array(z.string()).describe('`Revision 6 (acme/web:v1) still serves with 2 of 2 pods.`'),
+    command: z.string().regex(undoCommands).describe('`kubectl rollout undo …`; empty if none is known'),
+  })
+  .meta({ id: 'WayBack', description: 'What serves in place of what is not ready, and the way back to it' })
+
 const gate = z
   .object({
     name: z.string().describe('The name in `merge`, else the context of its cluster or the path of its report'),
@@ -133,6 +144,7 @@ const gate = z
     finishedAt: moment.optional(),
     durationSeconds: z.number().nonnegative().optional(),
     cluster: z.object({ context: z.string(), version: z.string() }).optional(),
+    wayBack: wayBack.optional(),
   })
   .meta({ id: 'Gate' })
 
@@ -187,6 +199,7 @@ export const reportSchema = z.object({
     .array(z.string())
     .optional()
     .describe('The kinds of targets that expressions of `health-check-exprs` judged'),
+  wayBack: wayBack.optional(),
   gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
   httpChecks: z.array(request).optional().describe('The lines of the input `http-checks`, if there are any checks'),
   hold: z

@@ -13,6 +13,7 @@ import {
   unwritten,
 } from '../gate/run-record.ts'
 import { printableJson } from './escape.ts'
+import { wayBackOf } from './rollback.ts'
 import { evidenceText } from './target-record.ts'
 
 const unwrittenFields: ReadonlySet<string> = new Set(Object.keys(unwritten))
@@ -35,6 +36,7 @@ export function buildReport(record: RunRecord): LookReport {
       const tookMs = gateDurationMs(gate)
       return tookMs === undefined ? gate : { ...gate, durationSeconds: tookMs / 1_000 }
     }),
+    wayBack: wayBackOf(record),
     targets: targets.map((target, index) => {
       const log = logged.get(index)?.filter(({ kind }) => kind !== 'heartbeat')
       return shifted(reportedTarget(target, log, startedAt), shiftOf(target, record))

@@ -102,7 +102,15 @@ function partsOf({ name, path, record, isPattern = false }: ReportFile, run: Wor
   const own = targets.filter((target) => !gates.some((gate) => gate.name === target.target.gate))
   const hint = record.hint ?? own.find((target) => target.target.outcome === outcome)?.target.hint
   const conclusion = { outcome, reason, message, hint }
-  const gate = { name: name ?? cluster.context, path, ...conclusion, startedAt, finishedAt, cluster }
+  const gate = {
+    name: name ?? cluster.context,
+    path,
+    ...conclusion,
+    startedAt,
+    finishedAt,
+    cluster,
+    wayBack: record.wayBack,
+  }
   return [{ gate, targets: own, startedAt }, ...merged]
 }
 

@@ -1,11 +1,16 @@
 import { inClusterContext } from '../cluster/feed.ts'
-import { type EndedRunRecord, hasEnded, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
+import {
+  type EndedRunRecord,
+  type GateRecord,
+  hasEnded,
+  type RunRecord,
+  type TargetRecord,
+} from '../gate/run-record.ts'
 import type { ServingRevision } from '../lifecycle/rule.ts'
 import { label } from '../plan/names.ts'
 import { displayName, fullNames, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { hookLeadMs, recentVersionMs, releaseClockMs } from '../thresholds.ts'
-import { decidingGate } from './headline.ts'
 
 /** What a failed gate recommends to undo. */
 interface Rollback {
@@ -37,18 +42,13 @@ export function rollbackOf(record: EndedRunRecord): Rollback {
 }
 
 /** What serves now and the way back, for people. Raw text: renderers escape it. */
-export interface WayBack {
-  /** `Revision 6 (acme/web:v1) still serves with 2 of 2 pods.` */
-  readonly sentences: readonly string[]
-  /** Empty if none is known. */
-  readonly command: string
-}
+export type WayBack = NonNullable<RunRecord['wayBack']>
 
 const namedServing = 3
 const noUndo = { command: '', note: '', kept: '' }
 
-/** What serves in place of the targets that are not ready, and how to go back to it. Empty if nothing is known of it. */
-export function wayBackOf(record: RunRecord): WayBack {
+/** What serves in place of the targets that are not ready, and how to go back to it; undefined if nothing is known of it. */
+export function wayBackOf(record: RunRecord): WayBack | undefined {
   const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
   const isOnly = record.targets.length === 1
   const names = fullNames(record.targets)
@@ -59,9 +59,10 @@ export function wayBackOf(record: RunRecord): WayBack {
   })
   // What does not serve comes first.
   const serving = found.toSorted((a, b) => Number(a.serves) - Number(b.serves))
-  if (!hasEnded(record)) return { sentences: [], command: '' }
-  if (record.gates !== undefined) return { sentences: wayBackOfGate(record), command: '' }
-  if (serving.length === 0) return { sentences: [], command: '' }
+  if (!hasEnded(record)) return undefined
+  if (record.gates !== undefined) return wayBackOfGates(record.gates)
+  // A report contains no undo.
+  if (serving.length === 0) return record.wayBack
   const isUndone = (target: TargetRecord) => (servingOf(target) ?? { isFirst: true }).isFirst === undefined
   const { command, note, kept } = record.targets.some(isUndone) ? undoOf(record, isUndone) : noUndo
   const more = serving.slice(namedServing)
@@ -80,17 +81,18 @@ export function wayBackOf(record: RunRecord): WayBack {
 
 /** The same, each as a line: the sentences, and `Back: kubectl rollout undo …`. Raw text: renderers escape it. */
 export function wayBackLines(record: RunRecord): readonly string[] {
-  const { sentences, command } = wayBackOf(record)
+  const { sentences = [], command = '' } = wayBackOf(record) ?? {}
   return command === '' ? sentences : [...sentences, `Back: ${command}`]
 }
 
-/** Reports contain neither what serves nor an undo. */
-function wayBackOfGate(record: EndedRunRecord): readonly string[] {
-  const gate = decidingGate(record)
-  const isFailure = ['failed', 'stalled', 'timed-out'].includes(record.outcome)
-  return gate !== undefined && isFailure
-    ? [`What still serves, and the way back: see the summary of ${gate.name}.`]
-    : []
+/** That of all gates that have one, by their names. */
+function wayBackOfGates(gates: readonly GateRecord[]): WayBack | undefined {
+  const known = gates.flatMap(({ name, wayBack }) => (wayBack === undefined ? [] : { name, ...wayBack }))
+  if (known.length === 0) return undefined
+  return {
+    sentences: known.map(({ name, sentences }) => `${name}: ${sentences.join(' ')}`),
+    command: known.flatMap(({ command }) => (command === '' ? [] : command)).join(' && '),
+  }
 }
 
 function servingText({ revision, images, ready, wanted, isFirst }: ServingRevision, name: string | undefined): string {

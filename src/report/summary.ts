@@ -20,7 +20,7 @@ import { code, fence, markdown, prose, shorten, shortenNames, shortenWords } fro
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
-import { wayBackOf } from './rollback.ts'
+import { type WayBack, wayBackOf } from './rollback.ts'
 import {
   changeList,
   type DetailedTarget,
@@ -143,7 +143,7 @@ function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions):
   const judged = { ...record, targets: rows.map(({ target }) => target) }
   const blocks = [
     `### ${outcomeLabels[record.outcome].icon} ${markdown(headline(original))}`,
-    ...cause(record, options),
+    ...cause(record, wayBackOf(original), options),
     ...settingsList(record),
     ...gateTable(record),
     ...causes(page),
@@ -186,7 +186,8 @@ function rowsOf(record: RunRecord): readonly Row[] {
     .filter(({ target }) => isJudged(target, record))
 }
 
-function cause(record: RunRecord, { tracked }: SummaryOptions): string[] {
+/** @param wayBack by the gate's own clock: an old version is not undone */
+function cause(record: RunRecord, wayBack: WayBack | undefined, { tracked }: SummaryOptions): string[] {
   const [only] = record.targets
   const { outcome } = record
   if ((outcome === 'ready' || outcome === 'progressing') && record.targets.length === 1 && only?.outcome === 'ready') {
@@ -196,7 +197,7 @@ function cause(record: RunRecord, { tracked }: SummaryOptions): string[] {
   if (outcome === 'progressing') return []
   const { messages, hint, ...conclusion } = conclude(record)
   const source = renderSource(conclusion.source, tracked)
-  const { sentences, command } = wayBackOf(record)
+  const { sentences = [], command = '' } = wayBack ?? {}
   const back = [...sentences.map((each) => prose(each)), ...(command === '' ? [] : [`Back: ${code(command)}`])].join(
     ' ',
   )

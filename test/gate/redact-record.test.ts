@@ -18,6 +18,8 @@ const clocks = { milestoneTimeoutsMs: {} }
 const cluster = { context: '', version: '' }
 const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
 
+const wayBack = { sentences: [''], command: '' }
+
 const whole: Whole<RunRecord> = {
   ...verdict,
   cluster,
@@ -86,8 +88,10 @@ const whole: Whole<RunRecord> = {
       path: '',
       cluster,
       hint: '',
+      wayBack,
     },
   ],
+  wayBack,
 }
 
 const marker = 'sesame'

@@ -112,6 +112,10 @@ function missingImage(): EndedRunRecord {
     message: 'the registry has no image `ghcr.io/acme/web:v2` (manifest unknown)',
     hint: 'Push the tag `v2` before you deploy, or correct `image:` in k8s/web.yaml.',
     endedAt: at(17),
+    undo: {
+      obstacle: 'a GitOps operator applies it: revert the commit',
+      serving: { revision: 2, images: ['ghcr.io/acme/web:v1'], ready: 3, wanted: 3 },
+    },
     milestones: [
       ...reached({ created: 0 }),
       createMilestone({ name: 'observed', at: at(0.5), message: 'generation 7' }),

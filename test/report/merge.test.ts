@@ -6,6 +6,7 @@ import { buildAnnotations } from '../../src/report/annotations.ts'
 import { buildReport, readRecord } from '../../src/report/json-report.ts'
 import { renderMergedLog } from '../../src/report/log.ts'
 import { mergeReports, type ReportFile } from '../../src/report/merge-reports.ts'
+import { wayBackLines } from '../../src/report/rollback.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { renderDetails } from '../../src/report/target-details.ts'
 import { at, createRecord, createTarget, createTargetRecord, start } from './builders.ts'
@@ -143,6 +144,24 @@ it('the headline, the annotation and failed-resources name the deciding gate', (
   expect(buildAnnotations(record)).toMatchObject([{ title: expect.stringContaining('deployment/web in prod-eu') }])
   const [first] = JSON.parse(buildOutputs(record, { report: '', summary: '' })['failed-resources'])
   expect(first).toMatchObject({ target: 'deployment.apps/web', gate: 'prod-eu' })
+})
+
+it('what still serves, and the undo, are those of each gate that is not ready, also after a second merge', () => {
+  const undo = { revision: 6, serving: { revision: 6, images: ['acme/web:v1'], ready: 2, wanted: 2 } }
+  const failed = (context: string) => {
+    const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
+    const target = createTargetRecord({ ...verdict, undo, changedAt: at(-60), change: 'recent' })
+    return file(createRecord({ context, verdict, targets: [target] }), context)
+  }
+  const merged = mergeReports([failed('eu'), failed('us'), file(ended('ready'), 'ap')], 0)
+  const undone = 'rollout undo deployment/web -n shop --to-revision=6'
+  const lines = (place: string) => [
+    `${place}eu: Revision 6 (acme/web:v1) still serves with 2 of 2 pods.`,
+    `${place}us: Revision 6 (acme/web:v1) still serves with 2 of 2 pods.`,
+    `Back: kubectl --context eu ${undone} && kubectl --context us ${undone}`,
+  ]
+  expect(wayBackLines(merged)).toEqual(lines(''))
+  expect(wayBackLines(mergeReports([file(merged, 'west')], 0))).toEqual(lines('west/'))
 })
 
 it('the merged report follows the schema, names gates and contexts, and has the moments of each gate', () => {

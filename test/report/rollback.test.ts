@@ -1,6 +1,7 @@
 import type { TargetRecord } from '../../src/gate/run-record.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rollbackOf, wayBackOf } from '../../src/report/rollback.ts'
+import { renderSummary } from '../../src/report/summary.ts'
 import { createRecord, createTarget, createTargetRecord, type RecordOverrides } from './builders.ts'
 
 const startedAt = Date.parse('2026-01-01T13:05:00Z')
@@ -177,6 +178,14 @@ test.each(['prod; reboot', '$(reboot)', '-h', 'my prod', "o'brien", 'a`b`', 'pro
   },
 )
 
+test('the summary does not undo a version of three days either, although it counts from the change', () => {
+  const serving = { revision: 6, images: ['acme/web:v1'], ready: 2, wanted: 2 }
+  const { change: _, ...target } = failed({}, { undo: { revision: 6, serving }, changedAt: startedAt - 259_200_000 })
+  const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
+  const summary = renderSummary(createRecord({ startedAt, verdict, targets: [target] }))
+  expect(summary).toContain('deployment/web is not undone: its version is more than an hour old.')
+})
+
 describe('what serves now, and the way back', () => {
   const serving = { revision: 6, images: ['acme/web:v1'], ready: 2, wanted: 2 }
   const wayBack = (targets: readonly TargetRecord[]) =>
@@ -190,7 +199,7 @@ describe('what serves now, and the way back', () => {
     )
   const command = 'kubectl --context prod rollout undo deployment/web -n shop --to-revision=6'
 
-  test.each<[string, TargetRecord[], object]>([
+  test.each<[string, TargetRecord[], object | undefined]>([
     [
       'names the older revision, its image and its pods',
       [failed({}, { undo: { revision: 6, serving } })],
@@ -275,11 +284,11 @@ describe('what serves now, and the way back', () => {
         command: '',
       },
     ],
-    ['is empty where nothing is known of it', [failed({})], { sentences: [], command: '' }],
+    ['is empty where nothing is known of it', [failed({})], undefined],
     [
       'is empty for a target that only waits for another one',
       [failed({}, { causedBy: 'deployment.apps/db', undo: { revision: 6, serving } })],
-      { sentences: [], command: '' },
+      undefined,
     ],
   ])('%s', (_, targets, expected) => expect(wayBack(targets)).toEqual(expected))
 })
