@@ -6,11 +6,11 @@ import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
 import { type CheckMistake, type Draft, type Milestone, type Question, revisedPods } from './assessment.ts'
-import { ownProblem } from './conditions.ts'
 import { presentAt, prove } from './proof.ts'
 import { type Rule, type ServedPort, type Serving, withCheck } from './rule.ts'
 import type { Hold, RuleContext } from './rule-context.ts'
 import { podRequest, podsWithUid } from './selector.ts'
+import { ownProblem } from './status-problems.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
 
 /** What a line may name. */

@@ -1,14 +1,12 @@
-import type { Condition, KubeObject } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/objects.ts'
+import type { KubeObject } from '../cluster/objects.ts'
 import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
-import { autoscalerSyncMs, oldObjectMs } from '../thresholds.ts'
+import { oldObjectMs } from '../thresholds.ts'
 import type { Assessment, Draft, Milestone } from './assessment.ts'
-import { observedGenerations, ownProblem } from './conditions.ts'
-import { lastWriteOf, specWrittenAt } from './gate-time.ts'
-import { latestOfAll } from './proof.ts'
 import type { Judgement, Rule } from './rule.ts'
 import type { RuleContext, Statements } from './rule-context.ts'
 import { nodeRequest } from './selector.ts'
+import { readySince, specWrittenAt, staleUntil } from './status-age.ts'
+import { ownProblem } from './status-problems.ts'
 
 /**
  * Assesses an object by its rule: failed if a problem is proven, ready if the rule found it ready, else progressing with the
@@ -128,12 +126,6 @@ function withMoment(
   }
 }
 
-/** Since when the conditions make an object ready; undefined if one was True before the last write of the spec. */
-function readySince(object: KubeObject, context: RuleContext, signals: Judgement['signals'] = []): number | undefined {
-  const at = latestOfAll(signals.map((each) => context.time(each?.lastTransitionTime)))
-  return at !== undefined && at >= (specWrittenAt(object, context) ?? -Infinity) ? at : undefined
-}
-
 /** The milestones of an object whose status may be older than its spec until this moment. */
 function awaitingFreshStatus(milestones: readonly Milestone[], until: number): readonly Milestone[] {
   const message = 'its status may be older than its spec: waiting for its controller'
@@ -142,46 +134,6 @@ function awaitingFreshStatus(milestones: readonly Milestone[], until: number): r
       ? { name: each.name, state: 'open', message, settlesAt: until }
       : each,
   )
-}
-
-/** The sync periods of controllers that reconcile by time, in milliseconds. */
-const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': autoscalerSyncMs }
-
-/**
- * Until when the status of an object may be older than its spec. Many controllers do not write the generation of their
- * status: right after an apply, "Ready" may be about the previous spec. If the spec was written after the status, the
- * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
- * later than the first sight of the present spec, because other writers may have written last.
- * @param signals the conditions that decided; an undefined entry stands for another part of the status
- * @param copiesOthers whether the controller may copy the state of other objects, such as a Deployment, that it read
- * before these observed the change. Then only a state that has changed since the write of the spec is not stale,
- * whatever generation it has.
- * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
- */
-function staleUntil(
-  object: KubeObject,
-  signals: readonly (Condition | undefined)[],
-  context: RuleContext,
-  copiesOthers = false,
-): number | undefined {
-  const { time, history, settings } = context
-  const { generation, creationTimestamp } = object.metadata
-  const isDated =
-    observedGenerations(object).length > 0 || signals.every((each) => each?.observedGeneration !== undefined)
-  if (isDated && !copiesOthers) return undefined
-  const statusAt = lastWriteOf(object, time, 'status')
-  const specAt = lastWriteOf(object, time) ?? -Infinity
-  // A new object has no older status; kinds without a generation are dated by their creation.
-  const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
-  // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
-  if (isNew || statusAt === undefined) return undefined
-  const hasChanged =
-    history.statesMovedAt > history.specSeenAt ||
-    signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
-  if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
-  const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
-  const until = Math.min(specAt, history.specSeenAt) + periodMs
-  return context.passed(until) ? undefined : until
 }
 
 function terminatingProblem(object: KubeObject, { now, time }: RuleContext): Problem | undefined {

@@ -1,5 +1,3 @@
-import type { KindName, KubeObject } from '../cluster/objects.ts'
-
 /** The times that rules use. Moments and durations are milliseconds. */
 export interface GateTime {
   /** When the gate began, on the runner's clock. */
@@ -23,34 +21,4 @@ export function createGateTime({
     return parsed >= 0 && parsed < endOfTime ? parsed - serverOffsetMs : undefined
   }
   return { startedAt, settleTimeMs, time }
-}
-
-/**
- * The last write of an object's spec and metadata, or of one subresource, which the API server dates for each manager. See
- * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
- * @returns milliseconds since the epoch on the runner's clock; undefined if unknown
- */
-export function lastWriteOf(
-  { metadata: { managedFields = [] } }: KubeObject,
-  time: GateTime['time'],
-  subresource?: 'status',
-): number | undefined {
-  let last: number | undefined
-  for (const entry of managedFields) {
-    const writtenAt = entry.subresource === subresource ? time(entry.time) : undefined
-    if (writtenAt !== undefined && (last === undefined || writtenAt > last)) last = writtenAt
-  }
-  return last
-}
-
-/**
- * The last write of an object's spec. Undefined if unknown: without a status subresource, a controller writes the status as
- * clients write the spec.
- * @returns milliseconds since the epoch on the runner's clock
- */
-export function specWrittenAt(
-  object: KubeObject,
-  { time, declaresStatus }: Pick<GateTime, 'time'> & { declaresStatus(kind: KindName): boolean | undefined },
-): number | undefined {
-  return object.status !== undefined && declaresStatus(object) === false ? undefined : lastWriteOf(object, time)
 }

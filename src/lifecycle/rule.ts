@@ -190,23 +190,3 @@ export interface Judgement extends Omit<AssessedFacts, 'milestones' | 'problems'
 
 /** The default milestones. */
 export const commonMilestones = ['created', 'observed', 'ready'] as const
-
-/** Whether the controller has observed the present spec. Without `observedGeneration` there is no status yet. */
-export function isObserved(object: KubeObject): boolean {
-  const { generation } = object.metadata
-  const observed = (object.status as { observedGeneration?: number | string } | undefined)?.observedGeneration
-  return observed !== undefined && Number(observed) >= (generation ?? 0)
-}
-
-/** The milestone `observed` of kinds with `observedGeneration`. */
-export function observedMilestone(object: KubeObject, isDone = isObserved(object)): Milestone {
-  const { generation } = object.metadata
-  const name = generation === undefined ? 'it' : `generation ${generation}`
-  if (!isDone) return { name: 'observed', state: 'open', message: `waiting for the controller to observe ${name}` }
-  return { name: 'observed', state: 'done', message: generation === undefined ? 'observed' : `${name} observed` }
-}
-
-/** The milestone `observed` of kinds whose conditions show that the controller has observed the spec. */
-export function observedIf(isDone: boolean, waiting: string, message = 'observed'): Milestone {
-  return isDone ? { name: 'observed', state: 'done', message } : { name: 'observed', state: 'open', message: waiting }
-}

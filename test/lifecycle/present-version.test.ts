@@ -1,6 +1,6 @@
 import type { Deployment, KubeObject, ManagedFields, ObjectMeta } from '../../src/cluster/objects.ts'
-import { specWrittenAt } from '../../src/lifecycle/gate-time.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { specWrittenAt } from '../../src/lifecycle/status-age.ts'
 import { complete, condition, iso, make, start } from '../kit/objects.ts'
 import { context } from '../kit/rule.ts'
 

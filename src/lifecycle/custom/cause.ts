@@ -8,9 +8,10 @@ import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { type Rule, withCheck } from '../rule.ts'
 import { type RuleContext, watchingBy } from '../rule-context.ts'
+import { isOfPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/revision-pods.ts'
-import { appliedRequests, isOfPresentSpec, type KindsBehind, objectsBehind, ownedRequests } from './owned-objects.ts'
+import { appliedRequests, type KindsBehind, objectsBehind, ownedRequests } from './owned-objects.ts'
 
 /** How the objects behind a custom resource are found and judged. */
 export interface Behind extends KindsBehind {

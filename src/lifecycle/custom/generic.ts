@@ -3,17 +3,11 @@ import { isBuiltIn } from '../../plan/kinds.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unclearSettles } from '../../thresholds.ts'
-import {
-  conditionProblem,
-  conditionsIn,
-  isEmpty,
-  notReconciled,
-  ownProblem,
-  reportedProblem,
-  signalKey,
-} from '../conditions.ts'
-import { commonMilestones, type Judgement, observedMilestone, type Rule } from '../rule.ts'
+import { conditionsIn, isEmpty, signalKey } from '../conditions.ts'
+import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import type { Reader, RuleContext } from '../rule-context.ts'
+import { observedMilestone } from '../status-age.ts'
+import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 import {
   endsByItself,
   hasAny,

@@ -3,28 +3,13 @@ import type { HealthCheck } from '../../plan/health-check-entries.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
-import {
-  conditionProblem,
-  fieldsOf,
-  isAboutPresentSpec,
-  isEmpty,
-  isStale,
-  notReconciled,
-  ownProblem,
-  withoutCondition,
-} from '../conditions.ts'
-import { commonMilestones, type Judgement, observedMilestone, type Rule } from '../rule.ts'
+import { fieldsOf, isEmpty, withoutCondition } from '../conditions.ts'
+import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import type { Reader, RuleContext } from '../rule-context.ts'
+import { isAboutPresentSpec, isStale, isStatusStale, observedMilestone, specChangedAt } from '../status-age.ts'
+import { conditionProblem, notReconciled, ownProblem } from '../status-problems.ts'
 import { genericRule, progressCounters, progressStates } from './generic.ts'
-import { specChangedAt } from './owned-objects.ts'
-import {
-  isStatusStale,
-  isUnobserved,
-  readSignals,
-  type SignalSummary,
-  specSuspension,
-  summarizeSignals,
-} from './status.ts'
+import { isUnobserved, readSignals, type SignalSummary, specSuspension, summarizeSignals } from './status.ts'
 
 /** The key in a rule's `failures`. */
 const failedKey = 'failed'

@@ -1,9 +1,10 @@
 import { groupOf, type KindName, type KubeObject, type Subject, subjectOf } from '../../cluster/objects.ts'
 import { nearest } from '../../errors.ts'
 import { messageOf, type Problem, problemOf } from '../../reasons/reasons.ts'
-import { fieldsOf, presentConditions } from '../conditions.ts'
+import { fieldsOf } from '../conditions.ts'
 import { type Rule, withCheck } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { presentConditions } from '../status-age.ts'
 
 /** An object that a spec names, as Flux does in `sourceRef`, `chartRef` and `chart.spec.sourceRef`. */
 interface Reference {

@@ -5,10 +5,9 @@ import { groupOf } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { maxApplied } from '../../thresholds.ts'
 import { fieldsOf } from '../conditions.ts'
-import { lastWriteOf } from '../gate-time.ts'
-import { timestampUnitMs } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { formatSelector, namespaceRequest } from '../selector.ts'
+import { isOfPresentSpec } from '../status-age.ts'
 
 /** The kinds of the objects that an object owns or selects. */
 export interface KindsBehind {
@@ -239,25 +238,4 @@ function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeOb
     ({ apiVersion, kind, name, uid }) =>
       context.known({ apiVersion, kind, namespace, name }, ({ metadata }) => metadata.uid === uid).length > 0,
   )
-}
-
-/**
- * When the spec of a custom resource was last written, in milliseconds since the epoch on the runner's clock; at the latest,
- * when it was first seen. The API server dates the last write of each manager; see `staleUntil`.
- */
-export function specChangedAt(custom: KubeObject, { time, history }: RuleContext): number {
-  const { generation, creationTimestamp } = custom.metadata
-  const writtenAt = generation === 1 ? time(creationTimestamp) : lastWriteOf(custom, time)
-  return Math.min(writtenAt ?? Infinity, history.specSeenAt)
-}
-
-/** Whether an object was created since the spec of a custom resource was last written: then it is of the present spec. */
-export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, context: RuleContext): boolean {
-  return (context.time(metadata.creationTimestamp) ?? -Infinity) + timestampUnitMs > specChangedAt(custom, context)
-}
-
-/** Whether an object, apart from its status, was written since a moment. */
-export function wasWrittenSince(object: KubeObject, since: number, { time }: RuleContext): boolean {
-  const writtenAt = lastWriteOf(object, time) ?? time(object.metadata.creationTimestamp) ?? -Infinity
-  return writtenAt + timestampUnitMs > since
 }

@@ -14,9 +14,10 @@ import { revisedPods } from '../assessment.ts'
 import { type Rule, type Serving, waitingDraft, withCheck } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podsWithUid } from '../selector.ts'
+import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/serving.ts'
 import { assessOwned, type Behind } from './cause.ts'
-import { isOwnedBy, membersOf, objectsBehind, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
+import { isOwnedBy, membersOf, objectsBehind, ownedRequests } from './owned-objects.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3

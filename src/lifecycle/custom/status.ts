@@ -5,11 +5,9 @@ import {
   conditionsIn,
   fieldsOf,
   isEmpty,
-  isOfPresentGeneration,
-  isStale,
-  observedGenerations,
   type StatusCondition,
 } from '../conditions.ts'
+import { isGenerationStale, isOfPresentGeneration, isRequestOpen } from '../status-age.ts'
 
 /*
  * How the status of a kind is read that nobody has described: as kstatus does it, for more shapes. A status is a list of
@@ -816,40 +814,6 @@ export function isError({ meaning, value, reason = '', condition }: Signal): boo
 /*
  * Generations: whether the status is about the present spec at all.
  */
-
-/** Whether the generation in the status is older than the generation of the object. */
-function isGenerationStale(object: KubeObject): boolean {
-  return observedGenerations(object).some((observed) => isStale(observed, object.metadata.generation))
-}
-
-/** Whether the status is about an older generation of the object, or is older than the last request to reconcile. */
-export function isStatusStale(object: KubeObject): boolean {
-  return isGenerationStale(object) || isRequestOpen(object)
-}
-
-/** The names of annotations that request something, and what: `reconcile-request`, `force-sync`, `forceAt`. */
-const requestNames =
-  /^(force|reconcile|refresh|re?sync|reset|restart|redeploy|trigger|request(?:ed)?)[-_]?(?:request(?:ed)?|sync|now|at|time|id|token)?$/i
-
-/**
- * Whether an annotation requests a reconciliation that the status does not contain as handled. Most controllers that
- * support this copy the value of the annotation to the status, as Flux from `reconcile.fluxcd.io/requestedAt` to
- * `lastHandledReconcileAt` (https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile). If the
- * status is empty, the kind may have no controller.
- */
-function isRequestOpen({ status, metadata: { annotations } }: KubeObject): boolean {
-  if (isEmpty(status)) return false
-  return Object.entries(annotations ?? {}).some(([key, requested]) => {
-    const [group = '', name = group] = key.split('/')
-    const [, request = ''] = requestNames.exec(name) ?? []
-    if (request === '') return false
-    const verb = (/^request/i.test(request) && /reconcile|force/i.exec(group)?.[0]) || request
-    const handled = Object.entries(status as Fields).find(
-      ([field]) => /^last.*(?:handled|request)/i.test(field) && field.toLowerCase().includes(verb.toLowerCase()),
-    )
-    return handled === undefined ? key === 'reconcile.fluxcd.io/requestedAt' : handled[1] !== requested
-  })
-}
 
 /**
  * Whether the status is about an older generation. If neither the status nor Ready has the present generation, one

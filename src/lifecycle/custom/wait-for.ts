@@ -1,9 +1,9 @@
 import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
 import type { Draft } from '../assessment.ts'
-import { conditionsIn, isOfPresentGeneration, isStale } from '../conditions.ts'
+import { conditionsIn } from '../conditions.ts'
 import { commonMilestones, type Rule, withCheck } from '../rule.ts'
-import { isStatusStale } from './status.ts'
+import { isOfPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
 
 /**
  * The user's own definition of ready, as in `kubectl wait --for`

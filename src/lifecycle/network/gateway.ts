@@ -1,19 +1,10 @@
 import type { Fields, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import {
-  type ConditionSignal,
-  conditionProblem,
-  conditionSignal,
-  conditionsIn,
-  fieldsOf,
-  isOfPresentGeneration,
-  notReconciled,
-  ownProblem,
-  reportedProblem,
-  signalKey,
-} from '../conditions.ts'
-import { commonMilestones, type Judgement, observedIf, type Rule } from '../rule.ts'
+import { type ConditionSignal, conditionSignal, conditionsIn, fieldsOf, signalKey } from '../conditions.ts'
+import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import type { Reader, RuleContext } from '../rule-context.ts'
+import { isOfPresentGeneration, observedIf } from '../status-age.ts'
+import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 import { type Backend, missingBackends, servicesRequest } from './backend.ts'
 
 const group = 'gateway.networking.k8s.io'

@@ -1,9 +1,9 @@
 import { secretNames, type WatchRequest } from '../../cluster/feed.ts'
 import type { Ingress } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import { ownProblem } from '../conditions.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import type { Reader, RuleContext } from '../rule-context.ts'
+import { ownProblem } from '../status-problems.ts'
 import { addressReport, type Backend, missingBackends, servicesRequest } from './backend.ts'
 
 /**

@@ -2,22 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Condition, groupOf, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
 import { messageOf, traitsOf } from '../../reasons/reasons.ts'
-import {
-  type ConditionSignal,
-  conditionProblem,
-  conditionSignal,
-  conditionsIn,
-  isEmpty,
-  isStale,
-  notReconciled,
-  ownProblem,
-  presentConditions,
-  reportedProblem,
-  signalKey,
-} from '../conditions.ts'
-import { lastWriteOf } from '../gate-time.ts'
-import { commonMilestones, isObserved, type Judgement, observedIf, observedMilestone, type Rule } from '../rule.ts'
+import { type ConditionSignal, conditionSignal, conditionsIn, isEmpty, signalKey } from '../conditions.ts'
+import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import type { Reader, RuleContext } from '../rule-context.ts'
+import { isObserved, isStale, lastWriteOf, observedIf, observedMilestone, presentConditions } from '../status-age.ts'
+import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 
 /** How a rule reads the conditions of a kind, in addition to the named ones that must be True. */
 interface ConditionMeaning {

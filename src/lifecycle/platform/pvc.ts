@@ -12,11 +12,12 @@ import {
 import type { Problem } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
 import { lostClaimMs } from '../../thresholds.ts'
-import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts'
-import { lastWriteOf } from '../gate-time.ts'
+import { conditionSignal } from '../conditions.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import type { Reader, RuleContext } from '../rule-context.ts'
 import { namespaceRequest } from '../selector.ts'
+import { lastWriteOf, presentConditions } from '../status-age.ts'
+import { ownProblem } from '../status-problems.ts'
 
 /**
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/

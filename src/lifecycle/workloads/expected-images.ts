@@ -5,10 +5,10 @@ import type { ExpectedImages } from '../../inputs.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { assess } from '../assess.ts'
 import { type Assessment, stayingPods } from '../assessment.ts'
-import { ownProblem } from '../conditions.ts'
 import { type ImageExpectation, type ReadyTarget, type Rule, withCheck } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podsWithUid } from '../selector.ts'
+import { ownProblem } from '../status-problems.ts'
 import { containersOf } from './pod-fields.ts'
 
 /**

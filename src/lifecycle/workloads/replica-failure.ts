@@ -17,8 +17,8 @@ import {
   refusedCreations,
 } from '../../thresholds.ts'
 import { earliest, isAhead, isSinceStart, latest, presentAt, prove } from '../proof.ts'
-import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { isObserved } from '../status-age.ts'
 import { condition, eventCount } from './pod-fields.ts'
 
 type RefusalReason =

@@ -7,9 +7,10 @@ import {
   type OwnerReference,
   type PodTemplate,
 } from '../../cluster/objects.ts'
-import { type GateTime, lastWriteOf, specWrittenAt } from '../gate-time.ts'
+import type { GateTime } from '../gate-time.ts'
 import { timestampUnitMs } from '../proof.ts'
 import type { ChangeContext } from '../rule.ts'
+import { lastWriteOf, specWrittenAt } from '../status-age.ts'
 import { isSameTemplate } from './template.ts'
 
 /** The label of a pod with the revision of its StatefulSet or DaemonSet. */

@@ -1,0 +1,213 @@
+import type { Condition, Fields, KindName, KubeObject } from '../cluster/objects.ts'
+import { groupOf } from '../cluster/objects.ts'
+import { autoscalerSyncMs } from '../thresholds.ts'
+import type { Milestone } from './assessment.ts'
+import { conditionsIn, isEmpty } from './conditions.ts'
+import type { GateTime } from './gate-time.ts'
+import { latestOfAll, timestampUnitMs } from './proof.ts'
+import type { Judgement } from './rule.ts'
+import type { RuleContext } from './rule-context.ts'
+
+/*
+ * Whether a status is about the present spec, by its generations, by the requests to reconcile, and by the times of both.
+ */
+
+/** Whether the controller has observed the present spec. Without `observedGeneration` there is no status yet. */
+export function isObserved(object: KubeObject): boolean {
+  const { generation } = object.metadata
+  const observed = (object.status as { observedGeneration?: number | string } | undefined)?.observedGeneration
+  return observed !== undefined && Number(observed) >= (generation ?? 0)
+}
+
+/** The milestone `observed` of kinds with `observedGeneration`. */
+export function observedMilestone(object: KubeObject, isDone = isObserved(object)): Milestone {
+  const { generation } = object.metadata
+  const name = generation === undefined ? 'it' : `generation ${generation}`
+  if (!isDone) return { name: 'observed', state: 'open', message: `waiting for the controller to observe ${name}` }
+  return { name: 'observed', state: 'done', message: generation === undefined ? 'observed' : `${name} observed` }
+}
+
+/** The milestone `observed` of kinds whose conditions show that the controller has observed the spec. */
+export function observedIf(isDone: boolean, waiting: string, message = 'observed'): Milestone {
+  return isDone ? { name: 'observed', state: 'done', message } : { name: 'observed', state: 'open', message: waiting }
+}
+
+/**
+ * Whether an observed generation is older than the object's. A string is read as a number. Some controllers write a
+ * hash, which is never older, and neither is what is no number at all.
+ */
+export function isStale(observed: unknown, generation = 0): boolean {
+  return (typeof observed === 'number' || typeof observed === 'string') && Number(observed) < generation
+}
+
+/** Whether a condition is about the present generation, or has no `observedGeneration`. */
+export function isOfPresentGeneration({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
+  return !isStale(observedGeneration, metadata.generation)
+}
+
+/** The conditions of the present generation; malformed ones are skipped. */
+export function presentConditions(object: KubeObject): readonly Condition[] {
+  const { conditions } = (object.status ?? {}) as { conditions?: unknown }
+  return conditionsIn(conditions).filter((each) => isOfPresentGeneration(each, object))
+}
+
+/** Status fields that contain the generation that the status describes. */
+const generationKeys =
+  /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
+/** The same in the field `generations`, which some controllers have: `generations.reconciled`. */
+const generationNames = /^(?:observed|reconciled)$/
+
+/** The generations that the status is about. */
+function observedGenerations({ status }: KubeObject): readonly unknown[] {
+  const fields = (status ?? {}) as Fields
+  const valuesOf = (value: unknown, names: RegExp) =>
+    Object.entries((value ?? {}) as Fields).flatMap(([key, each]) => (names.test(key) ? [each] : []))
+  return [...valuesOf(fields, generationKeys), ...valuesOf(fields['generations'], generationNames)]
+}
+
+/** Whether the generation in the status is older than the generation of the object. */
+export function isGenerationStale(object: KubeObject): boolean {
+  return observedGenerations(object).some((observed) => isStale(observed, object.metadata.generation))
+}
+
+/** Whether the status is about an older generation of the object, or is older than the last request to reconcile. */
+export function isStatusStale(object: KubeObject): boolean {
+  return isGenerationStale(object) || isRequestOpen(object)
+}
+
+/** The names of annotations that request something, and what: `reconcile-request`, `force-sync`, `forceAt`. */
+const requestNames =
+  /^(force|reconcile|refresh|re?sync|reset|restart|redeploy|trigger|request(?:ed)?)[-_]?(?:request(?:ed)?|sync|now|at|time|id|token)?$/i
+
+/**
+ * Whether an annotation requests a reconciliation that the status does not contain as handled. Most controllers that
+ * support this copy the value of the annotation to the status, as Flux from `reconcile.fluxcd.io/requestedAt` to
+ * `lastHandledReconcileAt` (https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile). If the
+ * status is empty, the kind may have no controller.
+ */
+export function isRequestOpen({ status, metadata: { annotations } }: KubeObject): boolean {
+  if (isEmpty(status)) return false
+  return Object.entries(annotations ?? {}).some(([key, requested]) => {
+    const [group = '', name = group] = key.split('/')
+    const [, request = ''] = requestNames.exec(name) ?? []
+    if (request === '') return false
+    const verb = (/^request/i.test(request) && /reconcile|force/i.exec(group)?.[0]) || request
+    const handled = Object.entries(status as Fields).find(
+      ([field]) => /^last.*(?:handled|request)/i.test(field) && field.toLowerCase().includes(verb.toLowerCase()),
+    )
+    return handled === undefined ? key === 'reconcile.fluxcd.io/requestedAt' : handled[1] !== requested
+  })
+}
+
+/**
+ * The last write of an object's spec and metadata, or of one subresource, which the API server dates for each manager. See
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
+ * @returns milliseconds since the epoch on the runner's clock; undefined if unknown
+ */
+export function lastWriteOf(
+  { metadata: { managedFields = [] } }: KubeObject,
+  time: GateTime['time'],
+  subresource?: 'status',
+): number | undefined {
+  let last: number | undefined
+  for (const entry of managedFields) {
+    const writtenAt = entry.subresource === subresource ? time(entry.time) : undefined
+    if (writtenAt !== undefined && (last === undefined || writtenAt > last)) last = writtenAt
+  }
+  return last
+}
+
+/**
+ * The last write of an object's spec. Undefined if unknown: without a status subresource, a controller writes the status as
+ * clients write the spec.
+ * @returns milliseconds since the epoch on the runner's clock
+ */
+export function specWrittenAt(
+  object: KubeObject,
+  { time, declaresStatus }: Pick<GateTime, 'time'> & { declaresStatus(kind: KindName): boolean | undefined },
+): number | undefined {
+  return object.status !== undefined && declaresStatus(object) === false ? undefined : lastWriteOf(object, time)
+}
+
+/**
+ * When the spec of a custom resource was last written, in milliseconds since the epoch on the runner's clock; at the latest,
+ * when it was first seen. The API server dates the last write of each manager; see `staleUntil`.
+ */
+export function specChangedAt(custom: KubeObject, { time, history }: RuleContext): number {
+  const { generation, creationTimestamp } = custom.metadata
+  const writtenAt = generation === 1 ? time(creationTimestamp) : lastWriteOf(custom, time)
+  return Math.min(writtenAt ?? Infinity, history.specSeenAt)
+}
+
+/** Whether an object was created since the spec of a custom resource was last written: then it is of the present spec. */
+export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, context: RuleContext): boolean {
+  return (context.time(metadata.creationTimestamp) ?? -Infinity) + timestampUnitMs > specChangedAt(custom, context)
+}
+
+/** Whether an object, apart from its status, was written since a moment. */
+export function wasWrittenSince(object: KubeObject, since: number, { time }: RuleContext): boolean {
+  const writtenAt = lastWriteOf(object, time) ?? time(object.metadata.creationTimestamp) ?? -Infinity
+  return writtenAt + timestampUnitMs > since
+}
+
+/**
+ * Whether a condition is about the present spec. It is if it has the generation. If only the status has the generation,
+ * a condition that changed before the last write of the spec may be older: some controllers, as that of a
+ * DeploymentConfig, write `status.observedGeneration` before they renew the condition.
+ */
+export function isAboutPresentSpec(object: KubeObject, condition: Condition, { time }: RuleContext): boolean {
+  if (condition.observedGeneration !== undefined) return isOfPresentGeneration(condition, object)
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
+  if (observedGeneration === undefined || isStale(observedGeneration, object.metadata.generation)) return false
+  return (time(condition.lastTransitionTime) ?? Infinity) >= (lastWriteOf(object, time) ?? -Infinity)
+}
+
+/** Since when the conditions make an object ready; undefined if one was True before the last write of the spec. */
+export function readySince(
+  object: KubeObject,
+  context: RuleContext,
+  signals: Judgement['signals'] = [],
+): number | undefined {
+  const at = latestOfAll(signals.map((each) => context.time(each?.lastTransitionTime)))
+  return at !== undefined && at >= (specWrittenAt(object, context) ?? -Infinity) ? at : undefined
+}
+
+/** The sync periods of controllers that reconcile by time, in milliseconds. */
+const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': autoscalerSyncMs }
+
+/**
+ * Until when the status of an object may be older than its spec. Many controllers do not write the generation of their
+ * status: right after an apply, "Ready" may be about the previous spec. If the spec was written after the status, the
+ * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
+ * later than the first sight of the present spec, because other writers may have written last.
+ * @param signals the conditions that decided; an undefined entry stands for another part of the status
+ * @param copiesOthers whether the controller may copy the state of other objects, such as a Deployment, that it read
+ * before these observed the change. Then only a state that has changed since the write of the spec is not stale,
+ * whatever generation it has.
+ * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
+ */
+export function staleUntil(
+  object: KubeObject,
+  signals: readonly (Condition | undefined)[],
+  context: RuleContext,
+  copiesOthers = false,
+): number | undefined {
+  const { time, history, settings } = context
+  const { generation, creationTimestamp } = object.metadata
+  const isDated =
+    observedGenerations(object).length > 0 || signals.every((each) => each?.observedGeneration !== undefined)
+  if (isDated && !copiesOthers) return undefined
+  const statusAt = lastWriteOf(object, time, 'status')
+  const specAt = lastWriteOf(object, time) ?? -Infinity
+  // A new object has no older status; kinds without a generation are dated by their creation.
+  const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
+  // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
+  if (isNew || statusAt === undefined) return undefined
+  const hasChanged =
+    history.statesMovedAt > history.specSeenAt ||
+    signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
+  if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
+  const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
+  const until = Math.min(specAt, history.specSeenAt) + periodMs
+  return context.passed(until) ? undefined : until
+}

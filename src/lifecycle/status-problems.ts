@@ -1,0 +1,72 @@
+import { type KubeObject, subjectOf } from '../cluster/objects.ts'
+import type { Problem } from '../reasons/reasons.ts'
+import { reportedFailureMs } from '../thresholds.ts'
+import { type ConditionSignal, signalKey, withoutCondition } from './conditions.ts'
+import type { RuleContext } from './rule-context.ts'
+import { isAboutPresentSpec } from './status-age.ts'
+
+/** The common fields of a problem that the object itself has. */
+export function ownProblem(object: KubeObject, firstSeenAt: number) {
+  return { subject: subjectOf(object), count: 1, firstSeenAt, proven: false } as const
+}
+
+/** A slow problem: no controller has written a status yet. */
+export function notReconciled(
+  object: KubeObject,
+  { history }: RuleContext,
+  detail: Problem<'not-reconciled'>['detail'] = { awaited: 'status' },
+): Problem<'not-reconciled'> {
+  return { ...ownProblem(object, history.firstSeenAt), reason: 'not-reconciled', detail }
+}
+
+/**
+ * A slow problem: a condition is False. That alone is not a failure, because many controllers set it while they work.
+ * @param cause the operator's own sentence, which replaces the signals in messages
+ */
+export function conditionProblem(
+  object: KubeObject,
+  signals: readonly ConditionSignal[],
+  { history, now, time }: RuleContext,
+  cause?: string,
+): Problem<'condition-false'> {
+  const firstSeenAt = Math.min(time(signals[0]?.condition?.lastTransitionTime) ?? history.firstSeenAt, now)
+  // The error of the metrics client (k8s.io/metrics), in the condition of a HorizontalPodAutoscaler. Pods that do not run have
+  // no metrics: "no metrics returned from resource metrics API".
+  const needsMetricsServer = signals.some(({ message }) =>
+    String(message).includes('unable to fetch metrics from resource metrics API'),
+  )
+  const detail = { signals: signals.map(withoutCondition), cause, needsMetricsServer }
+  return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
+}
+
+/**
+ * A strike problem: a reported failure of the present generation that has persisted.
+ * @param atLeastMs how long the failure must have been reported
+ */
+export function reportedProblem(
+  object: KubeObject,
+  signals: readonly [ConditionSignal, ...ConditionSignal[]],
+  context: RuleContext,
+  atLeastMs = reportedFailureMs,
+): Problem<'reported-failed'> {
+  const since = failingSince(object, signals[0], context)
+  return {
+    ...ownProblem(object, since),
+    reason: 'reported-failed',
+    detail: { signals: signals.map(withoutCondition) },
+    proven: context.passed(since + atLeastMs),
+  }
+}
+
+/**
+ * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. The condition's own
+ * time counts if it is about the present spec. Otherwise the condition counts from its first sight at the earliest. So
+ * does a time in the future.
+ */
+function failingSince(object: KubeObject, { condition, ...signal }: ConditionSignal, context: RuleContext): number {
+  const { now, time, history } = context
+  const seenAt = history.failures.get(signalKey(signal)) ?? now
+  const changedAt = time(condition?.lastTransitionTime)
+  if (condition === undefined || changedAt === undefined || changedAt > now) return seenAt
+  return isAboutPresentSpec(object, condition, context) ? changedAt : Math.max(changedAt, seenAt)
+}
