@@ -506,9 +506,6 @@ export const logReadAheadBytes = 4_000
  */
 export const logSilenceMs = 60_000
 
-/** How many of the last lines `finish` requests: more than are shown, but few enough to arrive quickly. */
-export const finalLogLines = 1_000
-
 /** The wait before a broken stream of a log is opened again; it doubles. */
 export const firstLogRetryMs = 500
 

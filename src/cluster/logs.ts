@@ -94,22 +94,20 @@ export interface LogStreamRequest extends LogRef {
   readonly follow: boolean
   /** Lines written since this time: milliseconds since the epoch, rounded to seconds by the kubelet. */
   readonly since: number
-  /** How many of the last lines to read; all if absent. */
-  readonly tailLines?: number
   /** Maximum time until the answer begins. The kubelet sends nothing before the container's first line. */
   readonly timeoutMs: number
 }
 
 /** A line of a container's log, without its line break, as raw text: renderers escape it. */
 export interface LogLine {
-  /** Time of the line by the node's clock: milliseconds since the epoch. Absent for a message of the kubelet. */
+  /** Time of the line by the node's clock: milliseconds since the epoch, with their fractions. Absent for a message of the kubelet. */
   readonly at: number | undefined
   readonly text: string
   /** Bytes cut off at the end of a long line. */
   readonly cutBytes: number
 }
 
-const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
+const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3}(\d*))?(?:Z|[+-]\d\d:\d\d)) ?/
 
 /**
  * Reads the lines of a container's log as they are written. The result ends when the container ends (kubelet, `ReadLogs`).
@@ -122,14 +120,13 @@ export async function followLog(
   signal: AbortSignal,
   redact: (text: string) => string = (text) => text,
 ): Promise<AsyncGenerator<LogLine>> {
-  const { container, previous, follow, since, tailLines, timeoutMs } = request
+  const { container, previous, follow, since, timeoutMs } = request
   const query = new URLSearchParams({
     container,
     previous: String(previous),
     follow: String(follow),
     timestamps: 'true',
     sinceTime: new Date(since).toISOString(),
-    ...(tailLines === undefined ? {} : { tailLines: String(tailLines) }),
   })
   const options = { accept: '*/*', timeoutMs, signal }
   return timestampedLines(await client.stream(`${logPath(request)}?${query}`, options), redact)
@@ -137,8 +134,9 @@ export async function followLog(
 
 async function* timestampedLines(response: Readable, redact: (text: string) => string): AsyncGenerator<LogLine> {
   for await (const { text, cutBytes } of boundedLines(response)) {
-    const [prefix, written = ''] = timestampPrefix.exec(text) ?? []
-    if (prefix !== undefined) yield { at: Date.parse(written), ...cut(redact(text.slice(prefix.length)), cutBytes) }
+    const [prefix, written = '', fraction = ''] = timestampPrefix.exec(text) ?? []
+    const at = Date.parse(written) + Number(`0.${fraction}`)
+    if (prefix !== undefined) yield { at, ...cut(redact(text.slice(prefix.length)), cutBytes) }
     else if (!isKubeletRefusal(text)) yield { at: undefined, ...cut(redact(text), cutBytes) }
   }
 }

@@ -3,7 +3,7 @@ import { retryAfterOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/logs.ts'
 import type { Semaphore } from '../cluster/semaphore.ts'
-import { finalLogLines, firstLogRetryMs, logSilenceMs, maxLogRetryMs, reportedLogAttempts } from '../thresholds.ts'
+import { firstLogRetryMs, logSilenceMs, maxLogRetryMs, reportedLogAttempts } from '../thresholds.ts'
 
 /** What live logs use of the class `Cluster`. */
 export interface LogSource {
@@ -18,8 +18,6 @@ export interface ContainerRun {
 
 interface ContainerLogListener {
   readonly onLine: (line: LogLine) => void
-  /** Called when lines are missing, because the container wrote too many at the end. */
-  readonly onGap: () => void
   /** Called before the lines of a later run. */
   readonly onRestart: () => void
   readonly onRunEnd: () => void
@@ -34,15 +32,18 @@ interface ContainerLogResources {
 }
 
 /**
- * Reads one container's log while it is written, also when streams break or the container restarts. No line is
- * repeated, and no line is lost that the kubelet still has. The container's status starts a stream but never ends one,
- * because the last lines may arrive later than the status.
+ * Reads one container's log while it is written, also when streams break or the container restarts: each stream begins with the
+ * latest line of the one before. No line is repeated. The container's status starts a stream but never ends one, because the last
+ * lines may arrive later than the status.
  */
 export class ContainerLog {
   readonly #ref: ContainerRef
   readonly #resources: ContainerLogResources
   readonly #listener: ContainerLogListener
-  readonly #cursor: LogCursor
+  /** The time of the oldest line to read. */
+  readonly #oldest: number
+  /** The time of the latest line; a new stream repeats the lines until then. */
+  #latest = 0
   readonly #done = Promise.withResolvers<void>()
   #run: ContainerRun | undefined
   #opened = -1
@@ -53,9 +54,7 @@ export class ContainerLog {
   #hasLines = false
   /** Whether the next line is the first of a new run. */
   #isRestarted = false
-  /** The new lines of the final stream, held until it ends. */
-  readonly #finalLines: LogLine[] = []
-  /** The last message of the kubelet. Every new stream repeats the message, but it is shown once. */
+  /** The last message of the kubelet. */
   #kubeletLine: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
   #stream = new AbortController()
@@ -66,7 +65,7 @@ export class ContainerLog {
   /** @param oldest the time of the oldest line to read, in milliseconds since the epoch */
   constructor(ref: ContainerRef, oldest: number, listener: ContainerLogListener, resources: ContainerLogResources) {
     this.#ref = ref
-    this.#cursor = new LogCursor(oldest)
+    this.#oldest = oldest
     this.#listener = listener
     this.#resources = resources
   }
@@ -99,9 +98,7 @@ export class ContainerLog {
     return this.#done.promise
   }
 
-  /** Emits the lines that have already arrived, and stops reading. */
   close(): void {
-    this.#emitFinalLines()
     this.#state = 'closed'
     this.#interrupt()
     this.#done.resolve()
@@ -161,7 +158,7 @@ export class ContainerLog {
   }
 
   /**
-   * Reads one stream from the cursor on. The final stream ends with the present log; others follow the container. Returns
+   * Reads one stream from the latest line on. The final stream ends with the present log; others follow the container. Returns
    * whether the server ended the stream, not `#interrupt` or its silence.
    */
   async #readStream(previous: boolean): Promise<boolean> {
@@ -171,30 +168,28 @@ export class ContainerLog {
     this.#stream = stream
     this.#lastLineAt = this.#resources.clock.now()
     this.#watchSilence(stream)
-    this.#cursor.reopen()
     this.#attempts += 1
     const request: LogStreamRequest = {
       ...this.#ref,
       previous,
       follow: !isFinal && !previous,
-      since: this.#cursor.since,
-      tailLines: isFinal ? finalLogLines : undefined,
+      since: Math.max(this.#oldest, this.#latest),
       timeoutMs: 2 * logSilenceMs,
     }
+    let isRepeated = true
     try {
       for await (const line of await source.followLog(request, stream.signal)) {
         if (this.#isClosed) break
         this.#lastLineAt = this.#resources.clock.now()
-        if (!this.#isNew(line)) continue
-        if (isFinal) this.#finalLines.push(line)
-        else this.#emit(line)
+        // Lines of stdout and stderr may be out of order: only the first ones are those of the stream before.
+        if (line.at !== undefined) isRepeated &&= line.at <= this.#latest
+        if (line.at === undefined ? this.#isNewMessage(line) : !isRepeated) this.#emit(line)
       }
     } catch (error) {
       if (!stream.signal.aborted) throw error
       this.#attempts = 0
     } finally {
       this.#stopSilenceTimer()
-      this.#emitFinalLines()
     }
     const isWhole = !stream.signal.aborted
     if (isFinal && !previous) this.close()
@@ -209,21 +204,15 @@ export class ContainerLog {
     else this.#stopSilenceTimer = clock.after(leftMs, () => this.#watchSilence(stream))
   }
 
-  #isNew({ at, text }: LogLine): boolean {
-    if (at !== undefined) return this.#cursor.accept(at)
+  /** Every stream repeats the last message of the kubelet, which has no time. */
+  #isNewMessage({ text }: LogLine): boolean {
     const isNew = text !== this.#kubeletLine
     this.#kubeletLine = text
     return isNew
   }
 
-  /** Only all final lines together show whether lines are missing before them. */
-  #emitFinalLines(): void {
-    const lines = this.#finalLines.splice(0)
-    if (lines.length >= finalLogLines) this.#listener.onGap()
-    for (const line of lines) this.#emit(line)
-  }
-
   #emit(line: LogLine): void {
+    this.#latest = Math.max(this.#latest, line.at ?? 0)
     this.#attempts = 0
     if (this.#isRestarted && this.#hasLines) this.#listener.onRestart()
     this.#isRestarted = false
@@ -256,57 +245,4 @@ export class ContainerLog {
     await promise
     stop()
   }
-}
-
-/**
- * The position in a container's log, for a new stream that repeats and loses no line.
- *
- * The kubelet uses only the whole seconds of `sinceTime` (the API server passes it on as RFC 3339,
- * pkg/registry/core/pod/strategy.go, `LogLocation`), and returns the lines of that second again, in the order of the file.
- * Many lines may have the same time, and stdout and stderr may be out of order, so lines are counted.
- */
-export class LogCursor {
-  #since: number
-  /** Accepted lines of that second, including earlier lines that arrived after it. */
-  #accepted = 0
-  #latest = 0
-  /** Number of repeated lines still expected, none later than `#latest`. */
-  #repeated = 0
-
-  /** @param oldest the time of the oldest line to read, in milliseconds since the epoch like all times here */
-  constructor(oldest: number) {
-    this.#since = startOfSecond(oldest)
-  }
-
-  /** Where to start reading. */
-  get since(): number {
-    return this.#since
-  }
-
-  /** Call when the log is opened again at `since`. */
-  reopen(): void {
-    this.#repeated = this.#accepted
-  }
-
-  /** Whether the next line, with this time, is new. */
-  accept(at: number): boolean {
-    if (this.#repeated > 0 && at <= this.#latest) {
-      this.#repeated -= 1
-      return false
-    }
-    // Fewer lines are repeated if the node rotated the file or only the last lines were requested.
-    this.#repeated = 0
-    const second = startOfSecond(at)
-    if (second > this.#since) {
-      this.#since = second
-      this.#accepted = 0
-    }
-    if (second === this.#since) this.#accepted += 1
-    this.#latest = Math.max(this.#latest, at)
-    return true
-  }
-}
-
-function startOfSecond(at: number): number {
-  return Math.floor(at / 1000) * 1000
 }

@@ -156,7 +156,6 @@ export class LiveLogs {
       startedAt - logsBeforeStartMs,
       {
         onLine: (line) => throttle.add(line),
-        onGap: () => throttle.addGap(),
         onRunEnd: () => throttle.flush(),
         onRestart: () => {
           throttle.flush()
@@ -255,7 +254,6 @@ export class LogThrottle {
   #bytes = 0
   #held: LogLine[] = []
   #leftOut = 0
-  #isMoreLeftOut = false
   #stopTimer: (() => void) | undefined
 
   constructor(clock: Clock, allowance: LineAllowance, show: (output: ShownText) => void) {
@@ -282,13 +280,6 @@ export class LogThrottle {
     this.#stopTimer ??= this.#clock.after(liveLogIntervalMs, () => this.#showNewest())
   }
 
-  /** Notes that the lines before the next line were never read. */
-  addGap(): void {
-    this.#leftOut += this.#held.length
-    this.#held = []
-    this.#isMoreLeftOut = true
-  }
-
   /** Shows the held lines without waiting for the timer. */
   flush(): void {
     this.#stopTimer?.()
@@ -303,13 +294,11 @@ export class LogThrottle {
   }
 
   #showLeftOut(): void {
-    const [lines, orMore] = [this.#leftOut, this.#isMoreLeftOut]
+    const lines = this.#leftOut
     this.#leftOut = 0
-    this.#isMoreLeftOut = false
-    if (lines === 0 && !orMore) return
+    if (lines === 0) return
     const count = `${lines.toLocaleString('en-US')} ${lines === 1 ? 'line' : 'lines'}`
-    const what = lines === 0 ? 'some lines' : orMore ? `more than ${count}` : count
-    this.#show({ type: 'note', text: `${what} not shown` })
+    this.#show({ type: 'note', text: `${count} not shown` })
   }
 
   #showNewest(): void {

@@ -73,7 +73,7 @@ export class Kubelet implements LogSource {
     signal.addEventListener('abort', reader.wake)
     try {
       const since = Math.floor(request.since / 1000) * 1000
-      for (let next = Math.max(0, instance.lines.length - (request.tailLines ?? Infinity)); ; ) {
+      for (let next = 0; ; ) {
         if (signal.aborted) throw signal.reason
         if (reader.failure !== undefined) throw reader.failure
         const line = this.isHanging ? undefined : instance.lines[next]

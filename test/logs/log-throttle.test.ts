@@ -68,17 +68,3 @@ test('when all containers together have used up their lines, only the last lines
   throttle.flush()
   expect(shown()).toEqual(['65 lines not shown', ...numbers(75, 100)])
 })
-
-test('lines that were never read are counted as more, with those that were not shown', () => {
-  const { throttle, write, shown } = start()
-  write(0, 2)
-  throttle.addGap()
-  write(7, 8)
-  expect(shown()).toEqual(['0', '1', 'some lines not shown', '7'])
-  write(8, 600)
-  shown()
-  throttle.addGap()
-  write(900, 902)
-  throttle.flush()
-  expect(shown()).toEqual(['more than 95 lines not shown', '900', '901'])
-})

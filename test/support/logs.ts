@@ -21,6 +21,8 @@ export interface LogOptions {
 
 interface Line {
   readonly at: Date
+  /** A kubelet writes the lines of one millisecond one after the other. */
+  readonly microseconds: number
   /** With its line break; only the last line may have none. */
   readonly text: string
 }
@@ -98,7 +100,11 @@ export class LogStore {
 
   #split(text: string): Line[] {
     const at = this.#now()
-    return (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).map((line) => ({ at, text: line }))
+    return (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).map((line, index) => ({
+      at,
+      microseconds: index % 1_000,
+      text: line,
+    }))
   }
 }
 
@@ -123,8 +129,9 @@ function count(query: URLSearchParams, name: string): number | undefined {
   return Number(text)
 }
 
-function printed({ at, text }: Line, timestamps: boolean): string {
-  return timestamps ? `${at.toISOString().replace('Z', '000000Z')} ${text}` : text
+function printed({ at, microseconds, text }: Line, timestamps: boolean): string {
+  const fraction = String(microseconds).padStart(3, '0')
+  return timestamps ? `${at.toISOString().replace('Z', `${fraction}000Z`)} ${text}` : text
 }
 
 function keyOf({ namespace, pod, container, previous = false }: LogRef): string {
