@@ -7,7 +7,6 @@ import { readHeader } from '../recording/reader.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { plainLines } from '../report/escape.ts'
 import { RecordedRun, type ReplayTime } from '../run/recorded-run.ts'
-import { judgeTargets } from '../run/run.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
 import {
@@ -105,12 +104,11 @@ async function gateRecording(
   } as const
   const run = await RecordedRun.open({ ...options, file, header })
   try {
-    const record = await judgeTargets(run)
+    const record = await run.judgeTargets()
     log.end(record)
     return { record, code: exitCodeOf(record, run.inputs.onSuperseded) }
   } finally {
     log.close()
-    run.end()
   }
 }
 

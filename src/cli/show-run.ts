@@ -2,7 +2,7 @@ import { parseDuration } from '../duration.ts'
 import type { Mistake } from '../errors.ts'
 import { readHeader } from '../recording/reader.ts'
 import { plain } from '../report/escape.ts'
-import { LiveRun } from '../run/live-run.ts'
+import { withRun } from '../run/live-run.ts'
 import type { Run } from '../run/run.ts'
 import type { RunOptions } from '../run/run-inputs.ts'
 import type { Arguments } from './arguments.ts'
@@ -40,8 +40,8 @@ export function showRun(
   return runWithInputs(name, args, context, all, async (read) => {
     const common = { purpose, cancelled, reporter: quietReporter(stderr) }
     if (file === undefined) {
-      const run = await LiveRun.open({ ...read, ...connectionOf(context), ...common, findReferences })
-      return endAfter(run, async () => ((await run.plan()) ? show(run) : cancelledCode))
+      const options = { ...read, ...connectionOf(context), ...common, findReferences }
+      return (await withRun(options, show)) ?? cancelledCode
     }
     // Loaded when used, to keep the start of the other commands short.
     const { RecordedRun } = await import('../run/recorded-run.ts')
@@ -57,16 +57,8 @@ export function showRun(
       atMs: at.ms,
       warn: (line, text) => printMessage(stderr, `${file}, line ${line}: ${text}`),
     })
-    return endAfter(run, () => show(run))
+    return show(run)
   })
-}
-
-async function endAfter(run: Run, work: () => Promise<number>): Promise<number> {
-  try {
-    return await work()
-  } finally {
-    run.end()
-  }
 }
 
 /** Prints only what concerns the inputs. */

@@ -1,10 +1,8 @@
 import { isNotFound } from '../cluster/failures.ts'
 import { UserError } from '../errors.ts'
-import { Gate } from '../gate/gate.ts'
-import { viewSettings } from '../gate/settings.ts'
 import { placeOf } from '../plan/reference.ts'
 import { displayName, type Target } from '../plan/target.ts'
-import type { Run } from '../run/run.ts'
+import type { Run, RunPlan } from '../run/run.ts'
 import type { Part } from '../trace/changes.ts'
 import { paintLines, stableText } from '../trace/line.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
@@ -34,13 +32,14 @@ function endingWithOutput(context: CommandContext): CommandContext {
 export function trace(args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
   return showRun('trace', args, context, { purpose: 'view' }, async (run) => {
-    const { planned, settings, references, cluster, exit } = run
-    const target = onlyTarget(planned.targets, references)
+    const { plan, cluster, exit } = run
+    const { settings } = plan
+    const target = onlyTarget(plan)
     await reportMissingNamespace(target.namespace, cluster, context)
     const { startedAt, timeoutIsLiteral } = settings
     const endsWhenReady = args.flags.has('until-ready')
     const timeoutMs = target.clocks.timeoutMs ?? (timeoutIsLiteral ? settings.timeoutMs : 0)
-    const traced = new Trace(target, settings, run.willSync, (request) => run.namesOf(request))
+    const traced = new Trace(target, settings, run)
     const drawing = openDrawing(args, context, cluster !== undefined)
     let isReady = false
     const view = traceView(target, traced, (state) => {
@@ -121,13 +120,13 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
   const context = endingWithOutput(given)
   const { mistakes, printing } = readFormat(args, context)
   return showRun(name, args, context, { purpose: 'view', mistakes }, async (run) => {
-    const { planned, settings, references, cluster, exit } = run
-    const targets = existingTargets(planned.targets, references)
+    const { plan, cluster, exit } = run
+    const targets = existingTargets(plan)
     const endsWhenReady = args.flags.has('until-ready')
     const print = (lines: () => readonly string[]) => exit.texts.push(() => printLines(context.stdout, lines()))
-    const changes = changePrinter(part, settings.startedAt, printing, print)
+    const changes = changePrinter(part, plan.settings.startedAt, printing, print)
     const isJudged = endsWhenReady || changes.onOverview !== undefined
-    const gate = isJudged ? new Gate(targets, viewSettings(settings), run.willSync) : undefined
+    const gate = isJudged ? run.createGate() : undefined
     const listener = { ...changes, ...(cluster === undefined ? {} : messagesTo(context, cluster)) }
     const hasEnded = await run.show(new ChangesView(targets, part, listener, { gate, endsWhenReady }))
     return hasEnded ? 0 : cancelledCode
@@ -170,29 +169,29 @@ async function reportMissingNamespace(
 }
 
 /** @throws UserError if a selector matches nothing */
-function existingTargets(targets: readonly Target[], parsed: Run['references']): readonly Target[] {
-  const unmatched = targets.find(({ selector }) => selector !== undefined)
-  if (unmatched !== undefined) throw mistake(unmatched, parsed, `${displayName(unmatched)} matches nothing.`)
-  return targets
+function existingTargets(plan: RunPlan): readonly Target[] {
+  const unmatched = plan.targets.find(({ selector }) => selector !== undefined)
+  if (unmatched !== undefined) throw mistake(unmatched, plan, `${displayName(unmatched)} matches nothing.`)
+  return plan.targets
 }
 
 /**
  * The one resource that `trace` shows.
  * @throws UserError if there are several or none
  */
-function onlyTarget(targets: readonly Target[], parsed: Run['references']): Target {
-  const [target] = existingTargets(targets, parsed)
+function onlyTarget(plan: RunPlan): Target {
+  const [target, ...others] = existingTargets(plan)
   if (target === undefined)
-    throw mistake(target, parsed, 'trace shows one resource, and none is named. Write deployment/web.')
-  if (targets.length === 1) return target
-  const shown = targets.slice(0, maxNames).map(displayName).join(', ')
-  const more = targets.length > maxNames ? ', …' : ''
-  const message = `trace shows one resource, and ${targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`
-  throw mistake(target, parsed, message)
+    throw mistake(target, plan, 'trace shows one resource, and none is named. Write deployment/web.')
+  if (others.length === 0) return target
+  const shown = plan.targets.slice(0, maxNames).map(displayName).join(', ')
+  const more = plan.targets.length > maxNames ? ', …' : ''
+  const message = `trace shows one resource, and ${plan.targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`
+  throw mistake(target, plan, message)
 }
 
-function mistake(target: Target | undefined, parsed: Run['references'], message: string): UserError {
-  const { file: input = parsed.input, line } = target?.source ?? {}
-  const isLine = line !== undefined && input === parsed.input
-  return new UserError([{ ...(isLine ? placeOf(parsed, line) : { input, line }), message }])
+function mistake(target: Target | undefined, { references }: RunPlan, message: string): UserError {
+  const { file: input = references.input, line } = target?.source ?? {}
+  const isLine = line !== undefined && input === references.input
+  return new UserError([{ ...(isLine ? placeOf(references, line) : { input, line }), message }])
 }

@@ -7,7 +7,6 @@ import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { printableJson } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 import { renderLook } from '../report/why.ts'
-import { lookAtTargets } from '../run/run.ts'
 import type { RunOptions } from '../run/run-inputs.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
 import type { Arguments } from './arguments.ts'
@@ -31,7 +30,7 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
     findReferences: wholeNamespace(args),
   } as const
   return showRun('why', args, context, options, async (run) => {
-    const record = await lookAtTargets(run)
+    const record = await run.look()
     if (cancelled.aborted) return cancelledCode
     const groups = env['GITHUB_ACTIONS'] === 'true' && !isInteractive(stdout, env)
     if (isJson) stdout.write(`${printableJson(buildReport(record))}\n`)

@@ -1,17 +1,16 @@
 import type { Checker } from '../checks/checker.ts'
-import { unlessAborted } from '../cluster/clock.ts'
+import { type Clock, unlessAborted } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
-import type { ApiResource, FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
+import type { FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { EvidenceReader } from '../diagnosis/evidence-reader.ts'
 import { ManifestDrift } from '../diagnosis/manifest-drift.ts'
 import { duration } from '../duration.ts'
 import { UserError } from '../errors.ts'
 import { Exit } from '../exit.ts'
-import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import type { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, type Entry, emptyRecord, type JudgedRunRecord, verdictOf } from '../gate/run-record.ts'
-import { type GateSettings, gateSettings, gateTimeoutMs, lookSettings, recordSettings } from '../gate/settings.ts'
+import { gateSettings, gateTimeoutMs } from '../gate/settings.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { LiveLogs } from '../logs/live-logs.ts'
 import type { Checks } from '../plan/checks.ts'
@@ -22,75 +21,160 @@ import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lookMs } from '../thresholds.ts'
 import type { View } from '../trace/views.ts'
 import { follow, followView } from './follow.ts'
-import { judgeTargets, type Run } from './run.ts'
+import { Run, type RunPlan, settingsFor } from './run.ts'
 import { openFiles, type RunOptions } from './run-inputs.ts'
 import { type LivePlan, planTargets } from './run-plan.ts'
 
 /**
- * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording.
- * @throws UserError for invalid input (outcome `misconfigured`); the file system's error if a required recording could not be
- * written
+ * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording. Revisions of Helm releases
+ * that are pending are judged first. Once these are ready, the targets are found once more; also if one has failed, because what
+ * Helm has applied explains that, and what a rollback has restored.
+ * @throws UserError for invalid input (outcome `misconfigured`)
  */
 export async function gateRollout(options: RunOptions): Promise<EndedRunRecord> {
-  const run = await LiveRun.open(options)
+  const startedAt = options.clock.now()
+  const record = await withRun(options, async (run) => {
+    const first = await run.judgeTargets()
+    if (!run.plan.awaitsHelm || !['ready', 'failed'].includes(first.outcome)) return first
+    const next = await run.planAgain()
+    // Helm has deleted a revision that failed.
+    const failed = first.targets.filter(({ outcome }) => outcome === 'failed').map(nameKey)
+    const kept = new Set(next?.plan.targets.map(nameKey))
+    return next !== undefined && !failed.every((key) => kept.has(key)) ? first : next?.judgeTargets()
+  })
+  if (record !== undefined) return record
+  // Without its targets, nothing is known of the rollout, and no input is wrong.
+  const outage = `the API server has not listed the resources to gate within ${duration(timeoutOf(options))}`
+  const verdict = options.cancelled.aborted
+    ? verdictOf('cancelled', 'cancelled', {})
+    : verdictOf('unknown', 'api-unreachable', { outage })
+  return emptyRecord(verdict, startedAt, options.clock.now())
+}
+
+function timeoutOf({ inputs: { timeoutMs, written }, references }: RunOptions): number {
+  return gateTimeoutMs({ timeoutMs, timeoutIsLiteral: written.has('timeout') }, references.references)
+}
+
+/**
+ * Connects, plans, works, and closes the connection to the cluster.
+ * @returns undefined if cancelled, or if a gate's timeout has passed, before the targets were known
+ * @throws UserError for invalid input
+ */
+export async function withRun<T>(options: RunOptions, work: (run: LiveRun) => Promise<T>): Promise<T | undefined> {
+  const startedAt = options.clock.now()
+  const [healthChecks, cluster] = await openFiles(options.inputs, options)
   try {
-    return await run.judge()
+    const run = await planRun({ options, startedAt, healthChecks, cluster })
+    return run && (await work(run))
   } finally {
-    run.end()
+    cluster.close()
   }
 }
 
-/** A run on a cluster. */
-export class LiveRun implements Run {
+/** A cluster, and what a run on it is given. */
+interface Source {
+  readonly options: RunOptions
+  readonly startedAt: number
+  readonly healthChecks: readonly HealthCheck[]
   readonly cluster: Cluster
+}
+
+/** @param awaited the revisions of Helm releases for which the gate has waited until now */
+async function planRun(source: Source, awaited: readonly Target[] = []): Promise<LiveRun | undefined> {
+  const { options, startedAt, cluster } = source
+  const { purpose, clock, cancelled } = options
+  const limitMs = purpose === 'gate' && awaited.length === 0 ? timeoutOf(options) : 0
+  const late = new AbortController()
+  const stop = limitMs === 0 ? () => {} : clock.after(startedAt + limitMs - clock.now(), () => late.abort())
+  const until = AbortSignal.any([cancelled, late.signal])
+  try {
+    const kinds = await unlessAborted(cluster.discover(), cancelled)
+    const planned = kinds && (await unlessAborted(planTargets({ ...source, kinds, until }, awaited), until))
+    return planned && new LiveRun(source, await completePlan(source, planned))
+  } finally {
+    stop()
+  }
+}
+
+type Plan = LivePlan & RunPlan & { readonly checker?: Checker | undefined }
+
+/** Adds the settings, and the checks after the targets are ready. A gate without such checks does not load their code. */
+async function completePlan({ options, startedAt, healthChecks, cluster }: Source, planned: LivePlan): Promise<Plan> {
+  const { purpose, inputs, clock, references, secrets, usesFlags = false } = options
+  const { context, version: serverVersion = '', serverOffsetMs } = cluster
+  const judged = planned.targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
+  const settings = gateSettings(inputs, {
+    startedAt,
+    context,
+    serverVersion,
+    serverOffsetMs,
+    healthChecks,
+    ...(await loadChecks(planned.targets, planned.kinds)),
+    annotations: planned.annotations,
+    healthCheckKinds: [...new Set(judged.map(({ kind }) => kind))],
+  })
+  const plan = { ...planned, settings: settingsFor(purpose, settings, clock.now() + lookMs), references, usesFlags }
+  const { checks } = planned
+  if (purpose !== 'gate' || checks === undefined) return plan
+  const { afterReady } = await import('../gate/after-ready.ts')
+  return { ...plan, afterReady: afterReady(checks), checker: await openChecker(checks, cluster, clock, secrets) }
+}
+
+/**
+ * Checks the access that requests need.
+ * @throws UserError if access is missing
+ */
+async function openChecker(
+  checks: Checks,
+  cluster: Cluster,
+  clock: Clock,
+  { redact }: RunOptions['secrets'],
+): Promise<Checker | undefined> {
+  if (checks.httpChecks.length === 0) return undefined
+  const { Checker } = await import('../checks/checker.ts')
+  const checker = new Checker({ checks, cluster, clock, redact })
+  await checker.review()
+  return checker
+}
+
+/** A run on a cluster. */
+export class LiveRun extends Run {
+  readonly plan: Plan
   readonly exit: Exit
-  readonly references: Run['references']
-  readonly usesFlags: boolean | undefined
-  readonly #options: RunOptions
-  readonly #healthChecks: readonly HealthCheck[]
-  readonly #startedAt: number
-  #kinds: readonly ApiResource[] | undefined
-  #planned: LivePlan | undefined
-  #settings: GateSettings | undefined
-  afterReady: AfterReadyFactory | undefined
   /** The number of events in the recording; undefined without one. */
   recordedEvents: number | undefined
-  #checker: Checker | undefined
+  readonly #source: Source
   #drift: ManifestDrift | undefined
   #logs: LiveLogs | undefined
   #evidence: EvidenceReader | undefined
   #names: readonly string[] | 'reading' | undefined
 
-  /** Use `open`. */
-  constructor(options: RunOptions, startedAt: number, healthChecks: readonly HealthCheck[], cluster: Cluster) {
-    const { purpose, references, usesFlags, reporter, secrets, clock } = options
-    this.#options = options
-    this.#startedAt = startedAt
-    this.#healthChecks = healthChecks
-    this.cluster = cluster
-    this.references = references
-    this.usesFlags = usesFlags
+  constructor(source: Source, plan: Plan) {
+    super()
+    const { options, cluster } = source
+    const { purpose, reporter, secrets, clock } = options
+    this.#source = source
+    // A gate that awaits a change compares the change with the manifests.
+    this.plan = plan.settings.awaitChangeMs > 0 ? withComparableManifests(plan, cluster.redact) : plan
     // The first lists contain what one look quotes: it waits for no later object.
     this.exit = new Exit(reporter, secrets, clock, purpose === 'look' ? 0 : undefined)
+    secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, cluster.context]))
+    // Manifests contain the Secrets and pod templates that the cluster will return.
+    for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)
   }
 
-  /**
-   * Reads the health checks and the kubeconfig. Sends no request.
-   * @throws UserError with the mistakes of both
-   */
-  static async open(options: RunOptions): Promise<LiveRun> {
-    const startedAt = options.clock.now()
-    return new LiveRun(options, startedAt, ...(await openFiles(options.inputs, options)))
+  get cluster(): Cluster {
+    return this.#source.cluster
   }
 
-  get planned(): LivePlan {
-    if (this.#planned === undefined) throw new Error('The run has no plan.')
-    return this.#planned
+  get #options(): RunOptions {
+    return this.#source.options
   }
 
-  get settings(): GateSettings {
-    if (this.#settings === undefined) throw new Error('The run has no plan.')
-    return this.#settings
+  /** Finds the targets once more. */
+  planAgain(): Promise<LiveRun | undefined> {
+    this.cluster.endWatches()
+    return planRun(this.#source, this.plan.targets)
   }
 
   now(): number {
@@ -98,7 +182,9 @@ export class LiveRun implements Run {
   }
 
   /** Every requested watch is started, so each first list will come. */
-  readonly willSync = (): boolean => true
+  willSync(): boolean {
+    return true
+  }
 
   /** Reads the names at the first call. Without permission to list them, they stay unknown. */
   namesOf(request: WatchRequest): readonly string[] | undefined {
@@ -114,94 +200,7 @@ export class LiveRun implements Run {
     return this.#names === 'reading' ? undefined : this.#names
   }
 
-  /**
-   * Finds the targets, and the settings with which they are judged.
-   * @param awaited the revisions of Helm releases for which the gate has waited until now
-   * @returns false if cancelled, or if a gate's timeout has passed, before the targets were known
-   * @throws UserError for invalid input
-   */
-  async plan(awaited: readonly Target[] = []): Promise<boolean> {
-    const { purpose, clock, cancelled } = this.#options
-    const { cluster } = this
-    const late = new AbortController()
-    const until = AbortSignal.any([cancelled, late.signal])
-    const leftMs = this.#startedAt + this.#timeoutMs - clock.now()
-    const isLimited = purpose === 'gate' && this.#timeoutMs > 0 && awaited.length === 0
-    const stop = isLimited ? clock.after(Math.max(0, leftMs), () => late.abort()) : () => {}
-    try {
-      const kinds = this.#kinds ?? (await unlessAborted(cluster.discover(), cancelled))
-      if (kinds === undefined) return false
-      this.#kinds = kinds
-      const planning = { run: this.#options, cluster, kinds, healthChecks: this.#healthChecks, until }
-      const planned = await unlessAborted(planTargets(planning, awaited), until)
-      if (planned === undefined) return false
-      const settings = await this.#settingsOf(planned)
-      // A gate that awaits a change compares the change with the manifests.
-      this.#planned = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
-      this.#settings = settings
-    } finally {
-      stop()
-    }
-    const { targets, manifests, checks } = this.planned
-    this.#options.secrets.exempt(targets.flatMap(({ name, namespace = '' }) => [name, namespace, cluster.context]))
-    // Manifests contain the Secrets and pod templates that the cluster will return.
-    for (const { object } of manifests.values()) cluster.redact(object as unknown as KubeObject)
-    if (purpose === 'gate' && checks !== undefined) await this.#openChecks(checks)
-    return true
-  }
-
-  get #timeoutMs(): number {
-    const { timeoutMs, written } = this.#options.inputs
-    return gateTimeoutMs({ timeoutMs, timeoutIsLiteral: written.has('timeout') }, this.#options.references.references)
-  }
-
-  async #settingsOf({ targets, kinds, annotations }: LivePlan): Promise<GateSettings> {
-    const { purpose, inputs, clock } = this.#options
-    const { context, version: serverVersion = '', serverOffsetMs } = this.cluster
-    const healthChecks = this.#healthChecks
-    const judged = targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
-    const settings = gateSettings(inputs, {
-      startedAt: this.#startedAt,
-      context,
-      serverVersion,
-      serverOffsetMs,
-      healthChecks,
-      ...(await loadChecks(targets, kinds)),
-      annotations,
-      healthCheckKinds: [...new Set(judged.map(({ kind }) => kind))],
-    })
-    if (purpose === 'look') return lookSettings(settings, clock.now() + lookMs)
-    return purpose === 'recording' ? recordSettings(settings) : settings
-  }
-
-  /**
-   * Finds the targets and judges them. Revisions of Helm releases that are pending are judged first. Once these are ready, the
-   * targets are found once more; also if one has failed, because what Helm has applied explains that, and what a rollback has
-   * restored.
-   */
-  async judge(): Promise<EndedRunRecord> {
-    if (!(await this.plan())) return this.#unplannedRecord()
-    const record = await judgeTargets(this)
-    const { awaitsHelm, targets } = this.planned
-    if (!awaitsHelm || !['ready', 'failed'].includes(record.outcome)) return record
-    this.cluster.endWatches()
-    if (!(await this.plan(targets))) return this.#unplannedRecord()
-    // Helm has deleted a revision that failed.
-    const failed = record.targets.filter(({ outcome }) => outcome === 'failed').map(nameKey)
-    const kept = new Set(this.planned.targets.map(nameKey))
-    return failed.every((key) => kept.has(key)) ? judgeTargets(this) : record
-  }
-
-  /** Without its targets, nothing is known of the rollout, and no input is wrong. */
-  #unplannedRecord(): EndedRunRecord {
-    const outage = `the API server has not listed the resources to gate within ${duration(this.#timeoutMs)}`
-    const verdict = this.#options.cancelled.aborted
-      ? verdictOf('cancelled', 'cancelled', {})
-      : verdictOf('unknown', 'api-unreachable', { outage })
-    return emptyRecord(verdict, this.#startedAt, this.now())
-  }
-
-  readonly onEntry = (entry: Entry): void => {
+  protected override onEntry(entry: Entry): void {
     this.#report(entry)
     this.#evidence?.onEntry(entry)
   }
@@ -214,9 +213,9 @@ export class LiveRun implements Run {
   async follow(gate: Gate): Promise<void> {
     const { purpose, inputs, clock, cancelled } = this.#options
     const { exit, cluster } = this
-    const checker = this.#checker
+    const checker = this.plan.checker
     const recording = await this.#openRecording()
-    this.#drift = purpose === 'gate' ? new ManifestDrift(this.planned, cluster.redact) : undefined
+    this.#drift = purpose === 'gate' ? new ManifestDrift(this.plan, cluster.redact) : undefined
     this.#logs = await this.#openLogs(gate)
     const ask = () => checker?.update(gate.questions)
     const onStart = (observe: (observation: Observation) => void) => {
@@ -226,7 +225,7 @@ export class LiveRun implements Run {
       }
       checker?.start({ observe: onAnswer, onWarning: exit.onWarning })
       this.#evidence = new EvidenceReader(gate, cluster, observe, inputs.logLines)
-      observe({ type: 'DISCOVERY', resources: this.planned.kinds })
+      observe({ type: 'DISCOVERY', resources: this.plan.kinds })
     }
     const onEvent = (event: FeedEvent) => {
       this.#evidence?.observe(event)
@@ -259,13 +258,13 @@ export class LiveRun implements Run {
     }
   }
 
-  complete(record: JudgedRunRecord): JudgedRunRecord {
-    return this.#drift?.addTo(record) ?? record
+  protected override recordOf(gate: Gate): JudgedRunRecord {
+    return this.#drift?.addTo(gate.record()) ?? gate.record()
   }
 
   async #openLogs(gate: Gate): Promise<LiveLogs | undefined> {
     const { clock, cancelled } = this.#options
-    const { targets, streamed } = this.planned
+    const { targets, streamed } = this.plan
     if (streamed.size === 0) return undefined
     const { LiveLogs } = await import('../logs/live-logs.ts')
     const { onEntry, onLog, onWarning } = this.exit
@@ -275,22 +274,9 @@ export class LiveRun implements Run {
       streamed,
       source: this.cluster,
       clock,
-      startedAt: this.#startedAt + this.settings.serverOffsetMs,
+      startedAt: this.plan.settings.startedAt + this.plan.settings.serverOffsetMs,
       listener: { onEntry, onLog, onWarning, cancelled },
     })
-  }
-
-  /**
-   * Loads the checks after the targets are ready, and checks the access that their requests need.
-   * @throws UserError if access is missing
-   */
-  async #openChecks(checks: Checks): Promise<void> {
-    const { clock, secrets } = this.#options
-    this.afterReady = (await import('../gate/after-ready.ts')).afterReady(checks)
-    if (checks.httpChecks.length === 0) return
-    const { Checker } = await import('../checks/checker.ts')
-    this.#checker = new Checker({ checks, cluster: this.cluster, clock, redact: secrets.redact })
-    await this.#checker.review()
   }
 
   /** A recording that cannot be written is a warning, unless it is the purpose of the command. */
@@ -299,7 +285,7 @@ export class LiveRun implements Run {
     if (inputs.record === undefined) return undefined
     const { startRecording } = await importWriter()
     try {
-      return await startRecording(inputs.record, this.planned, this.settings, inputs, secrets.redact)
+      return await startRecording(inputs.record, this.plan, this.plan.settings, inputs, secrets.redact)
     } catch (error) {
       if (requiresRecording || !(error instanceof UserError)) throw error
       for (const { message } of error.mistakes) this.exit.onWarning(message)
@@ -330,10 +316,6 @@ export class LiveRun implements Run {
   show(view: View): Promise<boolean> {
     const { clock, cancelled } = this.#options
     return followView(view, this.cluster, { clock, texts: this.exit.texts, cancelled })
-  }
-
-  end(): void {
-    this.cluster.close()
   }
 }
 

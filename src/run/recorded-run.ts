@@ -2,16 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../cluster/clock.ts'
 import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import { Exit } from '../exit.ts'
-import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { Entry, JudgedRunRecord } from '../gate/run-record.ts'
-import { type GateSettings, lookSettings } from '../gate/settings.ts'
 import type { Inputs } from '../inputs.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import { readHealthChecks } from '../plan/health-check-entries.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
-import type { ResolvedPlan } from '../plan/resolve-targets.ts'
-import type { Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { readEvents } from '../recording/reader.ts'
 import { inputsOf, planReplay, type ReplayPlan, recordedChecks, settingsOf } from '../recording/recorded-plan.ts'
@@ -19,7 +14,7 @@ import { indexRecording, type RecordingIndex } from '../recording/recording-inde
 import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
 import type { View } from '../trace/views.ts'
-import type { Purpose, Run } from './run.ts'
+import { type Purpose, Run, type RunPlan, settingsFor } from './run.ts'
 import type { RunOptions } from './run-inputs.ts'
 
 /** The clock of a replay: recorded time passes so many times as fast as real time. */
@@ -49,39 +44,23 @@ interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | '
 }
 
 /** A run on a recording. */
-export class RecordedRun implements Run {
-  readonly planned: ResolvedPlan
-  readonly settings: GateSettings
+export class RecordedRun extends Run {
+  readonly plan: RunPlan & ReplayPlan
   readonly inputs: Inputs
-  readonly afterReady: AfterReadyFactory | undefined
-  readonly references: Run['references']
   readonly exit: Exit
-  readonly usesFlags: boolean | undefined
+  readonly cluster = undefined
   readonly #options: RecordedRunOptions
   readonly #index: RecordingIndex
-  readonly #correctNamespace: (event: FeedEvent) => FeedEvent
-  /** How many lines this version cannot use, and the first of them, by the reason. */
-  readonly #skipped = new Map<string, { readonly line: number; readonly count: number }>()
 
   /** Use `open`. */
-  constructor(
-    options: RecordedRunOptions,
-    index: RecordingIndex,
-    plan: ReplayPlan,
-    { inputs, settings, afterReady }: Pick<RecordedRun, 'inputs' | 'settings' | 'afterReady'>,
-  ) {
-    const { reporter, secrets, usesFlags, references = { input: 'resources' } } = options
-    this.usesFlags = usesFlags
+  constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan & ReplayPlan) {
+    super()
+    this.plan = plan
+    this.inputs = inputs
+    // A recording contains no secrets that a text could wait for.
+    this.exit = new Exit(options.reporter, options.secrets, systemClock, 0)
     this.#options = options
     this.#index = index
-    this.#correctNamespace = plan.correctNamespace
-    this.planned = { annotations: [], manifests: new Map(), ...plan }
-    this.inputs = inputs
-    this.settings = settings
-    this.afterReady = afterReady
-    this.references = references
-    // A recording contains no secrets that a text could wait for.
-    this.exit = new Exit(reporter, secrets, systemClock, 0)
   }
 
   /**
@@ -89,7 +68,7 @@ export class RecordedRun implements Run {
    * @throws UserError with every mistake, or the reason of the signal
    */
   static async open(options: RecordedRunOptions): Promise<RecordedRun> {
-    const { file, header, purpose, overrides, references, cancelled, warn } = options
+    const { file, header, purpose, overrides, references, cancelled, usesFlags = false, warn } = options
     const { inputs, unknown } = inputsOf(header, overrides)
     for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
     const path = overrides['health-check-exprs']
@@ -101,34 +80,34 @@ export class RecordedRun implements Run {
     // A recording may be of a stranger: what it names is not opened.
     const healthChecks = await readHealthChecks(path)
     const index = await indexRecording(file, cancelled)
-    const plan = await planReplay(index, header, inputs, overrides, healthChecks, references)
-    const checks = await loadChecks(plan.targets, index.kinds)
+    const replayed = await planReplay(index, header, inputs, overrides, healthChecks, references)
+    const checks = await loadChecks(replayed.targets, index.kinds)
     const settings = { ...settingsOf(header, inputs), healthChecks, ...checks }
-    return new RecordedRun(options, index, plan, {
-      inputs,
-      settings: purpose === 'look' ? lookSettings(settings) : settings,
-      afterReady: purpose === 'gate' ? await recordedChecks(inputs, index, plan.targets) : undefined,
+    return new RecordedRun(options, index, inputs, {
+      annotations: [],
+      manifests: new Map(),
+      ...replayed,
+      settings: settingsFor(purpose, settings),
+      references: references ?? { input: 'resources' },
+      afterReady: purpose === 'gate' ? await recordedChecks(inputs, index, replayed.targets) : undefined,
+      usesFlags,
     })
   }
 
   /** The moment that a view shows. */
   now(): number {
     const { atMs, time } = this.#options
-    return time?.now() ?? (atMs === undefined ? this.#index.lastAt : this.settings.startedAt + atMs)
+    return time?.now() ?? (atMs === undefined ? this.#index.lastAt : this.plan.settings.startedAt + atMs)
   }
 
-  readonly willSync = (request: WatchRequest): boolean => this.#index.hasAnswer(request)
+  willSync(request: WatchRequest): boolean {
+    return this.#index.hasAnswer(request)
+  }
 
   /** The recording contains only what its gate has watched. */
   namesOf(request: WatchRequest): readonly string[] | undefined {
     const names = this.#index.namesOf(request)
     return names.length > 0 ? names : undefined
-  }
-
-  readonly onEntry = (entry: Entry): void => this.exit.onEntry(entry)
-
-  complete(record: JudgedRunRecord): JudgedRunRecord {
-    return record
   }
 
   /**
@@ -140,7 +119,7 @@ export class RecordedRun implements Run {
     const handle = (event: FeedEvent) => gate.handle(event)
     if (purpose !== 'gate') return this.#showEvents(handle)
     const waitUntil = time?.waitUntil ?? sliced(cancelled)
-    let reached = this.settings.startedAt
+    let reached = this.plan.settings.startedAt
     const advanceTo = async (at: number) => {
       const end = Math.max(reached, at)
       for (let next = gate.nextDeadline(); next !== undefined && next.at < end; next = gate.nextDeadline()) {
@@ -155,7 +134,7 @@ export class RecordedRun implements Run {
       if (cancelled.aborted) break
       handle(event)
     }
-    const clocksMs = longestTimeoutMs(this.planned.targets, this.settings) + (this.afterReady?.holdMs ?? 0)
+    const clocksMs = longestTimeoutMs(this.plan) + (this.plan.afterReady?.holdMs ?? 0)
     if (!cancelled.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
     gate.handle({ type: 'CANCEL', at: reached })
   }
@@ -177,23 +156,22 @@ export class RecordedRun implements Run {
     this.#options.cancelled.throwIfAborted()
   }
 
+  /** The events. Then warns once for each reason why this version cannot use lines. */
   async *#events(used: string): AsyncGenerator<FeedEvent> {
     const { file, cancelled, warn } = this.#options
+    const skipped = new Map<string, { readonly first: number; readonly count: number }>()
     const onDamage = (line: number, why: string) => warn(line, `${why}. Earlier lines are ${used}.`)
     const onSkipped = (line: number, why: string) => {
-      const { line: first = line, count = 0 } = this.#skipped.get(why) ?? {}
-      this.#skipped.set(why, { line: first, count: count + 1 })
+      const { first = line, count = 0 } = skipped.get(why) ?? {}
+      skipped.set(why, { first, count: count + 1 })
     }
-    for await (const event of readEvents(file, onDamage, onSkipped, cancelled)) yield this.#correctNamespace(event)
-  }
-
-  /** Prints one warning for each reason why lines are skipped. */
-  end(): void {
-    for (const [why, { line, count }] of this.#skipped)
-      this.#options.warn(
-        line,
-        `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`,
-      )
+    try {
+      for await (const event of readEvents(file, onDamage, onSkipped, cancelled))
+        yield this.plan.correctNamespace(event)
+    } finally {
+      for (const [why, { first, count }] of skipped)
+        warn(first, `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`)
+    }
   }
 }
 
@@ -208,7 +186,7 @@ function sliced(cancelled: AbortSignal): ReplayTime['waitUntil'] {
   }
 }
 
-function longestTimeoutMs(targets: readonly Target[], settings: GateSettings): number {
+function longestTimeoutMs({ targets, settings }: RunPlan): number {
   const clocks = [settings, ...targets.map((target) => target.clocks)]
   const isAwaited = targets.some(({ revisions }) => revisions !== undefined)
   const longestMs = Math.max(

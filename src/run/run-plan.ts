@@ -29,7 +29,7 @@ import { importChecks, type RunOptions, resolveKinds } from './run-inputs.ts'
 
 /** What targets are found with. */
 interface Planning {
-  readonly run: RunOptions
+  readonly options: RunOptions
   readonly cluster: Cluster
   readonly kinds: readonly ApiResource[]
   readonly healthChecks: readonly HealthCheck[]
@@ -54,13 +54,13 @@ export interface LivePlan extends ResolvedPlan {
  * @param awaited the revisions of Helm releases for which the gate has waited until now
  */
 export async function planTargets(
-  { run, cluster, kinds, healthChecks, until }: Planning,
+  { options, cluster, kinds, healthChecks, until }: Planning,
   awaited: readonly Target[],
 ): Promise<LivePlan> {
-  const { purpose, inputs } = run
-  const isWritten = run.references.references.length > 0 || run.references.skipped.length > 0
-  const references = (isWritten ? undefined : await run.findReferences?.(cluster, kinds)) ?? run.references
-  const resolving = resolveKinds({ ...run, references }, kinds, cluster.namespace, healthChecks)
+  const { purpose, inputs } = options
+  const isWritten = options.references.references.length > 0 || options.references.skipped.length > 0
+  const references = (isWritten ? undefined : await options.findReferences?.(cluster, kinds)) ?? options.references
+  const resolving = resolveKinds({ ...options, references }, kinds, cluster.namespace, healthChecks)
   const [[resolution, streamed], checks] = await resolving.catch((error) => {
     throw withStaleGroups(error, cluster.staleGroups)
   })
@@ -85,7 +85,7 @@ export async function planTargets(
     release !== undefined && !exclude && waitFor === undefined && isHelmAtWork(historyOf(release))
   const isAwaiting = purpose === 'gate' && awaited.length === 0 && resolution.resolved.some(isPending)
   const waits = !isAwaiting && (purpose === 'gate' || purpose === 'recording')
-  const wait = waits ? matchWait(run, until) : undefined
+  const wait = waits ? matchWait(options, until) : undefined
   const matched = await matchSelections(resolution, namesOf, wait)
   const plan = resolveTargets(resolution, matched, historyOf)
   const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && isHelmAtWork(release)

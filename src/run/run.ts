@@ -5,7 +5,7 @@ import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
 import { lookAt } from '../gate/look.ts'
 import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
-import { type GateSettings, gateTimeoutMs } from '../gate/settings.ts'
+import { type GateSettings, gateTimeoutMs, lookSettings, recordSettings, viewSettings } from '../gate/settings.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import type { ResolvedPlan } from '../plan/resolve-targets.ts'
 import type { View } from '../trace/views.ts'
@@ -16,70 +16,96 @@ import type { View } from '../trace/views.ts'
  */
 export type Purpose = 'gate' | 'recording' | 'look' | 'view'
 
-/** The targets of a source, and the way of its events: a cluster (`LiveRun`), or a recording of one (`RecordedRun`). */
-export interface Run {
-  /** What the run prints or records leaves by this. */
-  readonly exit: Exit
-  readonly planned: ResolvedPlan
+/** @param lookUntil when a look is over at the latest, in milliseconds since the epoch */
+export function settingsFor(purpose: Purpose, settings: GateSettings, lookUntil?: number): GateSettings {
+  const settingsOf = {
+    gate: () => settings,
+    recording: () => recordSettings(settings),
+    look: () => lookSettings(settings, lookUntil),
+    view: () => viewSettings(settings),
+  }
+  return settingsOf[purpose]()
+}
+
+/** What a run judges, and how. */
+export interface RunPlan extends ResolvedPlan {
   readonly settings: GateSettings
   /** Where the user wrote the targets. */
   readonly references: Pick<ParsedReferences, 'input' | 'places'>
   /** The checks of a gate once its targets are ready, if there are any. */
   readonly afterReady?: AfterReadyFactory | undefined
   /** Whether hints name flags of the command line, not inputs of the action. */
-  readonly usesFlags?: boolean | undefined
-  /** Absent without a connection. */
-  readonly cluster?: Pick<Cluster, 'get'>
+  readonly usesFlags: boolean
+}
+
+/** The targets of a source, and its events: of a cluster (`LiveRun`), or of a recording of one (`RecordedRun`). */
+export abstract class Run {
+  abstract readonly plan: RunPlan
+  /** What the run prints or records leaves by this. */
+  abstract readonly exit: Exit
+  /** Undefined without a connection. */
+  abstract readonly cluster: Pick<Cluster, 'get'> | undefined
+
   /** The present moment of the source, in milliseconds since the epoch. */
-  now(): number
+  abstract now(): number
   /** Whether the first list of a request is expected. */
-  willSync(request: WatchRequest): boolean
+  abstract willSync(request: WatchRequest): boolean
   /** The names of the objects that a request selects; undefined until they are known. */
-  namesOf(request: WatchRequest): readonly string[] | undefined
-  /** Gets the entries of the gate. */
-  onEntry(entry: Entry): void
+  abstract namesOf(request: WatchRequest): readonly string[] | undefined
   /** Passes the events to a gate until it is over, or the run is cancelled. Then waits for what explains the verdict. */
-  follow(gate: Gate): Promise<void>
-  /** Adds to the record what the run has found beside the gate. */
-  complete(record: JudgedRunRecord): JudgedRunRecord
+  abstract follow(gate: Gate): Promise<void>
   /** Passes the events to a view. Returns whether the view ended by itself; false if cancelled. */
-  show(view: View): Promise<boolean>
-  end(): void
-}
+  abstract show(view: View): Promise<boolean>
 
-/** Judges the targets until the gate is over, and reports what happens. */
-export async function judge(run: Run): Promise<Gate> {
-  const { exit, planned, settings } = run
-  const { startedAt, context, serverVersion, stallTimeoutMs } = settings
-  const timeoutMs = gateTimeoutMs(settings, planned.targets)
-  exit.onHead({ startedAt, cluster: { context, version: serverVersion }, timeoutMs, stallTimeoutMs, ...planned })
-  const gate = new Gate(planned.targets, settings, run.willSync, run.onEntry, run.afterReady)
-  exit.onStart(() => gate.record(run.now()))
-  await run.follow(gate)
-  return gate
-}
+  /** Gets the entries of the gate. */
+  protected onEntry(entry: Entry): void {
+    this.exit.onEntry(entry)
+  }
 
-/** Judges the targets. Returns the record with its evidence, as it may leave the process. */
-export async function judgeTargets(run: Run): Promise<EndedRunRecord> {
-  const gate = await judge(run)
-  const record = run.complete(gate.record())
-  if (!hasEnded(record)) throw new Error('The gate ended without a verdict.')
-  // Where nothing changed and all is ready, nothing is to be explained: the gate starts faster without these modules.
-  const isUnchanged = record.targets.every(({ change }) => change !== 'recent')
-  if (record.outcome === 'ready' && isUnchanged) return run.exit.redact(record)
-  return { ...(await explainRecord(run, gate, record)), outcome: record.outcome }
-}
+  /** The record of the gate, with what the run has found beside it. */
+  protected recordOf(gate: Gate): JudgedRunRecord {
+    return gate.record()
+  }
 
-/** Looks at the targets once: reads the first lists, and the evidence for targets that are not ready. */
-export async function lookAtTargets(run: Run): Promise<RunRecord> {
-  const gate = await judge(run)
-  const now = run.now()
-  gate.advance(now)
-  return explainRecord(run, gate, lookAt(gate, now))
-}
+  /** Judges the targets until the gate is over, and reports what happens. */
+  async judge(): Promise<Gate> {
+    const { plan, exit } = this
+    const { startedAt, context, serverVersion: version, stallTimeoutMs } = plan.settings
+    const timeoutMs = gateTimeoutMs(plan.settings, plan.targets)
+    exit.onHead({ ...plan, startedAt, cluster: { context, version }, timeoutMs, stallTimeoutMs })
+    const gate = this.createGate((entry) => this.onEntry(entry))
+    exit.onStart(() => gate.record(this.now()))
+    await this.follow(gate)
+    return gate
+  }
 
-async function explainRecord(run: Run, gate: Gate, record: JudgedRunRecord): Promise<RunRecord> {
-  const { explain } = await import('../diagnosis/explain.ts')
-  const { serverOffsetMs } = run.settings
-  return run.exit.redact(explain(record, gate.store, serverOffsetMs, run.planned.manifests, run.usesFlags))
+  createGate(onEntry?: (entry: Entry) => void): Gate {
+    const { targets, settings, afterReady } = this.plan
+    return new Gate(targets, settings, (request) => this.willSync(request), onEntry, afterReady)
+  }
+
+  /** Judges the targets. Returns the record with its evidence, as it may leave the process. */
+  async judgeTargets(): Promise<EndedRunRecord> {
+    const gate = await this.judge()
+    const record = this.recordOf(gate)
+    if (!hasEnded(record)) throw new Error('The gate ended without a verdict.')
+    // Where nothing changed and all is ready, nothing is to be explained: the gate starts faster without these modules.
+    const isUnchanged = record.targets.every(({ change }) => change !== 'recent')
+    if (record.outcome === 'ready' && isUnchanged) return this.exit.redact(record)
+    return { ...(await this.#explain(gate, record)), outcome: record.outcome }
+  }
+
+  /** Looks at the targets once: reads the first lists, and the evidence for targets that are not ready. */
+  async look(): Promise<RunRecord> {
+    const gate = await this.judge()
+    const now = this.now()
+    gate.advance(now)
+    return this.#explain(gate, lookAt(gate, now))
+  }
+
+  async #explain(gate: Gate, record: JudgedRunRecord): Promise<RunRecord> {
+    const { explain } = await import('../diagnosis/explain.ts')
+    const { settings, manifests, usesFlags } = this.plan
+    return this.exit.redact(explain(record, gate.store, settings.serverOffsetMs, manifests, usesFlags))
+  }
 }

@@ -64,6 +64,14 @@ export interface DepartedObject {
   readonly how: 'deleted' | 'released'
 }
 
+/** Where the events of a trace come from. */
+interface TraceSource {
+  /** Whether the first list of a request is expected (see Store). */
+  willSync(request: WatchRequest): boolean
+  /** The names of the objects that a request selects, if they are known: the nearest one of a missing resource is shown. */
+  namesOf(request: WatchRequest): readonly string[] | undefined
+}
+
 const departedMs = 15_000
 
 /**
@@ -78,23 +86,18 @@ export class Trace {
   #deletedAt: number | undefined
   #recreatedAt: number | undefined
   #connectionError: string | undefined
-  readonly #namesOf: (request: WatchRequest) => readonly string[] | undefined
+  readonly #source: TraceSource
 
-  /**
-   * @param willSync whether the first list of a request is expected (see Store); by default, all are watched
-   * @param namesOf returns the names of the objects that a request selects, if they are known: the nearest one of a resource that
-   * does not exist is shown
-   */
+  /** @param source by default, all requests are watched, and no names are known */
   constructor(
     target: Target,
     settings: GateSettings,
-    willSync: (request: WatchRequest) => boolean = () => true,
-    namesOf: (request: WatchRequest) => readonly string[] | undefined = () => undefined,
+    source: TraceSource = { willSync: () => true, namesOf: () => undefined },
   ) {
     this.#target = target
     this.#settings = settings
-    this.#namesOf = namesOf
-    this.#gate = new Gate([target], viewSettings(settings), willSync)
+    this.#source = source
+    this.#gate = new Gate([target], viewSettings(settings), (request) => source.willSync(request))
   }
 
   /** The watches that the view needs at present. */
@@ -143,7 +146,7 @@ export class Trace {
       problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,
-      existing: isLoading || isJudged ? undefined : this.#namesOf({ apiVersion, kind, namespace }),
+      existing: isLoading || isJudged ? undefined : this.#source.namesOf({ apiVersion, kind, namespace }),
     }
   }
 

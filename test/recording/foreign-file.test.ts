@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { judge } from '../../src/run/run.ts'
 import { unobserved } from '../cli/objects.ts'
 import { useWorkFolder } from '../cli/work-folder.ts'
 import { runCommand, startCommand } from '../support/command.ts'
@@ -83,7 +82,8 @@ test('a signal ends a replay with hours of silence, between two moments of the g
   }
   const ignore = () => {}
   const reporter = { onHead: ignore, onEntry, onLog: ignore, onWarning: ignore }
-  const gate = await judge(await openReplay('gate.ndjson', { cancelled: cancelled.signal, reporter }))
+  const run = await openReplay('gate.ndjson', { cancelled: cancelled.signal, reporter })
+  const gate = await run.judge()
   expect(gate.verdict?.outcome).toBe('cancelled')
   expect(gate.record().finishedAt).toBeLessThan(Date.parse('2026-04-04T00:00:00Z'))
 })

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { Gate } from '../../src/gate/gate.ts'
+import type { Gate } from '../../src/gate/gate.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
 import { openReplay, recordingsFolder } from '../support/recordings.ts'
 import { sampled } from '../support/thorough.ts'
@@ -54,7 +54,7 @@ function askedLate(event: FeedEvent, gate: Gate, handle: (event: FeedEvent) => v
 /** What a check finds at each event of a recording. */
 async function atEachEvent(name: string, check: typeof missedBy): Promise<readonly string[]> {
   const run = await openReplay(join(recordingsFolder, name))
-  const gate = new Gate(run.planned.targets, run.settings, run.willSync, () => {}, run.afterReady)
+  const gate = run.createGate()
   const found: string[] = []
   const handle = gate.handle.bind(gate)
   gate.handle = (event) => {

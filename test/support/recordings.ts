@@ -11,7 +11,6 @@ import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
 import { type OnInvalidLine, readEvents, readHeader } from '../../src/recording/reader.ts'
 import { RecordingIndex } from '../../src/recording/recording-index.ts'
 import { RecordedRun } from '../../src/run/recorded-run.ts'
-import { judgeTargets } from '../../src/run/run.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')
@@ -203,5 +202,5 @@ export async function replayRecording(path: string): Promise<Replayed> {
   const damage: Replayed['damage'][number][] = []
   const reporter = { ...silent, onEntry: (entry: Entry) => void entries.push(entry) }
   const run = await openReplay(path, { reporter, warn: (line, text) => damage.push({ line, text }) })
-  return { runRecord: await judgeTargets(run), entries, damage }
+  return { runRecord: await run.judgeTargets(), entries, damage }
 }
