@@ -1,15 +1,16 @@
 import { parseDuration } from '../duration.ts'
 import type { Mistake } from '../errors.ts'
-import { counted } from '../reasons/wording.ts'
 import { describeWriteFailure } from '../recording/writer.ts'
 import { gateRollout, withRun } from '../run/live-run.ts'
-import type { RunOptions } from '../run/run-inputs.ts'
 import type { Arguments } from './arguments.ts'
 import { runWithInputs } from './inputs.ts'
 import { type CommandContext, cancelledCode, connectionOf, exitCodeOf, printMessage } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
-/** `record`: writes to a file everything that a gate would watch. Returns the exit code. */
+/**
+ * `record`: writes to a file everything that a gate would watch, until cancelled, also after the verdict; with `--until-ready` until
+ * the gate is over. Returns the exit code.
+ */
 export function record(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, stderr, cancelled } = context
   const { path, durationMs, mistakes } = readRecordFlags(args)
@@ -27,9 +28,9 @@ export function record(args: Arguments, context: CommandContext): Promise<number
         return exitCodeOf(record, inputs.onSuperseded)
       }
       const end = durationMs === undefined ? cancelled : AbortSignal.any([cancelled, AbortSignal.timeout(durationMs)])
-      const events = await recordRun({ ...options, purpose: 'recording', inputs, cancelled: end })
+      const gate = await withRun({ ...options, purpose: 'recording', inputs, cancelled: end }, (run) => run.judge())
       log.close()
-      if (events !== undefined) printMessage(stdout, `Recorded ${counted(events, 'event')} to ${path}`)
+      if (gate !== undefined) printMessage(stdout, `Recorded to ${path}`)
       return cancelled.aborted ? cancelledCode : 0
     } catch (error) {
       log.close()
@@ -39,19 +40,6 @@ export function record(args: Arguments, context: CommandContext): Promise<number
     } finally {
       log.close()
     }
-  })
-}
-
-/**
- * Records everything that a gate would watch until cancelled, also after the verdict. The reporter receives the timeline entries
- * until the verdict.
- * @returns the number of events; undefined if cancelled before the targets were known
- * @throws UserError for invalid input; the file system's error if the recording could not be written
- */
-function recordRun(options: RunOptions): Promise<number | undefined> {
-  return withRun(options, async (run) => {
-    await run.judge()
-    return run.recordedEvents
   })
 }
 

@@ -1,15 +1,16 @@
 import { isNotFound } from '../cluster/failures.ts'
-import { UserError } from '../errors.ts'
+import { quote, UserError } from '../errors.ts'
 import { placeOf } from '../plan/reference.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import type { Run, RunPlan } from '../run/run.ts'
-import type { Part } from '../trace/changes.ts'
-import { paintLines, stableText } from '../trace/line.ts'
+import { type ObjectChange, type Part, redactChange } from '../trace/changes.ts'
+import { type Line, type Paint, paintLines, stableText } from '../trace/line.ts'
+import { changeJson, changeLines, overviewLines } from '../trace/render-changes.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
 import { type ChangeListener, ChangesView, traceView } from '../trace/views.ts'
 import type { Arguments } from './arguments.ts'
-import { changePrinter, readFormat } from './change-printer.ts'
+import { flagAsWritten } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
@@ -118,12 +119,16 @@ export function changes(args: Arguments, context: CommandContext): Promise<numbe
 
 function showChanges(name: string, part: Part, args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
-  const { mistakes, printing } = readFormat(args, context)
+  const { stdout } = context
+  const format = args.flags.get('output') ?? 'text'
+  const message = `${quote(format)} is not one of text, json.`
+  const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }]
+  const printing = { format, color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact }
   return showRun(name, args, context, { purpose: 'view', mistakes }, async (run) => {
     const { plan, cluster, exit } = run
     const targets = existingTargets(plan)
     const endsWhenReady = args.flags.has('until-ready')
-    const print = (lines: () => readonly string[]) => exit.texts.push(() => printLines(context.stdout, lines()))
+    const print = (lines: () => readonly string[]) => exit.texts.push(() => printLines(stdout, lines()))
     const changes = changePrinter(part, plan.settings.startedAt, printing, print)
     const isJudged = endsWhenReady || changes.onOverview !== undefined
     const gate = isJudged ? run.createGate() : undefined
@@ -131,6 +136,26 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
     const hasEnded = await run.show(new ChangesView(targets, part, listener, { gate, endsWhenReady }))
     return hasEnded ? 0 : cancelledCode
   })
+}
+
+/**
+ * Prints changes. Before changes of the status as text, it also prints an overview.
+ * @param print calls the function once the secrets in the lines are known
+ */
+export function changePrinter(
+  part: Part,
+  startedAt: number,
+  printing: Paint & { readonly format: string },
+  print: (lines: () => readonly string[]) => void,
+): Pick<ChangeListener, 'onChange' | 'onOverview'> {
+  const redacted = (change: ObjectChange) => redactChange(change, printing.redact)
+  if (printing.format === 'json')
+    return { onChange: (change) => print(() => [changeJson(redacted(change), startedAt)]) }
+  const paint = (lines: () => readonly Line[]) => print(() => lines().flatMap((line) => paintLines(line, printing)))
+  return {
+    onChange: (change) => paint(() => changeLines(redacted(change), startedAt)),
+    ...(part === 'status' ? { onOverview: (look) => paint(() => overviewLines(look)) } : {}),
+  }
 }
 
 /** Prints what the view waits for, and whether the server answers. */

@@ -34,34 +34,37 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly annotations?: readonly string[]
   /** See `RunRecord.healthCheckKinds`. */
   readonly healthCheckKinds?: readonly string[]
-  /** See `viewSettings`. */
+  /** Whether no target ends. */
   readonly isEndless?: boolean
-  /** See `lookSettings`. */
-  readonly lookUntil?: number
-  /** See `recordSettings`. */
+  /** When a look is over at the latest: milliseconds since the epoch. */
+  readonly lookUntil?: number | undefined
+  /** Whether the gate goes on after its verdict. */
   readonly outlastsVerdict?: boolean
 }
 
 /**
- * The settings of a gate that never ends, for views: its clocks are off, and no target ends. A failed object may recover, and
- * a deleted one may be created again.
+ * What a gate is for: it ends with its outcome; as a recording it goes on after that; as a look it is over once everything is listed;
+ * in a view it never ends.
  */
-export function viewSettings(settings: GateSettings): GateSettings {
-  return { ...settings, isEndless: true, awaitChangeMs: 0, requireChangeMs: 0 }
-}
+export type Purpose = 'gate' | 'recording' | 'look' | 'view'
 
 /**
- * The settings of a gate that looks once: it waits for nothing that explains a state, and is over once everything is listed.
- * @param lookUntil when it is over at the latest, in milliseconds since the epoch
+ * The settings for a purpose. No clock ends a recording. No target ends in a look or view: a failed object may recover, and a
+ * deleted one may be created again. A look waits for nothing that explains a state.
+ * @param lookUntil when a look is over at the latest, in milliseconds since the epoch
  */
-export function lookSettings(settings: GateSettings, lookUntil?: number): GateSettings {
-  return { ...viewSettings(settings), isLook: true, ...(lookUntil === undefined ? {} : { lookUntil }) }
-}
-
-/** The settings of a gate that is recorded until cancelled: its clocks are off, and it is not over with its verdict. */
-export function recordSettings(settings: GateSettings): GateSettings {
-  const clocks = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: {}, failFast: false }
-  return { ...settings, ...clocks, outlastsVerdict: true }
+export function settingsFor(purpose: Purpose, settings: GateSettings, lookUntil?: number): GateSettings {
+  if (purpose === 'gate') return settings
+  if (purpose === 'recording')
+    return {
+      ...settings,
+      timeoutMs: 0,
+      stallTimeoutMs: 0,
+      milestoneTimeoutsMs: {},
+      failFast: false,
+      outlastsVerdict: true,
+    }
+  return { ...settings, isEndless: true, isLook: purpose === 'look', lookUntil, awaitChangeMs: 0, requireChangeMs: 0 }
 }
 
 /** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */

@@ -10,20 +10,20 @@ import { UserError } from '../errors.ts'
 import { Exit } from '../exit.ts'
 import type { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, type Entry, emptyRecord, type JudgedRunRecord, verdictOf } from '../gate/run-record.ts'
-import { gateSettings, gateTimeoutMs } from '../gate/settings.ts'
+import { gateSettings, gateTimeoutMs, settingsFor } from '../gate/settings.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { LiveLogs } from '../logs/live-logs.ts'
 import type { Checks } from '../plan/checks.ts'
-import { findEntry, type HealthCheck } from '../plan/health-check-entries.ts'
+import { findEntry } from '../plan/health-check-entries.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
 import { nameKey, type Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lookMs } from '../thresholds.ts'
 import type { View } from '../trace/views.ts'
 import { follow, followView } from './follow.ts'
-import { Run, type RunPlan, settingsFor } from './run.ts'
+import { Run, type RunPlan } from './run.ts'
 import { openFiles, type RunOptions } from './run-inputs.ts'
-import { type LivePlan, planTargets } from './run-plan.ts'
+import { type LivePlan, planTargets, type Source } from './run-plan.ts'
 
 /**
  * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording. Revisions of Helm releases
@@ -71,14 +71,6 @@ export async function withRun<T>(options: RunOptions, work: (run: LiveRun) => Pr
   }
 }
 
-/** A cluster, and what a run on it is given. */
-interface Source {
-  readonly options: RunOptions
-  readonly startedAt: number
-  readonly healthChecks: readonly HealthCheck[]
-  readonly cluster: Cluster
-}
-
 /** @param awaited the revisions of Helm releases for which the gate has waited until now */
 async function planRun(source: Source, awaited: readonly Target[] = []): Promise<LiveRun | undefined> {
   const { options, startedAt, cluster } = source
@@ -89,7 +81,7 @@ async function planRun(source: Source, awaited: readonly Target[] = []): Promise
   const until = AbortSignal.any([cancelled, late.signal])
   try {
     const kinds = await unlessAborted(cluster.discover(), cancelled)
-    const planned = kinds && (await unlessAborted(planTargets({ ...source, kinds, until }, awaited), until))
+    const planned = kinds && (await unlessAborted(planTargets(source, kinds, awaited, until), until))
     return planned && new LiveRun(source, await completePlan(source, planned))
   } finally {
     stop()
@@ -141,8 +133,6 @@ async function openChecker(
 export class LiveRun extends Run {
   readonly plan: Plan
   readonly exit: Exit
-  /** The number of events in the recording; undefined without one. */
-  recordedEvents: number | undefined
   readonly #source: Source
   #drift: ManifestDrift | undefined
   #logs: LiveLogs | undefined
@@ -230,7 +220,9 @@ export class LiveRun extends Run {
     const onEvent = (event: FeedEvent) => {
       this.#evidence?.observe(event)
       this.#logs?.update()
-      if (recording !== undefined) this.#record(recording, event)
+      // A gate that is cancelled has another verdict; a recording that is cancelled has its end.
+      const isEnd = purpose === 'recording' && event.type === 'CANCEL'
+      if (recording !== undefined && !isEnd) exit.record(recording, event)
       this.#compare(event, gate)
     }
     const finish = async () => {
@@ -291,13 +283,6 @@ export class LiveRun extends Run {
       for (const { message } of error.mistakes) this.exit.onWarning(message)
       return undefined
     }
-  }
-
-  /** A gate that is cancelled has another verdict; a recording that is cancelled has its end. */
-  #record(recording: RecordingWriter, event: FeedEvent): void {
-    if (event.type === 'CANCEL' && this.#options.purpose === 'recording') return
-    this.recordedEvents = (this.recordedEvents ?? 0) + 1
-    this.exit.record(recording, event)
   }
 
   async #endRecording(recording: RecordingWriter | undefined): Promise<void> {

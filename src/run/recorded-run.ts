@@ -3,6 +3,7 @@ import { systemClock } from '../cluster/clock.ts'
 import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import { Exit } from '../exit.ts'
 import type { Gate } from '../gate/gate.ts'
+import { type Purpose, settingsFor } from '../gate/settings.ts'
 import type { Inputs } from '../inputs.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import { readHealthChecks } from '../plan/health-check-entries.ts'
@@ -14,7 +15,7 @@ import { indexRecording, type RecordingIndex } from '../recording/recording-inde
 import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
 import type { View } from '../trace/views.ts'
-import { type Purpose, Run, type RunPlan, settingsFor } from './run.ts'
+import { Run, type RunPlan } from './run.ts'
 import type { RunOptions } from './run-inputs.ts'
 
 /** The clock of a replay: recorded time passes so many times as fast as real time. */

@@ -4,6 +4,7 @@ import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { collectMistakes, type Mistake, UserError } from '../errors.ts'
 import type { Reporter } from '../exit.ts'
+import type { Purpose } from '../gate/settings.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
 import { isJudged, loadMilestones, ruleOf } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
@@ -14,7 +15,6 @@ import { type Resolution, resolveReferences, writtenMilestones } from '../plan/r
 import { parseStreamLogs, resolveStreamLogs } from '../plan/stream-logs.ts'
 import { furtherMistakesMs } from '../thresholds.ts'
 import { version } from '../version.ts'
-import type { Purpose } from './run.ts'
 
 /** The user's inputs without mistakes. */
 export interface RunInputs {
@@ -116,34 +116,25 @@ async function mistakesInFilesAndKinds(read: RunInputs, connection: Connection):
 }
 
 /**
- * Reads the health checks and the kubeconfig. Sends no request.
+ * Reads the health checks and the kubeconfig, and opens the cluster that the inputs name. Sends no request.
  * @throws UserError with the mistakes of both
  */
-export function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly HealthCheck[], Cluster]> {
-  return collectMistakes(
-    () => readHealthChecks(inputs.healthCheckExprs),
-    () => connectTo(inputs, connection),
-  )
-}
-
-/**
- * Opens the cluster that the inputs name. Sends no request.
- * @throws UserError if the kubeconfig is unusable
- */
-function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock, purpose }: Connection): Cluster {
-  if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
-  const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs)
-  return connect(inputs, {
-    mask,
-    onSource,
-    onRetry,
+export function openFiles(
+  inputs: Inputs,
+  { purpose, ...connection }: Connection,
+): Promise<[readonly HealthCheck[], Cluster]> {
+  if (inputs.githubToken !== undefined) connection.secrets.add(inputs.githubToken)
+  const options = {
+    ...connection,
     timeoutMs: inputs.timeoutMs,
-    clock,
-    secrets,
-    isOnlyServer,
+    isOnlyServer: inputs.reportTo.length === 0 && !hasChecks(inputs),
     isLook: purpose === 'look',
     userAgent: `rollout-gate/${version}`,
-  })
+  }
+  return collectMistakes(
+    () => readHealthChecks(inputs.healthCheckExprs),
+    () => connect(inputs, options),
+  )
 }
 
 /**

@@ -27,14 +27,12 @@ import type { Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
 import { importChecks, type RunOptions, resolveKinds } from './run-inputs.ts'
 
-/** What targets are found with. */
-interface Planning {
+/** A cluster, and what a run on it is given. */
+export interface Source {
   readonly options: RunOptions
-  readonly cluster: Cluster
-  readonly kinds: readonly ApiResource[]
+  readonly startedAt: number
   readonly healthChecks: readonly HealthCheck[]
-  /** Aborted when the targets must be known. */
-  readonly until: AbortSignal
+  readonly cluster: Cluster
 }
 
 /** A plan with the kinds of its targets. */
@@ -52,10 +50,13 @@ export interface LivePlan extends ResolvedPlan {
  * Finds the targets. At first, a gate has only the revisions of Helm releases that are pending as targets, if there are any; else a
  * pending revision is a target like the others.
  * @param awaited the revisions of Helm releases for which the gate has waited until now
+ * @param until aborted when the targets must be known
  */
 export async function planTargets(
-  { options, cluster, kinds, healthChecks, until }: Planning,
+  { options, cluster, healthChecks }: Source,
+  kinds: readonly ApiResource[],
   awaited: readonly Target[],
+  until: AbortSignal,
 ): Promise<LivePlan> {
   const { purpose, inputs } = options
   const isWritten = options.references.references.length > 0 || options.references.skipped.length > 0

@@ -5,27 +5,10 @@ import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
 import { lookAt } from '../gate/look.ts'
 import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
-import { type GateSettings, gateTimeoutMs, lookSettings, recordSettings, viewSettings } from '../gate/settings.ts'
+import { type GateSettings, gateTimeoutMs } from '../gate/settings.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import type { ResolvedPlan } from '../plan/resolve-targets.ts'
 import type { View } from '../trace/views.ts'
-
-/**
- * What a run is for: a gate ends with its outcome, a recording goes on after it, a look ends once everything is listed, and a view
- * ends when it wants to.
- */
-export type Purpose = 'gate' | 'recording' | 'look' | 'view'
-
-/** @param lookUntil when a look is over at the latest, in milliseconds since the epoch */
-export function settingsFor(purpose: Purpose, settings: GateSettings, lookUntil?: number): GateSettings {
-  const settingsOf = {
-    gate: () => settings,
-    recording: () => recordSettings(settings),
-    look: () => lookSettings(settings, lookUntil),
-    view: () => viewSettings(settings),
-  }
-  return settingsOf[purpose]()
-}
 
 /** What a run judges, and how. */
 export interface RunPlan extends ResolvedPlan {

@@ -3,7 +3,7 @@ import { type EventObject, isOfKind, type KubeObject, nameOf } from '../cluster/
 import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { lookAt } from '../gate/look.ts'
-import { type GateSettings, viewSettings } from '../gate/settings.ts'
+import { type GateSettings, settingsFor } from '../gate/settings.ts'
 import { requestsOf } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned } from '../lifecycle/custom/cause.ts'
@@ -97,7 +97,7 @@ export class Trace {
     this.#target = target
     this.#settings = settings
     this.#source = source
-    this.#gate = new Gate([target], viewSettings(settings), (request) => source.willSync(request))
+    this.#gate = new Gate([target], settingsFor('view', settings), (request) => source.willSync(request))
   }
 
   /** The watches that the view needs at present. */

@@ -2,7 +2,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
 import { lookAt } from '../../src/gate/look.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
-import { viewSettings } from '../../src/gate/settings.ts'
+import { settingsFor } from '../../src/gate/settings.ts'
 import { rollbackOf, wayBackLines } from '../../src/report/rollback.ts'
 import { added, allSynced, at, createGate, createSettings, modified, progressing, run, synced } from '../kit/gate.ts'
 import { complete, is, iso, make, moment, podIs } from '../kit/objects.ts'
@@ -88,7 +88,7 @@ function rollback(change: Change) {
   const steps = stepsOf(change) as readonly (readonly FeedEvent[])[]
   const settings = { context: 'prod' }
   const { outcome, reason, record } = run(steps, { settings, live: true })
-  const view = createGate(steps, { settings: viewSettings(createSettings(settings)), live: true })
+  const view = createGate(steps, { settings: settingsFor('view', createSettings(settings)), live: true })
   for (const event of steps.flat()) view.handle(event)
   expect(wayBackLines(lookAt(view, moment(150)))).toEqual(wayBackLines(record))
   return { outcome, reason, ...rollbackOf(record as EndedRunRecord) }

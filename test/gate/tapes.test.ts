@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { viewSettings } from '../../src/gate/settings.ts'
+import { settingsFor } from '../../src/gate/settings.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry } from '../../src/plan/health-check-entries.ts'
@@ -26,7 +26,7 @@ const ofUser = compileEntry({ apiVersion: shopEntry.apiVersion, kind: 'Shop', cu
   isUsers: true,
 })
 const settings = {
-  view: viewSettings(createSettings()),
+  view: settingsFor('view', createSettings()),
   unknown: { catalogue: [] },
   operator: { catalogue: [compileEntry(shopEntry, compiler)] },
   operatorOwningNothing: { catalogue: [compileEntry(owningNothing, compiler)] },

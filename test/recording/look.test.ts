@@ -5,7 +5,7 @@ import { Gate } from '../../src/gate/gate.ts'
 import { lookAt } from '../../src/gate/look.ts'
 import { lookSchema } from '../../src/gate/report-schema.ts'
 import type { RunRecord, TargetRecord } from '../../src/gate/run-record.ts'
-import { lookSettings } from '../../src/gate/settings.ts'
+import { settingsFor } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -38,7 +38,7 @@ async function lookAtEnd(path: string, end: number): Promise<RunRecord> {
     if (event.type === 'DELETED') last.delete(key)
     else last.set(key, { ...event, type: 'ADDED' })
   }
-  const gate = new Gate(targets, lookSettings(settings), (request) => index.hasAnswer(request))
+  const gate = new Gate(targets, settingsFor('look', settings), (request) => index.hasAnswer(request))
   for (const event of last.values()) gate.handle({ ...event, at: end })
   for (const request of index.answered) gate.handle({ type: 'SYNCED', ...request, at: end })
   gate.advance(end)
@@ -138,7 +138,7 @@ test.each(sampled(viewed, 24, 16))(
     const live: [string, string | undefined][][] = []
     for (let moment = 1; moment <= moments; moment++) {
       const at = Math.round(listedAt + ((lastAt - listedAt) * moment) / moments)
-      const gate = new Gate(targets, lookSettings(settings), (request) => index.hasAnswer(request))
+      const gate = new Gate(targets, settingsFor('look', settings), (request) => index.hasAnswer(request))
       for (const event of events) if (event.at <= at) gate.handle(event)
       gate.advance(at)
       const then = reasonsOf(lookAt(gate, at))
