@@ -1,17 +1,23 @@
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../cluster/clock.ts'
-import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import type { ApiResource, FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
+import { throwMistakes } from '../errors.ts'
 import { Exit } from '../exit.ts'
 import type { Gate } from '../gate/gate.ts'
-import { type Purpose, settingsFor } from '../gate/settings.ts'
-import type { Inputs } from '../inputs.ts'
-import { loadChecks } from '../lifecycle/rules.ts'
-import { readHealthChecks } from '../plan/health-check-entries.ts'
+import { type GateSettings, gateSettings, type Purpose, settingsFor } from '../gate/settings.ts'
+import { hasChecks, type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
+import { isJudged, loadChecks, loadMilestones } from '../lifecycle/rules.ts'
+import type { Checks } from '../plan/checks.ts'
+import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
+import { parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
+import { resolveReferences, writtenMilestones } from '../plan/resolve.ts'
+import { type ResolvedPlan, resolveTargets } from '../plan/resolve-targets.ts'
+import type { Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { readEvents } from '../recording/reader.ts'
-import { inputsOf, planReplay, type ReplayPlan, recordedChecks, settingsOf } from '../recording/recorded-plan.ts'
-import { indexRecording, type RecordingIndex } from '../recording/recording-index.ts'
+import { indexRecording, isKind, type RecordingIndex } from '../recording/recording-index.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
 import type { View } from '../trace/views.ts'
@@ -46,7 +52,7 @@ interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | '
 
 /** A run on a recording. */
 export class RecordedRun extends Run {
-  readonly plan: RunPlan & ReplayPlan
+  readonly plan: RunPlan
   readonly inputs: Inputs
   readonly exit: Exit
   readonly cluster = undefined
@@ -54,7 +60,7 @@ export class RecordedRun extends Run {
   readonly #index: RecordingIndex
 
   /** Use `open`. */
-  constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan & ReplayPlan) {
+  constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan) {
     super()
     this.plan = plan
     this.inputs = inputs
@@ -70,8 +76,10 @@ export class RecordedRun extends Run {
    */
   static async open(options: RecordedRunOptions): Promise<RecordedRun> {
     const { file, header, purpose, overrides, references, cancelled, usesFlags = false, warn } = options
-    const { inputs, unknown } = inputsOf(header, overrides)
-    for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
+    for (const name of Object.keys(header.inputs))
+      if (header.inputs[name] !== null && !known.has(name))
+        warn(1, `the input ${name} is unknown to this version, and has no effect.`)
+    const inputs = inputsOf(header, overrides)
     const path = overrides['health-check-exprs']
     if (path === undefined && inputs.healthCheckExprs !== undefined)
       warn(
@@ -81,18 +89,22 @@ export class RecordedRun extends Run {
     // A recording may be of a stranger: what it names is not opened.
     const healthChecks = await readHealthChecks(path)
     const index = await indexRecording(file, cancelled)
-    const replayed = await planReplay(index, header, inputs, overrides, healthChecks, references)
-    const checks = await loadChecks(replayed.targets, index.kinds)
-    const settings = { ...settingsOf(header, inputs), healthChecks, ...checks }
-    return new RecordedRun(options, index, inputs, {
-      annotations: [],
-      manifests: new Map(),
-      ...replayed,
+    const planned = await planTargets(options, inputs, index, healthChecks)
+    const settings = {
+      ...settingsOf(header, inputs),
+      healthChecks,
+      ...(await loadChecks(planned.targets, index.kinds)),
+    }
+    const plan = {
+      ...planned,
       settings: settingsFor(purpose, settings),
-      references: references ?? { input: 'resources' },
-      afterReady: purpose === 'gate' ? await recordedChecks(inputs, index, replayed.targets) : undefined,
+      references: references ?? noReferences,
       usesFlags,
-    })
+    }
+    if (purpose !== 'gate' || !hasChecks(inputs)) return new RecordedRun(options, index, inputs, plan)
+    const { afterReady } = await import('../gate/after-ready.ts')
+    const checks = await readChecks(inputs, index, planned.targets)
+    return new RecordedRun(options, index, inputs, { ...plan, afterReady: afterReady(checks) })
   }
 
   /** The moment that a view shows. */
@@ -160,6 +172,9 @@ export class RecordedRun extends Run {
   /** The events. Then warns once for each reason why this version cannot use lines. */
   async *#events(used: string): AsyncGenerator<FeedEvent> {
     const { file, cancelled, warn } = this.#options
+    const { kinds } = this.#index
+    const namespaces = new Set(this.plan.targets.map(({ namespace }) => namespace))
+    const [only = namespaceOf(this.#index, this.inputs)] = namespaces.size === 1 ? namespaces : []
     const skipped = new Map<string, { readonly first: number; readonly count: number }>()
     const onDamage = (line: number, why: string) => warn(line, `${why}. Earlier lines are ${used}.`)
     const onSkipped = (line: number, why: string) => {
@@ -167,13 +182,134 @@ export class RecordedRun extends Run {
       skipped.set(why, { first, count: count + 1 })
     }
     try {
-      for await (const event of readEvents(file, onDamage, onSkipped, cancelled))
-        yield this.plan.correctNamespace(event)
+      for await (const event of readEvents(file, onDamage, onSkipped, cancelled)) {
+        const object = 'object' in event ? event.object : undefined
+        const metadata = object && withScope(object.metadata, object, only, kinds)
+        yield metadata === object?.metadata ? event : ({ ...event, object: { ...object, metadata } } as FeedEvent)
+      }
     } finally {
       for (const [why, { first, count }] of skipped)
         warn(first, `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`)
     }
   }
+}
+
+const noReferences = { input: 'resources' }
+
+const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
+
+/**
+ * The inputs of a recorded gate, from the header of its recording.
+ * @param overrides values by input name; they take precedence over the recorded ones
+ * @throws UserError with every mistake
+ */
+function inputsOf({ inputs }: RecordingHeader, overrides: RecordedRunOptions['overrides'] = {}): Inputs {
+  const written = Object.entries(inputs)
+    .filter(([name, value]) => known.get(name)?.isReplayed && value !== null)
+    .map(([name, value]) => [name, Array.isArray(value) ? value.join('\n') : String(value)] as const)
+  return parseInputs({ ...Object.fromEntries(written), ...overrides })
+}
+
+/**
+ * The settings of the recorded gate.
+ * @param inputs by default the recorded ones
+ * @throws UserError if the recording contains invalid values of inputs
+ */
+export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(header)): GateSettings {
+  const { startedAt, server, context, serverOffsetMs } = header
+  return gateSettings(inputs, { startedAt: Date.parse(startedAt), context, serverVersion: server, serverOffsetMs })
+}
+
+/**
+ * The checks of the recorded gate once its targets were ready: requests and the hold.
+ * @throws UserError with the mistakes of these inputs
+ */
+async function readChecks(inputs: Inputs, index: RecordingIndex, targets: readonly Target[]): Promise<Checks> {
+  const { parseChecks, placeChecks, resolveCheckKinds } = await import('../plan/checks.ts')
+  const { mistakes, ...checks } = parseChecks(inputs)
+  throwMistakes(mistakes)
+  return placeChecks(resolveCheckKinds(checks, index.kinds), targets, namespaceOf(index, inputs))
+}
+
+/**
+ * The user's own references, else the targets in the header, else the `resources` in the header. A clock in the overrides replaces
+ * the recorded clock of each reference.
+ * @throws UserError when the targets cannot be found
+ */
+async function planTargets(
+  { header, overrides, references }: RecordedRunOptions,
+  inputs: Inputs,
+  index: RecordingIndex,
+  healthChecks: readonly HealthCheck[],
+): Promise<ResolvedPlan> {
+  const isWritten = references !== undefined || overrides['resources'] !== undefined
+  const recorded = isWritten ? [] : await recordedTargets(header)
+  const namespace = namespaceOf(index, inputs)
+  const targets = recorded.map((target) => withScope(target, target, namespace, index.kinds))
+  const plan =
+    targets.length === 0
+      ? await resolve(references ?? parseReferences(inputs.resources), inputs, index, healthChecks)
+      : { targets, notices: [], annotations: [], manifests: new Map() }
+  return isWritten ? plan : { ...plan, targets: plan.targets.map((target) => withoutClocks(target, overrides)) }
+}
+
+async function resolve(
+  references: ParsedReferences,
+  inputs: Inputs,
+  index: RecordingIndex,
+  healthChecks: readonly HealthCheck[],
+): Promise<ResolvedPlan> {
+  // The recorded gate has checked the names of the milestones that every kind has after ready.
+  const milestones = Object.keys(inputs.milestoneTimeoutsMs).filter(
+    (name) => !(hasChecks(inputs) && ['answers', 'held'].includes(name)),
+  )
+  const milestonesOf = await loadMilestones(
+    [...milestones, ...writtenMilestones(references)],
+    index.kinds,
+    healthChecks,
+  )
+  const defaults = { namespace: namespaceOf(index, inputs), milestones, milestonesOf, isInRelease: isJudged }
+  return resolveTargets(resolveReferences(references, index.kinds, defaults), (selection) => index.namesOf(selection))
+}
+
+/** The namespace of references without one. */
+function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
+  return namespace ?? onlyNamespace ?? 'default'
+}
+
+/** The targets in the header; none if any target is incomplete or damaged. */
+async function recordedTargets({ targets }: RecordingHeader): Promise<readonly Target[]> {
+  const { areTargets } = await import('../recording/recording-schema.ts')
+  return areTargets(targets) ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : []
+}
+
+const inputsOfClocks = {
+  timeoutMs: 'timeout',
+  stallTimeoutMs: 'stall-timeout',
+  milestoneTimeoutsMs: 'milestone-timeouts',
+  requireChangeMs: 'require-change',
+} as const satisfies Record<keyof Target['clocks'], string>
+
+function withoutClocks(target: Target, overrides: RecordedRunOptions['overrides']): Target {
+  const isKept = ([name]: [string, unknown]) => overrides[inputsOfClocks[name as keyof Target['clocks']]] === undefined
+  return { ...target, clocks: Object.fromEntries(Object.entries(target.clocks).filter(isKept)) }
+}
+
+/**
+ * Adds a missing namespace, or removes it for a cluster-scoped kind: recordings of other tools may be wrong. Unknown kinds
+ * stay unchanged.
+ */
+function withScope<T extends { readonly namespace?: string }>(
+  named: T,
+  { apiVersion, kind }: KindName,
+  namespace: string,
+  kinds: readonly ApiResource[],
+): T {
+  const isNamespaced = kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
+  if (isNamespaced === undefined || isNamespaced === (named.namespace !== undefined)) return named
+  if (isNamespaced) return { ...named, namespace }
+  const { namespace: _none, ...rest } = named
+  return rest as T
 }
 
 /** A clock that does not wait, but lets the process handle signals. */

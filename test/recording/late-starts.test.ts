@@ -5,7 +5,7 @@ import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/recording/recorded-plan.ts'
+import { settingsOf } from '../../src/run/recorded-run.ts'
 import { lateEvents } from '../support/late-gate.ts'
 import {
   type Expectation,

@@ -3,7 +3,7 @@ import { Gate } from '../../src/gate/gate.ts'
 import type { RunRecord } from '../../src/gate/run-record.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/recording/recorded-plan.ts'
+import { settingsOf } from '../../src/run/recorded-run.ts'
 import { lateEvents } from '../support/late-gate.ts'
 import {
   indexEvents,

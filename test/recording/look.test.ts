@@ -9,7 +9,7 @@ import { settingsFor } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/recording/recorded-plan.ts'
+import { settingsOf } from '../../src/run/recorded-run.ts'
 import { runCommand } from '../support/command.ts'
 import {
   hasAnswers,
