@@ -175,12 +175,12 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
   })
 
   test('a chain of owners', () => {
-    const widget = (index: number): KubeObject => {
+    const widgetAt = (index: number): KubeObject => {
       const ownerReferences = [{ ...widgetKind, name: `w-${index - 1}`, uid: `${index - 1}` }]
       return { ...widgetKind, metadata: { name: `w-${index}`, namespace: 'shop', uid: `${index}`, ownerReferences } }
     }
     expectGrowth((count) => {
-      const steps = [at(0, synced('Widget'), added(...numbers(count).toReversed().map(widget)))]
+      const steps = [at(0, synced('Widget'), added(...numbers(count).toReversed().map(widgetAt)))]
       const target = createTarget({ ...widgetKind, name: 'w-0' })
       expect(runUntil(1, steps, { targets: [target] }).targets).toHaveLength(1)
     }, 10_000)

@@ -24,7 +24,7 @@ const permissions = {
 }
 
 /** The gate with the extras that belong to a commit or a pull request. */
-function gate(inputs: Readonly<Record<string, string>>): Step {
+function gateStep(inputs: Readonly<Record<string, string>>): Step {
   const kubeconfig = expression('secrets.KUBECONFIG')
   const extras = { 'report-to': 'commit-status, deployment, comment' }
   return {
@@ -75,7 +75,7 @@ async function checkWrites(fixture: WorkflowFixture, check: Check, gates: number
 /** Two gates of a matrix: one is ready, the other fails. */
 export async function matrix(fixture: WorkflowFixture, check: Check): Promise<void> {
   const leg = { resources: `deployment/${expression('matrix.target')}` }
-  const gates = createJob([gate(leg), afterwards], {
+  const gates = createJob([gateStep(leg), afterwards], {
     needs: 'apply',
     permissions,
     strategy: { 'fail-fast': false, matrix: { target: ['web', 'api'] } },
@@ -111,7 +111,7 @@ export async function reusable(fixture: WorkflowFixture, check: Check): Promise<
       },
     },
     jobs: {
-      gate: createJob([gate({ name: expression('inputs.region'), resources: 'deployment/web' })], {
+      gate: createJob([gateStep({ name: expression('inputs.region'), resources: 'deployment/web' })], {
         permissions,
         outputs: { outcome: expression('steps.gate.outputs.outcome') },
       }),
@@ -149,7 +149,7 @@ export async function composite(fixture: WorkflowFixture, check: Check): Promise
       using: 'composite',
       steps: [
         { ...apply, shell: 'bash' },
-        gate({
+        gateStep({
           kubeconfig: expression('inputs.kubeconfig'),
           'github-token': expression('inputs.token'),
           resources: 'deployment/api',
@@ -213,7 +213,7 @@ export async function killed(fixture: WorkflowFixture, check: Check): Promise<vo
   const node = killingNode()
   const stalled = { 'web.yaml': [deployment('web', { readiness: 'never' })] }
   const run = await fixture.run('killed', {
-    steps: [login, apply, gate({ resources: 'deployment/web' }), afterwards],
+    steps: [login, apply, gateStep({ resources: 'deployment/web' }), afterwards],
     permissions,
     manifests: stalled,
     event,
@@ -240,7 +240,7 @@ export async function container(fixture: WorkflowFixture, check: Check): Promise
     const image = await loadJobImage(daemon, process.execPath, fixture.folder)
     const jobs = (inputs: Readonly<Record<string, string>>) => ({
       ...applied,
-      gate: createJob([gate({ resources: 'deployment/web', ...inputs }), afterwards], {
+      gate: createJob([gateStep({ resources: 'deployment/web', ...inputs }), afterwards], {
         needs: 'apply',
         permissions,
         container: image,

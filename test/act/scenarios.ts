@@ -15,7 +15,7 @@ import {
   writeDeployed,
 } from '../cluster/gitops.ts'
 import { appImage } from '../cluster/images.ts'
-import { deployment, job, pod } from '../cluster/objects.ts'
+import { barePod, deployment, scriptJob } from '../cluster/objects.ts'
 import { documentedBlock, documentedSteps, login, type Step } from './documented.ts'
 import { exampleScenarios } from './examples.ts'
 import { composite, container, killed, matrix, reusable } from './github-scenarios.ts'
@@ -199,7 +199,9 @@ async function manifests(fixture: WorkflowFixture, check: Check): Promise<void> 
 
 /** The recipe of a migration with a live log. */
 async function migration(fixture: WorkflowFixture, check: Check): Promise<void> {
-  const files = { 'all.yaml': [job('migrate', 'echo applying 0042_add_orders; sleep 2; echo done'), deployment('web')] }
+  const files = {
+    'all.yaml': [scriptJob('migrate', 'echo applying 0042_add_orders; sleep 2; echo done'), deployment('web')],
+  }
   const run = await fixture.run('healthy', {
     manifests: files,
     steps: [
@@ -406,7 +408,7 @@ async function imageUpdaterRecipe(fixture: WorkflowFixture, check: Check): Promi
   const { api, namespace } = fixture
   const built = `/api/v1/namespaces/${namespace}/pods/built`
   const imageID = async (): Promise<string> => (await api.get(built))['status'].containerStatuses?.[0].imageID ?? ''
-  await api.apply(built, pod('built', { image: 'v3', readiness: 'none' }))
+  await api.apply(built, barePod('built', { image: 'v3', readiness: 'none' }))
   await until('the image runs', 60, async () => (await imageID()) !== '')
   const digest = (await imageID()).split('@').at(-1)
   const recording = join(fixture.folder, 'gate.ndjson')

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end()
 })
 
-const pod = { namespace: 'shop', pod: 'web-1' }
+const webPod = { namespace: 'shop', pod: 'web-1' }
 const query: HttpQuery = {
   method: 'GET',
   scheme: 'http',
@@ -46,7 +46,7 @@ async function start(options: ApiServerOptions = {}, token?: string) {
     review: (...lines: string[]) =>
       reviewAccess(parseChecks({ httpChecks: lines.join('\n'), holdMs: 0 }).httpChecks, cluster),
     ask: (changes: Partial<HttpQuery> = {}, port = 8080) =>
-      askPod(cluster, { ...pod, port }, { ...query, ...changes }, systemClock, signal),
+      askPod(cluster, { ...webPod, port }, { ...query, ...changes }, systemClock, signal),
   }
 }
 

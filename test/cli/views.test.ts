@@ -33,7 +33,7 @@ function run(server: ApiServer, argv: readonly string[], { isTTY = false } = {})
 }
 
 const ref = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web' }
-const ready = (startedAt: string) => ({
+const readySince = (startedAt: string) => ({
   phase: 'Running',
   conditions: [{ type: 'Ready', status: 'True' }],
   containerStatuses: [{ name: 'app', ready: true, started: true, state: { running: { startedAt } } }],
@@ -64,7 +64,7 @@ describe('trace', () => {
     await stdout.until('waiting for pod/web to be created')
     applyPod(server)
     await stdout.until('in progress')
-    server.patch(ref, { status: ready(new Date(Date.now() - 3_600_000).toISOString()) })
+    server.patch(ref, { status: readySince(new Date(Date.now() - 3_600_000).toISOString()) })
     await stdout.until('✓ ready · running and ready')
     cancel()
     expect(await code).toBe(130)
@@ -75,7 +75,7 @@ describe('trace', () => {
 
   test('ends with 0 when the resource is ready and --until-ready is given', async () => {
     const server = await start()
-    applyPod(server, ready(new Date(Date.now() - 3_600_000).toISOString()))
+    applyPod(server, readySince(new Date(Date.now() - 3_600_000).toISOString()))
     const { stdout, code } = run(server, ['trace', 'pod/web', '--until-ready'])
     expect(await code).toBe(0)
     expect(stdout.text).toContain('✓ ready')
@@ -111,7 +111,7 @@ describe('trace', () => {
 
   test('accepts one resource by name, or a selector with one match', async () => {
     const server = await start()
-    applyPod(server, ready(new Date(Date.now() - 3_600_000).toISOString()))
+    applyPod(server, readySince(new Date(Date.now() - 3_600_000).toISOString()))
     const selected = run(server, ['trace', 'pod', '-l', 'app=web', '--until-ready'])
     expect(await selected.code).toBe(0)
     expect(selected.stdout.text).toContain('pod/web in shop')
@@ -214,7 +214,7 @@ describe('--until-ready', () => {
     const { stdout, code } = run(server, [command, 'pod/web', 'configmap/settings', '--until-ready'])
     await stdout.until('phase: Pending')
     server.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'shop' }, data: {} })
-    server.patch(ref, { status: ready(startedAt) })
+    server.patch(ref, { status: readySince(startedAt) })
     expect(await code).toBe(0)
   })
 
@@ -228,7 +228,7 @@ describe('--until-ready', () => {
       kind: 'Pod',
       metadata: { name: 'later', namespace: 'shop', labels: { app: 'web' } },
     })
-    server.patch(ref, { status: ready(startedAt) })
+    server.patch(ref, { status: readySince(startedAt) })
     expect(await code).toBe(0)
     expect(stdout.text).not.toContain('later')
   })
@@ -243,7 +243,11 @@ describe('--until-ready', () => {
     const server = await start()
     applyPod(server)
     const api = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'api', namespace: 'shop' } }
-    server.apply({ ...api, spec: { containers: [{ name: 'app', image: 'acme/api:v1' }] }, status: ready(startedAt) })
+    server.apply({
+      ...api,
+      spec: { containers: [{ name: 'app', image: 'acme/api:v1' }] },
+      status: readySince(startedAt),
+    })
     expect(await run(server, ['status', 'pods', '--all', '!pod/web', '--until-ready']).code).toBe(0)
   })
 })
@@ -251,7 +255,7 @@ describe('--until-ready', () => {
 describe('status', () => {
   test('of a Helm release ends once its objects are ready, whatever others of the same kinds are like', async () => {
     const server = await start()
-    const claim = (release: string, status: object) =>
+    const applyClaim = (release: string, status: object) =>
       server.apply({
         apiVersion: 'v1',
         kind: 'PersistentVolumeClaim',
@@ -264,8 +268,8 @@ describe('status', () => {
         spec: {},
         status,
       })
-    claim('web', { phase: 'Bound' })
-    claim('api', { phase: 'Pending' })
+    applyClaim('web', { phase: 'Bound' })
+    applyClaim('api', { phase: 'Pending' })
     const { stdout, code } = run(server, ['status', 'helm/web', '--until-ready'])
     expect(await code).toBe(0)
     expect(stdout.text).toContain('persistentvolumeclaim/web')

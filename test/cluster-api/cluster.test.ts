@@ -70,7 +70,7 @@ const widgets = {
   verbs: ['list', 'watch'],
 }
 const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
-const pod = (name: string, server: ApiServer) =>
+const applyPod = (name: string, server: ApiServer) =>
   server.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'shop' }, spec: {} })
 
 describe('connecting', () => {
@@ -176,7 +176,7 @@ describe('the first requests fail', () => {
 describe('watching', () => {
   test('works before the discovery, and two equal requests are one watch', async () => {
     const { server, cluster } = await start()
-    pod('web', server)
+    applyPod('web', server)
     const observed = new Observations()
     cluster.watch(pods, observed.sink)
     cluster.watch({ ...pods }, observed.sink)
@@ -204,7 +204,7 @@ describe('watching', () => {
   ])('a look-up of %s sends no request, and finds nothing', async (_, request) => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
-    pod('web', server)
+    applyPod('web', server)
     server.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'web' } })
     await cluster.discover()
     const observed = new Observations()
@@ -330,7 +330,7 @@ describe('watching', () => {
     const observed = new Observations()
     cluster.watch(pods, observed.sink)
     await observed.until('SYNCED Pod')
-    pod('web', server)
+    applyPod('web', server)
     await cluster.refresh([pods])
     expect(observed.words).toEqual(['SYNCED Pod', 'ADDED web'])
     await server.stop()
@@ -412,7 +412,7 @@ describe('watching', () => {
     await observed.until('SYNCED Pod')
     cluster.close()
     cluster.watch({ ...pods, name: 'web' }, observed.sink)
-    pod('web', server)
+    applyPod('web', server)
     await server.until(({ openWatches }) => openWatches.length === 0)
     expect(observed.words).toEqual(['SYNCED Pod'])
   })

@@ -9,10 +9,10 @@ import { rows } from '../kit/rows.ts'
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const deployment = make.deployment()
-const pod = make.pod({ status: podIs.ready() })
+const readyPod = make.pod({ status: podIs.ready() })
 const custom: KubeObject = { apiVersion: 'acme.io/v1', kind: 'Widget', metadata: { name: 'w' } }
-const event = make.event(pod, { reason: 'Failed' })
-const objects = { deployment, replicaSet: make.replicaSet(), pod, custom, event, none: {} }
+const event = make.event(readyPod, { reason: 'Failed' })
+const objects = { deployment, replicaSet: make.replicaSet(), pod: readyPod, custom, event, none: {} }
 
 /** An object of these that has other fields, of any type. */
 function having(name: keyof typeof objects, fields: object): KubeObject {

@@ -27,11 +27,11 @@ afterEach(async () => {
 async function setUp(options: ApiServerOptions = {}) {
   const server = await startApiServer(options)
   endings.push(() => server.close())
-  server.apply(pod('web'))
+  server.apply(podNamed('web'))
   return { server, clock: new ManualClock(), observed: new Observations() }
 }
 
-function pod(name: string, labels: Record<string, string> = {}) {
+function podNamed(name: string, labels: Record<string, string> = {}) {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'shop', labels }, spec: { nodeName: '' } }
 }
 
@@ -117,7 +117,7 @@ describe('listing and watching', () => {
     await watching(setting)
     setting.server.patch(web, { status: { phase: 'Running' } })
     await setting.observed.until('MODIFIED web')
-    setting.server.apply(pod('api'))
+    setting.server.apply(podNamed('api'))
     await setting.observed.until('ADDED api')
     setting.server.remove(web)
     await setting.observed.until('DELETED web')
@@ -127,7 +127,7 @@ describe('listing and watching', () => {
   test('objects of lists have their kind, and SYNCED contains the whole request', async () => {
     const setting = await setUp()
     const request = { ...pods, name: 'web', labelSelector: 'app=web' }
-    setting.server.apply(pod('web', { app: 'web' }))
+    setting.server.apply(podNamed('web', { app: 'web' }))
     follow(setting, request)
     await setting.observed.until('SYNCED Pod')
     expect(setting.observed.all).toMatchObject([
@@ -138,8 +138,8 @@ describe('listing and watching', () => {
 
   test('name and labels narrow the request on the server', async () => {
     const setting = await setUp()
-    setting.server.apply(pod('api', { app: 'api' }))
-    setting.server.apply(pod('other', { app: 'api' }))
+    setting.server.apply(podNamed('api', { app: 'api' }))
+    setting.server.apply(podNamed('other', { app: 'api' }))
     follow(setting, { ...pods, name: 'api', labelSelector: 'app=api' })
     await watching(setting)
     expect(setting.observed.words).toEqual(['ADDED api', 'SYNCED Pod'])
@@ -162,7 +162,7 @@ describe('listing and watching', () => {
 
   test('long lists are read in pages, and one whose snapshot expired is read again', async () => {
     const setting = await setUp()
-    for (let index = 0; index < 1100; index++) setting.server.apply(pod(`p${index}`))
+    for (let index = 0; index < 1100; index++) setting.server.apply(podNamed(`p${index}`))
     setting.server.failNext(1, 410, { filter: ({ query }) => query.has('continue') })
     follow(setting)
     await setting.observed.until('SYNCED Pod')
@@ -212,7 +212,7 @@ describe('the end of a watch', () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
-    setting.server.apply({ ...pod('elsewhere'), metadata: { name: 'elsewhere', namespace: 'other' } })
+    setting.server.apply({ ...podNamed('elsewhere'), metadata: { name: 'elsewhere', namespace: 'other' } })
     setting.server.sendBookmarks()
     setting.server.endWatches()
     await setting.server.until((server) => watches(server).length === 2)
@@ -258,15 +258,15 @@ describe('the end of a watch', () => {
     'an expired resource version (410 as %s) leads to a list whose differences are reported',
     async (as) => {
       const setting = await setUp()
-      setting.server.apply(pod('goes'))
-      setting.server.apply(pod('stays'))
+      setting.server.apply(podNamed('goes'))
+      setting.server.apply(podNamed('stays'))
       follow(setting)
       await watching(setting)
       setting.server.hang(true)
       setting.server.patch(web, { status: { phase: 'Running' } })
       const last = setting.server.get({ ...web, name: 'goes' })
       setting.server.remove({ ...web, name: 'goes' })
-      setting.server.apply(pod('new'))
+      setting.server.apply(podNamed('new'))
       setting.server.compact({ as })
       setting.server.cutWatches()
       setting.server.hang(false)
@@ -324,7 +324,7 @@ describe('the end of a watch', () => {
     await watching(setting)
     setting.server.hang(true)
     setting.server.remove(web)
-    setting.server.apply(pod('web'))
+    setting.server.apply(podNamed('web'))
     setting.server.compact()
     setting.server.cutWatches()
     setting.server.hang(false)

@@ -79,17 +79,17 @@ describe('the list state of the pods of a namespace', () => {
 })
 
 it('finds the present state of an object by its uid, until it is gone', () => {
-  const pod = (resourceVersion: string) => ({
+  const podAt = (resourceVersion: string) => ({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion },
   })
   const seen: readonly Observation[] = [
-    { type: 'ADDED', object: pod('1') },
-    { type: 'MODIFIED', object: pod('2') },
+    { type: 'ADDED', object: podAt('1') },
+    { type: 'MODIFIED', object: podAt('2') },
   ]
-  expect(storeAfter(seen).withUid('u1')).toEqual(pod('2'))
-  expect(storeAfter([...seen, { type: 'DELETED', object: pod('3') }]).withUid('u1')).toBeUndefined()
+  expect(storeAfter(seen).withUid('u1')).toEqual(podAt('2'))
+  expect(storeAfter([...seen, { type: 'DELETED', object: podAt('3') }]).withUid('u1')).toBeUndefined()
 })
 
 describe('access to a kind', () => {
@@ -104,7 +104,7 @@ describe('access to a kind', () => {
 })
 
 describe('a late change of an object does not replace a newer one', () => {
-  const job = (metadata: Partial<ObjectMeta>): KubeObject => ({
+  const jobWith = (metadata: Partial<ObjectMeta>): KubeObject => ({
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: { name: 'migrate', namespace: 'shop', ...metadata },
@@ -112,9 +112,9 @@ describe('a late change of an object does not replace a newer one', () => {
   const old = { uid: 'old', resourceVersion: '10', creationTimestamp: '2025-01-15T12:00:00Z' }
   const present = { uid: 'new', resourceVersion: '20', creationTimestamp: '2025-01-15T12:01:00Z' }
   const unversioned = ({ uid, creationTimestamp }: typeof old) => ({ uid, creationTimestamp })
-  const added = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'ADDED', object: job(metadata) })
-  const modified = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'MODIFIED', object: job(metadata) })
-  const deleted = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'DELETED', object: job(metadata) })
+  const added = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'ADDED', object: jobWith(metadata) })
+  const modified = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'MODIFIED', object: jobWith(metadata) })
+  const deleted = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'DELETED', object: jobWith(metadata) })
 
   it.each<[string, readonly Observation[]]>([
     ['of an earlier uid', [added(old), added(present), modified({ ...old, resourceVersion: '15' })]],
@@ -219,7 +219,7 @@ describe('the events about an object', () => {
 
 describe('an object of another namespace that names the uid of an object', () => {
   const uid = 'web'
-  const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'shop', uid } }
+  const webPod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'shop', uid } }
   const event = (namespace: string): KubeObject =>
     ({
       apiVersion: 'v1',
@@ -238,11 +238,11 @@ describe('an object of another namespace that names the uid of an object', () =>
       ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'web', uid }],
     },
   })
-  const objects = [pod, event('shop'), event('other'), owned('shop'), owned('other')]
+  const objects = [webPod, event('shop'), event('other'), owned('shop'), owned('other')]
   const store = storeAfter(objects.map((object) => ({ type: 'ADDED', object })))
 
   it('in an event is no evidence about it', () => {
-    expect(store.eventsOf(pod)).toMatchObject([{ reason: 'shop' }])
+    expect(store.eventsOf(webPod)).toMatchObject([{ reason: 'shop' }])
   })
 
   it('in an owner reference does not belong to it', () => {

@@ -9,7 +9,7 @@ import { helmVersion, installGoProgram, installHelm } from './build.ts'
 import { hasNamespaceDefaults } from './cluster.ts'
 import { run, runScript, until } from './command.ts'
 import { type Comparison, type ComparisonRow, comparisonFile, type ToolName, type ToolResult } from './comparison.ts'
-import { container, deployment, job } from './objects.ts'
+import { container, deployment, scriptJob } from './objects.ts'
 import { entry, type TestCluster, withTestCluster } from './test-cluster.ts'
 
 /**
@@ -87,7 +87,7 @@ const cases: Readonly<Record<string, Case>> = {
   job: {
     title: 'a Job fails',
     right: 'failed',
-    change: [job('migrate', 'sleep 2; exit 1', { backoffLimit: 0 })],
+    change: [scriptJob('migrate', 'sleep 2; exit 1', { backoffLimit: 0 })],
     resource: 'job/migrate',
   },
 }

@@ -6,7 +6,7 @@ import type { Fixture } from './fixture.ts'
 export const widgetGroup = ({ namespace }: Fixture) => `${namespace}.example.com`
 
 /** A custom resource of the kind Widget. */
-export function widget(fixture: Fixture, name: string, version = 'v1'): KubeObject {
+export function createWidget(fixture: Fixture, name: string, version = 'v1'): KubeObject {
   return {
     apiVersion: `${widgetGroup(fixture)}/${version}`,
     kind: 'Widget',
@@ -35,7 +35,7 @@ export function widgetDefinition(fixture: Fixture, versions: readonly string[] =
 export async function applyWidget(fixture: Fixture, name: string, version = 'v1'): Promise<KubeObject> {
   const path = widgetsPath(fixture, version)
   await until('the kind is served', 30, () => isServed(fixture, path))
-  return fixture.api.apply(`${path}/${name}`, widget(fixture, name, version))
+  return fixture.api.apply(`${path}/${name}`, createWidget(fixture, name, version))
 }
 
 export async function removeWidgetDefinition(fixture: Fixture): Promise<void> {

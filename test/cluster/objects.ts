@@ -48,7 +48,7 @@ export function replicaSet(name: string, options: ContainerOptions = {}, spec: o
 }
 
 /** A Pod without an owner. */
-export function pod(name: string, options: ContainerOptions = {}, spec: object = {}): KubeObject {
+export function barePod(name: string, options: ContainerOptions = {}, spec: object = {}): KubeObject {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { ...podSpec(options), ...spec } }
 }
 
@@ -63,13 +63,13 @@ export function daemonSet(name: string, options: ContainerOptions = {}, spec: ob
 }
 
 /** A Job of one pod whose container runs a script; `pod` overrides fields of the pod's `spec`. */
-export function job(name: string, script: string, spec: object = {}, pod: object = {}): KubeObject {
+export function scriptJob(name: string, script: string, spec: object = {}, pod: object = {}): KubeObject {
   const template = { spec: { restartPolicy: 'Never', ...podSpec({ script, readiness: 'none' }), ...pod } }
   return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec: { template, ...spec } }
 }
 
 /** A Service on port 80 for pods with the label `app: name`; `spec` overrides fields. */
-export function service(name: string, spec: object = {}): KubeObject {
+export function appService(name: string, spec: object = {}): KubeObject {
   const ports = [{ port: 80, targetPort: 8080 }]
   return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { selector: { app: name }, ports, ...spec } }
 }

@@ -136,11 +136,11 @@ function toObject([kind = '', name = '']: readonly string[], value: Fields | nul
     case 'daemonSet':
       return objects.daemonSet(name, options, workload)
     case 'pod':
-      return objects.pod(name, options, spec)
+      return objects.barePod(name, options, spec)
     case 'job':
-      return objects.job(name, options.script ?? '', spec, pod)
+      return objects.scriptJob(name, options.script ?? '', spec, pod)
     case 'service':
-      return objects.service(name, value ?? {})
+      return objects.appService(name, value ?? {})
     case 'autoscaler':
       return objects.autoscaler(name)
     default:

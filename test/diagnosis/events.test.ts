@@ -6,7 +6,7 @@ import { evidenceText } from '../../src/report/target-record.ts'
 import { eventsBeforeMs } from '../../src/thresholds.ts'
 import { at, start } from '../report/builders.ts'
 
-const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-x', namespace: 'shop', uid: 'p' } }
+const webPod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-x', namespace: 'shop', uid: 'p' } }
 
 function linesOf(...events: readonly { reason: string; message: string; seconds?: number; count?: number }[]) {
   const store = new Store(() => false)
@@ -24,7 +24,7 @@ function linesOf(...events: readonly { reason: string; message: string; seconds?
     }
     store.apply({ type: 'ADDED', at: start, object } as FeedEvent)
   })
-  const lines = eventLines(pod, { startedAt: start, finishedAt: start, serverOffsetMs: 0, store })
+  const lines = eventLines(webPod, { startedAt: start, finishedAt: start, serverOffsetMs: 0, store })
   return lines.map((line) => evidenceText({ type: 'event', title: '', text: '', events: [line] }, start))
 }
 

@@ -18,7 +18,7 @@ const container = {
   ports: [{ containerPort: 8080 }],
   readinessProbe: { httpGet: { port: 8081, path: '/healthz' } },
 }
-const pod = {
+const crashedPod = {
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: meta('web-x', 'p', { ownerReferences: owner('ReplicaSet', 'web-688', 'r') }),
@@ -34,7 +34,7 @@ const objects = [
     kind: 'ReplicaSet',
     metadata: meta('web-688', 'r', { ownerReferences: owner('Deployment', 'web', 'd') }),
   },
-  pod,
+  crashedPod,
 ]
 
 function event(reason: string, message: string, rest: object = {}) {
@@ -122,7 +122,7 @@ describe('a target that is not ready', () => {
   })
 
   it('gets a hint from the answer to its probe', () => {
-    const store = fill({ ...pod, spec: { containers: [{ ...container, ports: [{ containerPort: 8081 }] }] } })
+    const store = fill({ ...crashedPod, spec: { containers: [{ ...container, ports: [{ containerPort: 8081 }] }] } })
     const detail = { isRunning: true, answer: { type: 'http-status', status: 404 } }
     expect(explained({ reason: 'readiness-failing', detail }, store).hint).toContain('has no such path (404)')
   })
@@ -159,9 +159,9 @@ describe('a target that is not ready', () => {
 
 describe('a problem with a cause', () => {
   const cause = createProblem({ reason: 'crash-loop', subject: toSubject('pod/web-x') })
-  const service = createTarget({ apiVersion: 'v1', kind: 'Service', name: 'front' })
+  const serviceTarget = createTarget({ apiVersion: 'v1', kind: 'Service', name: 'front' })
   const waiting = createTargetRecord({
-    target: service,
+    target: serviceTarget,
     outcome: 'stalled',
     reason: 'no-endpoints',
     problems: [

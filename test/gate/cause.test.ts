@@ -74,7 +74,7 @@ function createOwned(owner: KubeObject, { createdAt = 1, name = 'front' } = {}) 
       { metadata: { name: `${name}-1-a`, uid: `${name}-1-a`, creationTimestamp: iso(createdAt), ...metadata }, status },
       replicaSet,
     )
-  return { deployment, replicaSet, pod: podWith }
+  return { deployment, replicaSet, podWith }
 }
 
 const compiler = await loadCompiler()
@@ -115,7 +115,7 @@ describe('the inventory of a GitOps controller', () => {
   const applied = createCustom('Shop', 'web', { ...notReady, inventory: { entries } })
   const labels = { [`acme.example/name`]: 'web', [`acme.example/namespace`]: 'shop' }
   const settings = { catalogue: applying }
-  const { deployment, replicaSet, pod } = createOwned(applied)
+  const { deployment, replicaSet, podWith } = createOwned(applied)
   const inApps = <Each extends KubeObject>(object: Each): Each => {
     const { ownerReferences = [], ...metadata } = object.metadata
     const isFront = object.kind === 'Deployment'
@@ -129,7 +129,7 @@ describe('the inventory of a GitOps controller', () => {
     at(11, added(inApps(deployment)), synced('Deployment@apps/front')),
     at(
       12,
-      added(inApps(replicaSet), inApps(pod(missing('ErrImagePull')))),
+      added(inApps(replicaSet), inApps(podWith(missing('ErrImagePull')))),
       synced('ReplicaSet@apps'),
       synced('Pod@apps'),
     ),
@@ -174,7 +174,7 @@ describe('the inventory of a GitOps controller', () => {
   })
 
   it('concerns the target after each change of its objects', () => {
-    const mended = pod(podIs.ready(20), { resourceVersion: '7' })
+    const mended = podWith(podIs.ready(20), { resourceVersion: '7' })
     const { record, entries: logged } = runUntil(60, [...steps, at(30, modified(inApps(mended)))], {
       targets: [target],
       settings,

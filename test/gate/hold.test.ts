@@ -210,12 +210,12 @@ it('the hold of a custom resource is broken by a pod of its Deployment that dies
   const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata, status }
   const owned = make.deployment({ metadata: { ownerReferences: ownedBy(widget) } })
   const replicaSet = make.replicaSet({}, owned)
-  const pod = (podStatus: PodStatus) => make.pod({ metadata: { name: 'a' }, status: podStatus }, replicaSet)
+  const podWith = (podStatus: PodStatus) => make.pod({ metadata: { name: 'a' }, status: podStatus }, replicaSet)
   const target = createTarget({ apiVersion: 'example.com/v1', kind: 'Widget' })
   const steps = [
     at(1, added(widget), synced('Widget@example.com/v1'), lists, others),
-    at(2, added(owned, replicaSet, pod(podIs.ready(2)))),
-    at(20, modified(pod(podIs.dead(1, 20)))),
+    at(2, added(owned, replicaSet, podWith(podIs.ready(2)))),
+    at(20, modified(podWith(podIs.dead(1, 20)))),
   ]
   const { outcome, reason, seconds } = run(steps, {
     targets: [target],

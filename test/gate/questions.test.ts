@@ -7,12 +7,12 @@ import { start } from '../kit/objects.ts'
 type Raw = Parameters<typeof createChecks>[0]
 
 const server = createServer(2)
-const ready = at(1, added(server.deployment(), server.replicaSet, ...server.pods()), allSynced, synced('Service'))
+const whenReady = at(1, added(server.deployment(), server.replicaSet, ...server.pods()), allSynced, synced('Service'))
 
 /** What the gate asks after these events: `web-1-a at 11 s`, `web-1-a at once`. */
 function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly string[] {
   const targets = [createTarget()]
-  const steps = [ready, ...events]
+  const steps = [whenReady, ...events]
   const gate = createGate(steps, { targets, afterReady: createChecks(raw, targets) })
   for (const event of steps.flat()) {
     gate.handle(event)
@@ -57,12 +57,12 @@ it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
 it('while the change of a target is awaited, its pods are neither watched nor asked', () => {
   const targets = [createTarget()]
   const settings = { awaitChangeMs: 60_000 }
-  const gate = createGate([ready], {
+  const gate = createGate([whenReady], {
     targets,
     settings,
     afterReady: createChecks({ 'http-checks': requests }, targets),
   })
-  for (const event of ready) gate.handle(event)
+  for (const event of whenReady) gate.handle(event)
   expect(gate.requests.some(({ kind }) => kind === 'Pod')).toBe(false)
   expect(gate.questions).toEqual([])
 })

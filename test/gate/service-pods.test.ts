@@ -27,11 +27,11 @@ const lists = [
   'v2, list Deployment',
   'web-1, web-2, list ReplicaSet',
 ]
-const service = createTarget({ apiVersion: 'v1', kind: 'Service' })
+const serviceTarget = createTarget({ apiVersion: 'v1', kind: 'Service' })
 
 it.each([
-  ['first', [service, createTarget()]],
-  ['last', [createTarget(), service]],
+  ['first', [serviceTarget, createTarget()]],
+  ['last', [createTarget(), serviceTarget]],
 ])(
   'a Service is never ready on the endpoints of the older revision, in any order of the lists, if it is named %s',
   (_, targets) => {

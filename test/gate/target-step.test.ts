@@ -20,14 +20,17 @@ import { toSubject } from '../kit/subject.ts'
 import { parameters } from '../support/thorough.ts'
 
 function createContext(rule: Partial<StepContext['rule']> = {}, settings = createSettings()): StepContext {
-  const judge = () => {
-    throw new Error('step judges nothing')
-  }
   return {
     target: createTarget(),
     index: 0,
     name: 'deployment/web',
-    rule: { milestones: ['created', 'observed', 'ready'], judge, ...rule },
+    rule: {
+      milestones: ['created', 'observed', 'ready'],
+      judge() {
+        throw new Error('step judges nothing')
+      },
+      ...rule,
+    },
     settings,
     gateTime: createGateTime(settings),
     changedAt: () => undefined,

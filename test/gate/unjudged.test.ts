@@ -4,9 +4,9 @@ import { complete } from '../kit/objects.ts'
 
 const identity = { apiVersion: 'acme.io/v1', kind: 'Widget' }
 const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid' }
-const widget = createTarget({ ...identity, name: 'w' })
+const widgetTarget = createTarget({ ...identity, name: 'w' })
 const web = createWorkload('web')
-const targets = [widget, web.target]
+const targets = [widgetTarget, web.target]
 
 /** A custom resource that no rule can read. */
 const unreadable = {
@@ -42,7 +42,7 @@ test('an error of a rule ends its target as unknown, and the other targets are g
 })
 
 test('what could not be judged is not explained, but is to be reported', () => {
-  const { record } = run([at(1, added(unreadable), synced('Widget'))], { targets: [widget] })
+  const { record } = run([at(1, added(unreadable), synced('Widget'))], { targets: [widgetTarget] })
   const { hint, targets: records } = explain(record, {} as never, 0)
   expect(hint).toBeUndefined()
   expect(records[0]?.hint).toMatch(/^An object of the cluster has a field that was not expected. Please report it/)

@@ -3,7 +3,7 @@ import { findDifferences, type WrittenGate } from './read-back.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
-const gate: WrittenGate = {
+const writtenGate: WrittenGate = {
   name: 'E2E: ready',
   headSha: '1111111',
   pullRequest: '12',
@@ -15,10 +15,10 @@ const answers = {
   'commits/1111111/status': {
     statuses: [
       { context: 'lint', state: 'failure' },
-      { context: gate.name, state: 'success' },
+      { context: writtenGate.name, state: 'success' },
     ],
   },
-  'deployments/42': { sha: gate.headSha },
+  'deployments/42': { sha: writtenGate.headSha },
   'deployments/42/statuses': [{ state: 'success' }, { state: 'in_progress' }],
   'issues/comments/99': {
     issue_url: 'https://api.github.com/repos/acme/shop/issues/12',
@@ -29,7 +29,7 @@ const answers = {
 const differences = (changed: object = {}, of: Partial<WrittenGate> = {}) => {
   const all: Record<string, unknown> = { ...answers, ...changed }
   const read = async (path: string) => all[path] ?? Promise.reject(new Error(`GET ${path}: 404`))
-  return findDifferences(read, { ...gate, ...of })
+  return findDifferences(read, { ...writtenGate, ...of })
 }
 
 it('reading back what the extras wrote finds no difference if GitHub has all of it', async () => {

@@ -24,7 +24,10 @@ beforeEach(async () => {
 })
 
 /** Gates the rollout in virtual time; `onWatching` is called at the first entry of the target. */
-async function gate(written: Record<string, string>, onWatching: () => void = () => {}): Promise<EndedRunRecord> {
+async function gateStalled(
+  written: Record<string, string>,
+  onWatching: () => void = () => {},
+): Promise<EndedRunRecord> {
   const { inputs } = await readHeader(recordingPath(name))
   const raw = { resources: 'deployment/web', namespace: String(inputs['namespace']), ...written }
   let hasEntry = false
@@ -41,14 +44,14 @@ function secondsOf({ startedAt, finishedAt }: EndedRunRecord): number {
 }
 
 test('an API that is gone for two minutes leaves the outcome unknown', async () => {
-  const runRecord = await gate({}, () => void server.stop())
+  const runRecord = await gateStalled({}, () => void server.stop())
   expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
   expect(secondsOf(runRecord)).toBeGreaterThan(119)
   expect(secondsOf(runRecord)).toBeLessThan(125)
 })
 
 test('an API that falls silent for two minutes leaves the outcome unknown', async () => {
-  const runRecord = await gate({}, () => server.hang(true))
+  const runRecord = await gateStalled({}, () => server.hang(true))
   expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
   expect(runRecord.message).toMatch(/has not answered for 2 m( [1-5] s)?/)
   expect(secondsOf(runRecord)).toBeGreaterThan(119)
@@ -57,7 +60,7 @@ test('an API that falls silent for two minutes leaves the outcome unknown', asyn
 
 test('a deadline that comes while the API is silent is no verdict on the rollout', async () => {
   clock.after(25_000, () => server.hang(true))
-  const runRecord = await gate({ resources: 'deployment/absent' })
+  const runRecord = await gateStalled({ resources: 'deployment/absent' })
   expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
 })
 
@@ -71,7 +74,7 @@ test('a first list that hangs at a deadline is made anew, and what it shows coun
     server.hang(false)
     resolve()
   })
-  const runRecord = await gate({ resources: 'deployment/absent' })
+  const runRecord = await gateStalled({ resources: 'deployment/absent' })
   await shown
   expect(runRecord).toMatchObject({ outcome: 'failed', reason: 'not-found' })
   expect(secondsOf(runRecord)).toBeGreaterThan(59)
@@ -79,7 +82,7 @@ test('a first list that hangs at a deadline is made anew, and what it shows coun
 
 test('an API that comes back within two minutes decides nothing, and the stall clock is stopped until then', async () => {
   const back = Promise.withResolvers<void>()
-  const runRecord = await gate({}, () => {
+  const runRecord = await gateStalled({}, () => {
     void server.stop()
     clock.after(100_000, () => void server.start().then(back.resolve))
   })
@@ -89,7 +92,7 @@ test('an API that comes back within two minutes decides nothing, and the stall c
 })
 
 test('a server that sends only bookmarks is healthy, and its rollout stalls', async () => {
-  const runRecord = await gate({}, () => {
+  const runRecord = await gateStalled({}, () => {
     const send = () => {
       server.sendBookmarks()
       clock.after(10_000, send)
@@ -101,7 +104,7 @@ test('a server that sends only bookmarks is healthy, and its rollout stalls', as
 })
 
 test('credentials that are refused later, also after they were read again, leave the outcome unknown', async () => {
-  const runRecord = await gate({}, () => {
+  const runRecord = await gateStalled({}, () => {
     server.refuseTokens()
     server.cutWatches()
   })
@@ -109,7 +112,7 @@ test('credentials that are refused later, also after they were read again, leave
 })
 
 test('access that is withdrawn leaves the outcome unknown', async () => {
-  const runRecord = await gate({}, () => {
+  const runRecord = await gateStalled({}, () => {
     server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
     server.cutWatches()
   })
@@ -117,7 +120,7 @@ test('access that is withdrawn leaves the outcome unknown', async () => {
 })
 
 test('a timeout that runs out while nothing has been seen for 30 s is no verdict on the rollout', async () => {
-  const runRecord = await gate({ timeout: '40s' }, () => void server.stop())
+  const runRecord = await gateStalled({ timeout: '40s' }, () => void server.stop())
   expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
   expect(secondsOf(runRecord)).toBe(40)
 })
@@ -125,14 +128,14 @@ test('a timeout that runs out while nothing has been seen for 30 s is no verdict
 test('a server that is unreachable at the start is misconfigured, after 30 s', async () => {
   await server.stop()
   const startedAt = clock.now()
-  await expect(gate({})).rejects.toThrow(UserError)
-  await expect(gate({})).rejects.toMatchObject({ reason: 'api-unreachable' })
+  await expect(gateStalled({})).rejects.toThrow(UserError)
+  await expect(gateStalled({})).rejects.toMatchObject({ reason: 'api-unreachable' })
   expect(clock.now() - startedAt).toBeGreaterThan(50_000)
 })
 
 test('the recording of a blind spell replays to the same report', async () => {
   const record = join(folder, 'recording.ndjson')
-  const runRecord = await gate({ record, 'stall-timeout': '2m' }, () => {
+  const runRecord = await gateStalled({ record, 'stall-timeout': '2m' }, () => {
     void server.stop()
     clock.after(60_000, () => void server.start())
   })

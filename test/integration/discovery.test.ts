@@ -8,7 +8,7 @@ import { gateInVirtualTime } from '../support/gate-rollout.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 
 /** Gates an object without a status. Returns the outcome, and the kinds in the recording. */
-async function gate(status: boolean): Promise<{ reason: string; outcome: string; kinds: unknown }> {
+async function gateWidget(status: boolean): Promise<{ reason: string; outcome: string; kinds: unknown }> {
   const folder = mkdtempSync(join(tmpdir(), 'discovery-'))
   const widgets: ApiResource = {
     group: 'example.com',
@@ -45,7 +45,7 @@ async function gate(status: boolean): Promise<{ reason: string; outcome: string;
 
 describe('a kind in discovery', () => {
   test('is recorded, and makes the gate wait for a status that it declares', async () => {
-    expect(await gate(true)).toMatchObject({
+    expect(await gateWidget(true)).toMatchObject({
       outcome: 'stalled',
       reason: 'not-reconciled',
       kinds: [{ group: 'example.com', kind: 'Widget', status: true }],
@@ -53,6 +53,6 @@ describe('a kind in discovery', () => {
   })
 
   test('lets the gate accept an object without a status if it declares none', async () => {
-    expect(await gate(false)).toMatchObject({ outcome: 'ready', kinds: [{ kind: 'Widget', status: false }] })
+    expect(await gateWidget(false)).toMatchObject({ outcome: 'ready', kinds: [{ kind: 'Widget', status: false }] })
   })
 })

@@ -24,7 +24,7 @@ function createClock(msPerTurn: number): EventLoopClock {
 }
 
 /** Gates in virtual time, and checks that the replay of the recording gives the same report to the byte. */
-async function gate(written: Record<string, string>, options: GateOptions = {}): Promise<EndedRunRecord> {
+async function gateAndReplay(written: Record<string, string>, options: GateOptions = {}): Promise<EndedRunRecord> {
   const record = join(folder, 'recording.ndjson')
   const raw = { resources: '', namespace: 'shop', record, kubeconfig: server.kubeconfig({ token }), ...written }
   const runRecord = await gateInVirtualTime(raw, clock, options)
@@ -112,7 +112,7 @@ describe('a target that failed while others go on', () => {
           gone.resolve()
         })
     })
-    const runRecord = await gate(inputs, { onEntry })
+    const runRecord = await gateAndReplay(inputs, { onEntry })
     await gone.promise
     expect(runRecord.outcome).toBe('failed')
     const readAt = recorded().flatMap(({ type, at }) => (type === 'LOG' ? Date.parse(at) : []))
@@ -137,7 +137,7 @@ describe('a target that failed while others go on', () => {
           server.setLog({ ...log, pod: 'migrate' }, 'all is well\n')
         })
     })
-    const text = textOf(problemOf(await gate(inputs, { onEntry }), 'migrate'))
+    const text = textOf(problemOf(await gateAndReplay(inputs, { onEntry }), 'migrate'))
     expect(text).toContain('panic: no table users')
     expect(text).toContain('cannot migrate')
     expect(text).not.toContain('all is well')
@@ -147,7 +147,7 @@ describe('a target that failed while others go on', () => {
     applyFailedPod()
     applyWaitingPod()
     server.failNext(Number.POSITIVE_INFINITY, 404, { filter: asksLog })
-    const text = textOf(problemOf(await gate(inputs), 'migrate'))
+    const text = textOf(problemOf(await gateAndReplay(inputs), 'migrate'))
     expect(text).toContain('Log of container app: could not be read: ')
   })
 
@@ -155,7 +155,7 @@ describe('a target that failed while others go on', () => {
     applyFailedPod()
     applyWaitingPod()
     server.failNext(2, 500, { filter: asksLog })
-    const text = textOf(problemOf(await gate(inputs), 'migrate'))
+    const text = textOf(problemOf(await gateAndReplay(inputs), 'migrate'))
     expect(text).toContain('panic: no table users')
     expect(text).not.toContain('could not be read')
   })
@@ -192,7 +192,7 @@ describe('a pod that is deleted while its problem stands', () => {
           })
       },
     )
-    const runRecord = await gate({ resources: 'job/migrate', timeout: '60s' }, { onEntry })
+    const runRecord = await gateAndReplay({ resources: 'job/migrate', timeout: '60s' }, { onEntry })
     expect(runRecord.reason).toBe('job-failed')
     expect(textOf(problemOf(runRecord, 'migrate'))).toContain('panic: no table users')
   })
@@ -202,7 +202,7 @@ describe('a forbidden read', () => {
   test('of a log is part of the evidence', async () => {
     applyFailedPod()
     server.deny({ verb: 'get', resource: 'pods/log' })
-    const runRecord = await gate({ resources: 'pod/migrate' })
+    const runRecord = await gateAndReplay({ resources: 'pod/migrate' })
     expect(textOf(problemOf(runRecord, 'migrate'))).toMatch(
       /Log of container app: could not be read: pods "migrate" is forbidden: .*pods\/log/,
     )
@@ -217,7 +217,7 @@ describe('a forbidden read', () => {
     applyFailedPod()
     applyWaitingPod()
     server.deny({ verb: '*', resource: 'events' })
-    const record = recordOf(await gate({ resources: 'pod/migrate\npod/slow' }), 'migrate')
+    const record = recordOf(await gateAndReplay({ resources: 'pod/migrate\npod/slow' }), 'migrate')
     expect(record.notes).toEqual([
       expect.stringMatching(/^events could not be read: events is forbidden/),
       expect.stringMatching(
@@ -228,7 +228,9 @@ describe('a forbidden read', () => {
 
   test('of the log of a previous run that never existed is not reported', async () => {
     applyFailedPod()
-    expect(textOf(problemOf(await gate({ resources: 'pod/migrate' }), 'migrate'))).not.toContain('could not be read')
+    expect(textOf(problemOf(await gateAndReplay({ resources: 'pod/migrate' }), 'migrate'))).not.toContain(
+      'could not be read',
+    )
   })
 })
 
@@ -260,7 +262,7 @@ describe('a node behind a problem', () => {
   test('is evidence of the pod that it evicted, though nodes are not watched', async () => {
     applyEvictedPod()
     server.apply(node)
-    expect(textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))).toMatch(
+    expect(textOf(problemOf(await gateAndReplay({ resources: 'pod/once' }), 'once'))).toMatch(
       /Node: node node-1: MemoryPressure for 1 m[ \ds]*, cordoned, tainted ToBeDeletedByClusterAutoscaler:NoSchedule/,
     )
     expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toHaveLength(1)
@@ -272,7 +274,7 @@ describe('a node behind a problem', () => {
     server.apply(node)
     const recover = () => void server.apply({ ...node, spec: {}, status: { conditions: [condition('Ready', 'True')] } })
     const inputs = { resources: 'pod/once\npod/slow', timeout: '60s', 'stall-timeout': '0', 'fail-fast': 'false' }
-    const runRecord = await gate(inputs, { onEntry: once(({ kind }) => kind === 'heartbeat', recover) })
+    const runRecord = await gateAndReplay(inputs, { onEntry: once(({ kind }) => kind === 'heartbeat', recover) })
     expect(textOf(problemOf(runRecord, 'once'))).toContain('MemoryPressure')
   })
 
@@ -284,7 +286,7 @@ describe('a node behind a problem', () => {
     const pod = make.barePod({ spec: { containers }, status })
     server.apply(pod)
     server.apply(make.event(pod, { reason: 'NodeNotReady', message: 'Node is not ready' }))
-    const runRecord = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    const runRecord = await gateAndReplay({ resources: 'pod/once', 'stall-timeout': '5s' })
     expect(textOf(problemOf(runRecord, 'once'))).toContain(
       'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
     )
@@ -307,7 +309,7 @@ describe('a node behind a problem', () => {
   test('explains a pod that its kubelet stopped to start', async () => {
     server.apply(lost)
     server.apply(starting({}))
-    const runRecord = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    const runRecord = await gateAndReplay({ resources: 'pod/once', 'stall-timeout': '5s' })
     expect(runRecord).toMatchObject({ outcome: 'stalled', reason: 'no-progress' })
     expect(textOf(problemOf(runRecord, 'once'))).toContain(
       'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
@@ -323,7 +325,7 @@ describe('a node behind a problem', () => {
     const replicaSet = make.replicaSet({ metadata: { labels: { app: 'web' } } }, deployment)
     const { metadata } = make.pod({}, replicaSet)
     for (const object of [lost, deployment, replicaSet, starting(metadata)]) server.apply(object)
-    const runRecord = await gate({ resources: 'deployment/web', 'stall-timeout': '5s' })
+    const runRecord = await gateAndReplay({ resources: 'deployment/web', 'stall-timeout': '5s' })
     expect(problemOf(runRecord, 'web').chain).toEqual(['deployment/web', 'replicaset/web-1', 'pod/web-1-a'])
   })
 
@@ -331,7 +333,7 @@ describe('a node behind a problem', () => {
     server.apply({ ...lost, status: { conditions: [condition('Ready', how === 'is well' ? 'True' : 'Unknown')] } })
     if (how === 'cannot be read') server.deny({ verb: 'get', resource: 'nodes' })
     server.apply(starting({}))
-    const runRecord = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    const runRecord = await gateAndReplay({ resources: 'pod/once', 'stall-timeout': '5s' })
     const { problems, notes } = recordOf(runRecord, 'once')
     expect(problems).toMatchObject([{ reason: 'pod-waiting' }])
     expect(notes).toBeUndefined()
@@ -341,15 +343,15 @@ describe('a node behind a problem', () => {
   test('that is healthy is not mentioned', async () => {
     applyEvictedPod()
     server.apply({ ...node, spec: {}, status: { conditions: [condition('Ready', 'True')] } })
-    expect(textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))).not.toContain('Node')
+    expect(textOf(problemOf(await gateAndReplay({ resources: 'pod/once' }), 'once'))).not.toContain('Node')
   })
 
   test('that cannot be read, or is gone, is reported as such', async () => {
     applyEvictedPod()
-    const gone = textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))
+    const gone = textOf(problemOf(await gateAndReplay({ resources: 'pod/once' }), 'once'))
     expect(gone).toContain('Node: node node-1 does not exist any more')
     server.deny({ verb: 'get', resource: 'nodes' })
-    const runRecord = await gate({ resources: 'pod/once' })
+    const runRecord = await gateAndReplay({ resources: 'pod/once' })
     expect(textOf(problemOf(runRecord, 'once'))).toMatch(
       /Node: node node-1 could not be read: nodes "node-1" is forbidden/,
     )
@@ -360,7 +362,7 @@ describe('a node behind a problem', () => {
     server.apply(node)
     const status = make.containerStatus({ state: { waiting: { reason: 'InvalidImageName', message: 'no such name' } } })
     server.apply(make.barePod({ status: { phase: 'Pending', containerStatuses: [status] } }))
-    await gate({ resources: 'pod/once' })
+    await gateAndReplay({ resources: 'pod/once' })
     expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toEqual([])
   })
 })
@@ -369,7 +371,7 @@ describe('a server that never answers for a log', () => {
   test('delays the end by five seconds at most, with a message', async () => {
     applyFailedPod()
     server.ignore(asksLog)
-    const runRecord = await gate({ resources: 'pod/migrate' })
+    const runRecord = await gateAndReplay({ resources: 'pod/migrate' })
     const waitedMs = recordingEnd() - runRecord.finishedAt
     expect(waitedMs).toBeGreaterThanOrEqual(5_000)
     expect(waitedMs).toBeLessThan(6_000)
@@ -384,7 +386,7 @@ describe('a server that never answers for a log', () => {
       ({ kind }) => kind === 'problem',
       () => cancelled.abort(),
     )
-    const runRecord = await gate({ resources: 'pod/once' }, { onEntry, cancelled: cancelled.signal })
+    const runRecord = await gateAndReplay({ resources: 'pod/once' }, { onEntry, cancelled: cancelled.signal })
     expect(runRecord.outcome).toBe('cancelled')
     const waitedMs = recordingEnd() - runRecord.finishedAt
     expect(waitedMs).toBeGreaterThanOrEqual(1_500)
@@ -401,7 +403,7 @@ describe('hundreds of targets that fail', () => {
       applyFailedPod(name)
       server.setLog({ ...log, pod: name }, 'x'.repeat(999).concat('\n').repeat(1_000))
     }
-    const runRecord = await gate({
+    const runRecord = await gateAndReplay({
       resources: names.map((name) => `pod/${name}`).join('\n'),
       'fail-fast': 'false',
       'log-lines': '1000',
@@ -418,21 +420,23 @@ describe('the namespace of a target that is not found', () => {
   const hintOf = ({ targets }: EndedRunRecord) => targets[0]?.hint
 
   test('is named where it does not exist, in the replay too', async () => {
-    expect(hintOf(await gate(written))).toMatch(/^Namespace shpo does not exist\./)
+    expect(hintOf(await gateAndReplay(written))).toMatch(/^Namespace shpo does not exist\./)
   })
 
   test('is named for a selector, which is judged at once', async () => {
-    expect(hintOf(await gate({ ...written, resources: 'deploy,sts -l app=web' }))).toMatch(/^Namespace shpo does not/)
+    expect(hintOf(await gateAndReplay({ ...written, resources: 'deploy,sts -l app=web' }))).toMatch(
+      /^Namespace shpo does not/,
+    )
   })
 
   test('is not given as the cause if it exists', async () => {
     server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shpo' } })
-    expect(hintOf(await gate(written))).toMatch(/^Was it applied, under this name and in namespace shpo\?/)
+    expect(hintOf(await gateAndReplay(written))).toMatch(/^Was it applied, under this name and in namespace shpo\?/)
   })
 
   test('is not mentioned if namespaces cannot be read', async () => {
     server.deny({ verb: '*', group: '', resource: 'namespaces' })
-    const runRecord = await gate(written)
+    const runRecord = await gateAndReplay(written)
     expect(hintOf(runRecord)).toMatch(/^Was it applied/)
     expect(JSON.stringify(runRecord)).not.toContain('namespaces may not')
     expect(runRecord.targets[0]?.notes).toBeUndefined()

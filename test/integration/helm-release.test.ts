@@ -55,7 +55,7 @@ const chart = [
   released('acme.example/v1', 'Widget', 'w'),
 ]
 
-async function gate(inputs: Readonly<Record<string, string>> = {}) {
+async function gateRelease(inputs: Readonly<Record<string, string>> = {}) {
   const all = { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', ...inputs }
   const { outcome, reason, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20))
   return { outcome, reason, targets: targets.map(displayName) }
@@ -77,7 +77,7 @@ function revision(number: number, status: string, name = 'web'): KubeObject {
 
 test('a Helm release is gated by its live objects of built-in and custom kinds, without the data of a Secret', async () => {
   for (const object of [...chart, released('v1', 'PersistentVolumeClaim', 'other', 'api')]) server.apply(object)
-  const { outcome, targets } = await gate()
+  const { outcome, targets } = await gateRelease()
   expect(outcome).toBe('ready')
   expect(targets.toSorted()).toEqual(['persistentvolumeclaim/data', 'service/web', 'widget/w'])
   const ofSecrets = server.requests.filter(({ path }) => path.endsWith('/secrets'))
@@ -88,18 +88,18 @@ test('a kind that may not be listed, and a kind whose webhook is down, do not ke
   for (const object of chart) server.apply(object)
   server.deny({ verb: 'list', resource: 'widgets', group: 'acme.example' })
   server.failNext(Infinity, 500, { filter: ({ path }) => path.endsWith('/ingresses') })
-  const { outcome, targets } = await gate()
+  const { outcome, targets } = await gateRelease()
   expect(outcome).toBe('ready')
   expect(targets.toSorted()).toEqual(['persistentvolumeclaim/data', 'service/web'])
 })
 
 test('a Helm release without objects ends as not found', async () => {
-  expect(await gate()).toEqual({ outcome: 'failed', reason: 'not-found', targets: ['helm/web'] })
+  expect(await gateRelease()).toEqual({ outcome: 'failed', reason: 'not-found', targets: ['helm/web'] })
 })
 
 test('a Helm release whose last revision is deployed has no other targets than its objects', async () => {
   for (const object of [...chart, revision(6, 'superseded'), revision(7, 'deployed')]) server.apply(object)
-  const { outcome, targets } = await gate()
+  const { outcome, targets } = await gateRelease()
   expect(outcome).toBe('ready')
   expect(targets).toHaveLength(chart.length)
 })
@@ -197,7 +197,7 @@ describe('with await-change', () => {
 
   test('a revision that is over when the gate begins is no change', async () => {
     for (const object of [...chart, revision(7, 'failed')]) server.apply(object)
-    expect(await gate(inputs)).toMatchObject({ outcome: 'stalled', reason: 'change-not-seen' })
+    expect(await gateRelease(inputs)).toMatchObject({ outcome: 'stalled', reason: 'change-not-seen' })
   })
 })
 
@@ -306,13 +306,13 @@ test('why of a Helm release shows the objects of the release and its pending rev
 test('without permission to list Secrets, a Helm release consists only of its objects', async () => {
   for (const object of [...chart, revision(7, 'failed')]) server.apply(object)
   server.deny({ verb: 'list', resource: 'secrets' })
-  expect(await gate()).toMatchObject({ outcome: 'ready' })
+  expect(await gateRelease()).toMatchObject({ outcome: 'ready' })
 })
 
 test('a recorded Helm release replays with and without the targets in the header', async () => {
   for (const object of chart) server.apply(object)
   const record = join(folder, 'gate.ndjson')
-  await gate({ record })
+  await gateRelease({ record })
   const [header = '', ...events] = readFileSync(record, 'utf8').split('\n')
   const { targets: _, ...rest } = JSON.parse(header)
   const without = join(folder, 'without-targets.ndjson')

@@ -23,7 +23,7 @@ beforeEach(async () => {
   })
 })
 
-const gate = (written: Record<string, string>): Promise<EndedRunRecord> =>
+const runGate = (written: Record<string, string>): Promise<EndedRunRecord> =>
   gateInVirtualTime({ resources: 'deployment/web', namespace, kubeconfig: server.kubeconfig(), ...written }, clock)
 
 /** Before its only page with objects, each list of Deployments has empty pages. Returns the numbers of the answered pages. */
@@ -56,7 +56,7 @@ describe('a list that does not end', () => {
   test('before the timeout makes the outcome unknown soon after it, although each page is an answer', async () => {
     addPages({ pages: 90, pageMs: 1_000 })
     const startedAt = clock.now()
-    const runRecord = await gate({ timeout: '8s' })
+    const runRecord = await runGate({ timeout: '8s' })
     expect(runRecord).toMatchObject(unknown)
     expect(runRecord.message).toContain('the list of Deployment')
     expect(clock.now() - startedAt).toBeLessThan(8_000 + 11_000)
@@ -65,13 +65,13 @@ describe('a list that does not end', () => {
   test('at the timeout is no verdict on a rollout that was seen before', async () => {
     addPages({ pages: Infinity, pageMs: 500, from: 15_000 })
     const startedAt = clock.now()
-    expect(await gate({ timeout: '20s' })).toMatchObject(unknown)
+    expect(await runGate({ timeout: '20s' })).toMatchObject(unknown)
     expect(clock.now() - startedAt).toBeLessThan(20_000 + 21_000)
   })
 
   test('is given up after 1,000 pages, and tried again less and less often', async () => {
     const answered = addPages({ pages: Infinity })
-    const runRecord = await gate({ timeout: '10m' })
+    const runRecord = await runGate({ timeout: '10m' })
     expect(runRecord).toMatchObject(unknown)
     expect(runRecord.message).toContain('more than 1,000 pages')
     expect(Math.max(...answered)).toBe(999)
@@ -79,14 +79,14 @@ describe('a list that does not end', () => {
 
   test('before the targets are known leaves the outcome unknown at the timeout', async () => {
     addPages({ pages: Infinity, pageMs: 1_000 })
-    const runRecord = await gate({ resources: 'deployment --all', timeout: '8s' })
+    const runRecord = await runGate({ resources: 'deployment --all', timeout: '8s' })
     expect(runRecord).toMatchObject(unknown)
     expect(secondsOf(runRecord)).toBe(8)
   })
 
   test('is a mistake before the targets are known, if it has too many pages', async () => {
     addPages({ pages: Infinity })
-    await expect(gate({ resources: 'deployment --all' })).rejects.toMatchObject({
+    await expect(runGate({ resources: 'deployment --all' })).rejects.toMatchObject({
       reason: 'api-unreachable',
       message: expect.stringContaining('more than 1,000 pages'),
     })
@@ -96,13 +96,13 @@ describe('a list that does not end', () => {
 describe('a list of many pages', () => {
   test('that takes 12 s is an answer at the timeout', async () => {
     addPages({ pages: 12, pageMs: 1_000 })
-    const runRecord = await gate({ timeout: '20s' })
+    const runRecord = await runGate({ timeout: '20s' })
     expect(runRecord).toMatchObject({ outcome: 'timed-out', reason: 'readiness-failing' })
   })
 
   test('that takes 40 s delays the start, and is an answer at the timeout', async () => {
     addPages({ pages: 40, pageMs: 1_000 })
-    const runRecord = await gate({ timeout: '60s' })
+    const runRecord = await runGate({ timeout: '60s' })
     expect(runRecord).toMatchObject({ outcome: 'timed-out', reason: 'readiness-failing' })
   })
 })
@@ -110,6 +110,6 @@ describe('a list of many pages', () => {
 test('a server that does not answer the first request by a timeout below 30 s is a mistake then', async () => {
   server.hang(true)
   const startedAt = clock.now()
-  await expect(gate({ timeout: '8s' })).rejects.toMatchObject({ reason: 'api-unreachable' })
+  await expect(runGate({ timeout: '8s' })).rejects.toMatchObject({ reason: 'api-unreachable' })
   expect(clock.now() - startedAt).toBeLessThan(8_100)
 })

@@ -9,7 +9,11 @@ import { recordingPath } from '../support/recordings.ts'
 import type { ActionRun } from '../support/runner.ts'
 
 /** Gates a recorded rollout that has ended. */
-async function gate(name: string, inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<ActionRun> {
+async function gateEnded(
+  name: string,
+  inputs: Record<string, string>,
+  env: NodeJS.ProcessEnv = {},
+): Promise<ActionRun> {
   const path = recordingPath(name)
   await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
   const namespace = String((await readHeader(path)).inputs['namespace'])
@@ -37,7 +41,7 @@ describe.each([
     ])('%s keeps its outcome, with a warning', async (name, exitCode, outputs) => {
       writeFileSync(join(folder, 'file'), '')
       const { env, inputs = {} } = where() as { env?: NodeJS.ProcessEnv; inputs?: Record<string, string> }
-      const ended = await gate(name, inputs, env)
+      const ended = await gateEnded(name, inputs, env)
       expect(ended).toMatchObject({ exitCode, outputs })
       expect(ended.log).toMatch(/^::warning::.*could not be written: /m)
       expect(ended.log).not.toContain('Rollout Gate itself failed')
@@ -48,7 +52,7 @@ describe.each([
 const onLinux = hasFullDevice ? test : test.skip
 
 onLinux('where the outputs cannot be written, the job still passes or fails by the outcome', async () => {
-  const ready = await gate('already-finished', {}, { GITHUB_OUTPUT: full })
+  const ready = await gateEnded('already-finished', {}, { GITHUB_OUTPUT: full })
   expect(ready).toMatchObject({ exitCode: 0 })
   expect(ready.log).toMatch(/^::warning::The outputs could not be written: /m)
 })
@@ -57,7 +61,7 @@ const hasModes = process.platform !== 'win32' ? test : test.skip
 
 hasModes('recording, report and summary are readable for their owner alone', async () => {
   const record = join(folder, 'recording.ndjson')
-  const { outputs } = await gate('already-finished', { record })
+  const { outputs } = await gateEnded('already-finished', { record })
   for (const path of [record, outputs['report'] ?? '', outputs['summary-file'] ?? ''])
     expect(statSync(path).mode & 0o777).toBe(0o600)
 })
@@ -73,7 +77,7 @@ test('a path that leads out of the workspace by a link is a mistake, and nothing
     record: join(workspace, 'link', 'recording.ndjson'),
     'health-check-exprs': join(workspace, 'link', 'checks.yaml'),
   }
-  const ended = await gate('already-finished', inputs)
+  const ended = await gateEnded('already-finished', inputs)
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'misconfigured' } })
   expect(ended.log).toMatch(/::error::health-check-exprs: .* leads out of the workspace by a symbolic link/)
   expect(ended.log).toMatch(/::error::record: .* leads out of the workspace by a symbolic link/)

@@ -14,7 +14,7 @@ function event(about: KubeObject, reason: string, message: string, at: number, c
   })
 }
 
-const claim: KubeObject = {
+const pendingClaim: KubeObject = {
   apiVersion: 'v1',
   kind: 'PersistentVolumeClaim',
   metadata: { name: 'data', namespace: 'shop', uid: 'data' },
@@ -37,8 +37,11 @@ const unscheduled: Pod = make.barePod({
 describe.each<[string, KubeObject, readonly EventObject[], object]>([
   [
     'a claim',
-    claim,
-    [event(claim, 'ProvisioningFailed', 'no such class', 5), event(claim, 'ProvisioningFailed', 'no quota left', 30)],
+    pendingClaim,
+    [
+      event(pendingClaim, 'ProvisioningFailed', 'no such class', 5),
+      event(pendingClaim, 'ProvisioningFailed', 'no quota left', 30),
+    ],
     { problems: [{ message: 'is not bound: no quota left' }] },
   ],
   [

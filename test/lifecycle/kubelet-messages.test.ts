@@ -10,8 +10,8 @@ import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
-const pod = make.pod({ spec: { containers: [make.container({ resources: { limits: { memory: '20Mi' } } })] } })
-const [app] = containersOf(pod)
+const limitedPod = make.pod({ spec: { containers: [make.container({ resources: { limits: { memory: '20Mi' } } })] } })
+const [app] = containersOf(limitedPod)
 if (app === undefined) throw new Error('The pod has no container.')
 const runc = (words: string) =>
   `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${words}: unknown`
@@ -28,7 +28,7 @@ describe('the death of a container', () => {
   it.each(rows<[string, object, string, string]>(data, 'the death of a container'))(
     'by %s',
     (_, death, reason, message) => {
-      expect(explained(app, death, pod, [])).toEqual({ reason, message })
+      expect(explained(app, death, limitedPod, [])).toEqual({ reason, message })
     },
   )
 
@@ -37,39 +37,43 @@ describe('the death of a container', () => {
     const [mounting] = containersOf(make.pod({ spec: { containers: [{ ...make.container(), ...{ volumeMounts } }] } }))
     const from = '/var/lib/kubelet/pods/1/volume-subpaths/settings/app/0'
     const words = `error during container init: error mounting "${from}" to rootfs at "/etc/app.conf": mount ${from}:/etc/app.conf (via /proc/self/fd/6), flags: 0x5001: not a directory`
-    expect(mounting && explained(mounting, startError(words), pod, [])).toEqual({
+    expect(mounting && explained(mounting, startError(words), limitedPod, [])).toEqual({
       reason: 'container-create-failed',
       message: 'cannot start: volume "settings" (subPath web.conf) cannot be mounted at /etc/app.conf: not a directory',
     })
   })
 
   it('is explained by its postStart hook, with the message of the event', () => {
-    const hook = make.event(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
-    expect(explained(app, { exitCode: 137 }, pod, [hook])).toEqual({
+    const hook = make.event(limitedPod, {
+      container: 'app',
+      reason: 'FailedPostStartHook',
+      message: 'PostStartHook failed',
+    })
+    expect(explained(app, { exitCode: 137 }, limitedPod, [hook])).toEqual({
       reason: 'crash-loop',
       message: 'is killed because its postStart hook fails: PostStartHook failed',
     })
   })
 
   it('is not explained by the probe of a container whose name begins like its own', () => {
-    const killing = make.event(pod, {
+    const killing = make.event(limitedPod, {
       reason: 'Killing',
       message: 'Container app-proxy failed liveness probe, will be restarted',
     })
-    expect(explainDeath(app, { exitCode: 1 }, pod, [killing]).reason).toBe('crash-loop')
+    expect(explainDeath(app, { exitCode: 1 }, limitedPod, [killing]).reason).toBe('crash-loop')
   })
 
   it('is not explained by the probe of another container if its name is a word of the event', () => {
     const [probe] = containersOf(make.pod({ spec: { containers: [make.container({ name: 'probe' })] } }))
     const message = 'Container app failed liveness probe, will be restarted'
-    const killing = make.event(pod, { container: 'app', reason: 'Killing', message })
-    expect(probe && explainDeath(probe, { exitCode: 1 }, pod, [killing]).reason).toBe('crash-loop')
-    expect(explainDeath(app, { exitCode: 1 }, pod, [killing]).reason).toBe('liveness-failing')
+    const killing = make.event(limitedPod, { container: 'app', reason: 'Killing', message })
+    expect(probe && explainDeath(probe, { exitCode: 1 }, limitedPod, [killing]).reason).toBe('crash-loop')
+    expect(explainDeath(app, { exitCode: 1 }, limitedPod, [killing]).reason).toBe('liveness-failing')
   })
 
   it('is explained although an event has no message', () => {
-    const wordless = { ...make.event(pod, { reason: 'Killing' }), message: null } as unknown as EventObject
-    expect(explainDeath(app, { exitCode: 1 }, pod, [wordless]).reason).toBe('crash-loop')
+    const wordless = { ...make.event(limitedPod, { reason: 'Killing' }), message: null } as unknown as EventObject
+    expect(explainDeath(app, { exitCode: 1 }, limitedPod, [wordless]).reason).toBe('crash-loop')
   })
 })
 
@@ -115,7 +119,7 @@ describe('an error of a container runtime', () => {
     ['a missing file', 'write /proc/self/attr/apparmor/exec: no such file or directory', 'container-create-failed'],
     ['a format error', 'write /proc/self/attr/apparmor/exec: exec format error', 'container-create-failed'],
   ])('about %s explains the death of the container', (_, words, reason) => {
-    expect(explained(app, startError(words), pod, [])).toEqual({ reason, message: `cannot start: ${words}` })
+    expect(explained(app, startError(words), limitedPod, [])).toEqual({ reason, message: `cannot start: ${words}` })
   })
 })
 
@@ -135,7 +139,8 @@ describe('a container that used too much memory', () => {
 })
 
 describe('a failure of a probe', () => {
-  const unhealthy = (message: string, container = 'app') => make.event(pod, { container, reason: 'Unhealthy', message })
+  const unhealthy = (message: string, container = 'app') =>
+    make.event(limitedPod, { container, reason: 'Unhealthy', message })
   const failure = (...events: EventObject[]) => probeFailure('readiness', app.container, events)
 
   it.each([

@@ -65,7 +65,7 @@ const route: Sample = {
   spec: { parentRefs: [parentRef] },
   status: { parents: [{ parentRef, conditions: [before('Accepted'), before('ResolvedRefs')] }] },
 }
-const widget: Sample = {
+const customSample: Sample = {
   apiVersion: 'example.com/v1',
   kind: 'Widget',
   generation: 2,
@@ -84,7 +84,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
   ['a CustomResourceDefinition', definition, 10],
   ['a Gateway', gateway, 10],
   ['a route', route, 10],
-  ['a custom resource', widget, 10],
+  ['a custom resource', customSample, 10],
 ])('%s with an older status without a generation', (_, sample, waitSeconds) => {
   const rule = sample.rule ?? ruleOf(sample)
   const assess = (object: KubeObject, now: number, history = seenTarget([0, object])) =>
@@ -101,7 +101,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
     expect(assess(changed, waitSeconds - 2)).toMatchObject({ status: 'ready' })
   })
 
-  if (sample !== widget)
+  if (sample !== customSample)
     it('is ready at once when its controller has written since', () => {
       expect(assess(create(sample, { managedFields: writtenAt(-2, -1) }), 0)).toMatchObject({ status: 'ready' })
     })
@@ -129,7 +129,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
 describe('a custom resource that was Ready before its spec changed', () => {
   const readySince = (changedAt: number) => condition('Ready', 'True', { lastTransitionTime: iso(changedAt) })
   const assess = (status: object, now: number, metadata: object = {}) => {
-    const object = create({ ...widget, status }, { managedFields: writtenAt(-2, -1), ...metadata })
+    const object = create({ ...customSample, status }, { managedFields: writtenAt(-2, -1), ...metadata })
     return read({ now }, ruleOf(object), object).status
   }
   const dated = (changedAt: number) => ({ observedGeneration: 2, conditions: [readySince(changedAt)] })
@@ -162,7 +162,7 @@ describe('a failure in an older status without a generation', () => {
     ['a Gateway', { ...gateway, status: { conditions: [rejected] } }],
     ['a route', { ...route, status: { parents: [{ parentRef, conditions: [rejected] }] } }],
     ['a CustomResourceDefinition', { ...definition, status: { conditions: [before('NamesAccepted', 'False')] } }],
-    ['a custom resource', { ...widget, status: { conditions: [before('Stalled')] } }],
+    ['a custom resource', { ...customSample, status: { conditions: [before('Stalled')] } }],
   ])('of %s counts when it persists for 10 s, as the change may have repaired it', (_, sample) => {
     const object = create(sample, { managedFields: writtenAt(-2, -600) })
     const assess = (now: number) => read({ now }, ruleOf(object), object)
@@ -171,7 +171,7 @@ describe('a failure in an older status without a generation', () => {
   })
 
   it('counts again when the spec changes during the wait', () => {
-    const failed = { ...widget, status: { conditions: [before('Stalled')] } }
+    const failed = { ...customSample, status: { conditions: [before('Stalled')] } }
     const first = create(failed, { managedFields: writtenAt(-100, -150) })
     const second = { ...create(failed, { generation: 3, managedFields: writtenAt(8, -150) }), spec: { size: 3 } }
     const history = seenTarget([0, first], [8, second])

@@ -179,7 +179,7 @@ function statefulSet(spec: object, hash: (number: number) => Partial<KubeObject[
     )
   const setPod = (name: string, label: string, status: ReturnType<typeof podIs.ready>) =>
     make.pod({ metadata: { name, labels: { 'controller-revision-hash': label } }, status }, set)
-  return { set, revisions: [revision(1), revision(2)], pod: setPod }
+  return { set, revisions: [revision(1), revision(2)], setPod }
 }
 
 test.each([
@@ -191,8 +191,8 @@ test.each([
     'OnDelete',
   ],
 ])('%s is undone unless its controller would not replace the pod', (_, spec, obstacle) => {
-  const { set, revisions, pod } = statefulSet(spec, () => ({}))
-  const objects = [set, ...revisions, pod('web-0', 'web-h1', settled), pod('web-1', 'web-h2', broken)]
+  const { set, revisions, setPod } = statefulSet(spec, () => ({}))
+  const objects = [set, ...revisions, setPod('web-0', 'web-h1', settled), setPod('web-1', 'web-h2', broken)]
   expect(undoRule.availableRevision(set, context({ now: 1, objects }))).toBe(1)
   expect(undoRule.find(set, 1, crash, context({ now: 60, objects })).obstacle ?? '').toContain(obstacle ?? '')
   expect(undoRule.find(set, 1, crash, context({ now: 60, objects })).obstacle === undefined).toBe(
@@ -201,11 +201,11 @@ test.each([
 })
 
 test('the pods of a DaemonSet belong to a revision by its hash, not by its name', () => {
-  const { set, revisions, pod } = statefulSet({ podManagementPolicy: 'Parallel' }, (number) => ({
+  const { set, revisions, setPod } = statefulSet({ podManagementPolicy: 'Parallel' }, (number) => ({
     name: `web-${number}`,
     labels: { 'controller-revision-hash': `h${number}` },
   }))
-  const objects = [set, ...revisions, pod('a', 'h1', settled), pod('b', 'h2', broken)]
+  const objects = [set, ...revisions, setPod('a', 'h1', settled), setPod('b', 'h2', broken)]
   expect(undoRule.availableRevision(set, context({ now: 1, objects }))).toBe(1)
 })
 

@@ -20,7 +20,7 @@ function assess(waitFor: WaitFor, object: KubeObject) {
   return read({}, waitForRule(waitFor), object)
 }
 
-const ready: WaitFor = { type: 'condition', condition: 'ready', status: 'true' }
+const conditionReady: WaitFor = { type: 'condition', condition: 'ready', status: 'true' }
 const phase: WaitFor = { type: 'jsonpath', path: '{.status.phase}', value: 'Issued' }
 
 describe('a --for that is met by a stale status', () => {
@@ -35,7 +35,7 @@ describe('a --for that is met by a stale status', () => {
     read({ now }, waitForRule(waitFor), object)
 
   it.each([
-    ['condition', ready],
+    ['condition', conditionReady],
     ['field', phase],
   ])('waits for the settle time if a %s names no generation', (_name, waitFor) => {
     const certificateNow = certificate(issued, writtenAt(-1, -600))

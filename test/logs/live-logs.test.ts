@@ -12,7 +12,7 @@ const startedAt = 1_000_000
 const running = { state: { running: {} } }
 const terminated = { state: { terminated: { exitCode: 0 } } }
 
-function pod(name: string, statuses: Readonly<Record<string, Partial<ContainerStatus>>> = { app: running }): Pod {
+function podOf(name: string, statuses: Readonly<Record<string, Partial<ContainerStatus>>> = { app: running }): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -75,7 +75,7 @@ test('the logs of all containers are shown once they have started, also of init 
   kubelet('x/init').write(10_000, 'from init')
   kubelet('x/app').write(10_000, 'from app')
   const waiting = { state: { waiting: { reason: 'PodInitializing' } } }
-  const base = pod('x', { app: waiting, later: waiting })
+  const base = podOf('x', { app: waiting, later: waiting })
   const withInit = (app: Partial<ContainerStatus>): Pod => ({
     ...base,
     spec: { ...base.spec, initContainers: [{ name: 'init' }] },
@@ -96,7 +96,7 @@ test('the logs of all containers are shown once they have started, also of init 
 
 test('logs are read from ten minutes before the gate on', async () => {
   const { kubelet, update } = start()
-  await update(pod('x'))
+  await update(podOf('x'))
   expect(kubelet('x/app').requests).toMatchObject([{ since: 10_000_000 - 600_000 }])
 })
 
@@ -104,21 +104,21 @@ test('20 logs are read at a time, another one when one of them ends, with one wa
   const { kubelet, update, newOutput } = start()
   const names = Array.from({ length: 22 }, (_, index) => `pod-${index}`)
   for (const name of names) kubelet(`${name}/app`).write(10_000, 'hello')
-  await update(...names.map((name) => pod(name)))
+  await update(...names.map((name) => podOf(name)))
   const first = await newOutput()
   expect(first.filter((line) => line.endsWith('app: hello'))).toHaveLength(20)
   expect(first.filter((line) => line.startsWith('warning'))).toEqual([
     'warning: 20 logs are shown at a time. Others follow as these end.',
   ])
   kubelet('pod-3/app').exit()
-  await update(...names.map((name) => (name === 'pod-3' ? pod(name, { app: terminated }) : pod(name))))
+  await update(...names.map((name) => (name === 'pod-3' ? podOf(name, { app: terminated }) : podOf(name))))
   expect(await newOutput()).toEqual(['pod-20 app: hello'])
 })
 
 test('forbidden logs are warned about once, with the permission that they need', async () => {
   const { kubelet, update, newOutput } = start()
   for (const name of ['x/app', 'y/app']) kubelet(name).refuse(new ApiError(403, 'forbidden'))
-  await update(pod('x'), pod('y'))
+  await update(podOf('x'), podOf('y'))
   expect(await newOutput()).toEqual([
     'warning: The log of pod x, container app cannot be shown: forbidden. Logs require permission to `get` `pods/log`. The gate continues without it.',
   ])
@@ -129,7 +129,7 @@ test('the end of a target is shown after the last lines of its Job, and so are a
   const app = kubelet('x/app')
   app.isHanging = true
   app.write(10_000, 'last line')
-  await update(pod('x'))
+  await update(podOf('x'))
   logs.entry(entry('started', 'progress'))
   logs.entry(entry('ready'))
   logs.entry(entry('something else', 'note'))
@@ -142,7 +142,7 @@ test('the end of a target is shown after the last lines of its Job, and so are a
 test('the end of a target waits for its last lines a second at most, and a warning reports that they may be missing', async () => {
   const { clock, kubelet, logs, update, newOutput } = start()
   kubelet('x/app').isHanging = true
-  await update(pod('x'))
+  await update(podOf('x'))
   logs.entry(entry('ready'))
   await quiet()
   clock.advance(999)
@@ -158,7 +158,7 @@ test('the end of a target is shown at once when none of its logs is shown or its
   expect(await other.newOutput()).toEqual(['entry: ready'])
   const { kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
   kubelet('x/app').isHanging = true
-  await update(pod('x'))
+  await update(podOf('x'))
   logs.entry(entry('ready'))
   expect(await newOutput()).toEqual(['entry: ready'])
 })
@@ -167,7 +167,7 @@ test('the end of a target includes the lines of a container without a start in i
   const { kubelet, logs, update, newOutput } = start()
   kubelet('x/app').write(10_000, 'written before its status')
   kubelet('x/app').exit()
-  await update(pod('x', { app: { state: { waiting: {} } } }))
+  await update(podOf('x', { app: { state: { waiting: {} } } }))
   logs.entry(entry('ready'))
   expect(await newOutput()).toEqual(['x app: written before its status', 'entry: ready'])
 })
@@ -176,7 +176,7 @@ test('the end of the gate shows what was written until then, and closes all stre
   const { clock, kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
   const app = kubelet('x/app')
   for (let line = 0; line < 510; line++) app.write(10_000, String(line))
-  await update(pod('x'))
+  await update(podOf('x'))
   expect(await newOutput()).toHaveLength(500)
   app.write(10_001, 'last line')
   await logs.finish()
@@ -192,7 +192,7 @@ test('the end of the gate waits a second at most, and 0.3 s when the job is canc
   ] as const) {
     const { clock, kubelet, logs, update, cancelled } = start()
     kubelet('x/app').isHanging = true
-    await update(pod('x'))
+    await update(podOf('x'))
     if (isCancelled) cancelled.abort()
     let isOver = false
     const finished = logs.finish().then(() => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { KubeObject } from '../cluster/api.ts'
 import { all, type ClusterState, pullRefused, secondsAfterStart } from '../cluster/cluster-states.ts'
 import type { Fixture } from '../cluster/fixture.ts'
-import { type ContainerOptions, coreObject, deployment, job, service, slowStart } from '../cluster/objects.ts'
+import { appService, type ContainerOptions, coreObject, deployment, scriptJob, slowStart } from '../cluster/objects.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { type Files, Repository } from './repository.ts'
 import { deploymentRuns, whileStopped } from './states.ts'
@@ -120,7 +120,7 @@ const web = (options: ContainerOptions = {}) => deployment('web', options, { rep
 
 /** A Job that runs in a phase of the sync, and fails. */
 function failingHook(phase: 'PreSync' | 'PostSync'): KubeObject {
-  const hook = job('migrate', 'echo "no such column" >&2; exit 3', { backoffLimit: 0 })
+  const hook = scriptJob('migrate', 'echo "no such column" >&2; exit 3', { backoffLimit: 0 })
   return { ...hook, metadata: { name: 'migrate', annotations: { 'argocd.argoproj.io/hook': phase } } }
 }
 
@@ -218,7 +218,7 @@ const pushesSecond = {
 
 /** A quota that refuses the Service of the commit. */
 const noServices = coreObject('ResourceQuota', 'no-services', { spec: { hard: { 'count/services': '0' } } })
-const withService = { 'app/web.yaml': web({ image: 'v2' }), 'app/service.yaml': service('web') }
+const withService = { 'app/web.yaml': web({ image: 'v2' }), 'app/service.yaml': appService('web') }
 const retrying = (refresh: boolean) => ({
   ...automated,
   retry: { limit: 5, refresh, backoff: { duration: '5s', factor: 1, maxDuration: '5s' } },

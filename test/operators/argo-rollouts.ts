@@ -2,7 +2,7 @@ import type { KubeObject } from '../cluster/api.ts'
 import { type ClusterState, containerDied, pullRefused, secondsAfterStart } from '../cluster/cluster-states.ts'
 import type { Fixture } from '../cluster/fixture.ts'
 import { registryAddress } from '../cluster/images.ts'
-import { type ContainerOptions, deployment, job, slowStart, template } from '../cluster/objects.ts'
+import { type ContainerOptions, deployment, scriptJob, slowStart, template } from '../cluster/objects.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { whileStopped } from './states.ts'
 
@@ -46,7 +46,7 @@ function referringRollout(): KubeObject {
 
 /** An AnalysisRun of one Job that runs a script. */
 function analysisRun(script: string): KubeObject {
-  const { spec } = job('smoke', script, { backoffLimit: 0 })
+  const { spec } = scriptJob('smoke', script, { backoffLimit: 0 })
   return {
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'AnalysisRun',

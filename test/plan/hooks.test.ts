@@ -47,13 +47,13 @@ it.each(
   expect(readHook(annotations)?.removal).toBeUndefined()
 })
 
-const job = (metadata: object) => JSON.stringify({ apiVersion: 'batch/v1', kind: 'Job', metadata })
+const jobText = (metadata: object) => JSON.stringify({ apiVersion: 'batch/v1', kind: 'Job', metadata })
 
 it('a hook that no deploy runs is a notice, with and without a generated name', () => {
   const text = [
-    job({ name: 'a', annotations: helm('test') }),
-    job({ generateName: 'b-', annotations: argo('Skip') }),
-    job({ generateName: 'c-', annotations: argo('PreSync') }),
+    jobText({ name: 'a', annotations: helm('test') }),
+    jobText({ generateName: 'b-', annotations: argo('Skip') }),
+    jobText({ generateName: 'c-', annotations: argo('PreSync') }),
   ].join('\n')
   expect(parseManifests(text, 'a.yaml').skipped).toEqual([
     { file: 'a.yaml', line: 1, text: 'job/a', why: 'no deploy runs this hook: helm.sh/hook=test' },

@@ -125,7 +125,7 @@ spec:
       namespaced: false,
     } as (typeof resources)[0],
   ]
-  const widget = (version: string) => `---\napiVersion: acme.io/${version}\nkind: Widget\nmetadata: {name: a}`
+  const widgetText = (version: string) => `---\napiVersion: acme.io/${version}\nkind: Widget\nmetadata: {name: a}`
   const resolve = (text: string) =>
     resolveTargets(
       resolveReferences(parseManifests(text, 'a.yaml'), known, {
@@ -135,12 +135,15 @@ spec:
       }),
       () => [],
     ).targets
-  expect(resolve(`${definition}\n${widget('v1')}`)).toMatchObject([
+  expect(resolve(`${definition}\n${widgetText('v1')}`)).toMatchObject([
     { kind: 'CustomResourceDefinition' },
     { apiVersion: 'acme.io/v1', kind: 'Widget', name: 'a' },
   ])
-  expect(resolve(`${definition}\n${widget('v1')}`).map(({ namespace }) => namespace)).toEqual([undefined, undefined])
-  expect(mistakesOf(() => resolve(`${definition}\n${widget('v1alpha1')}`))).toContain('kind-unknown')
+  expect(resolve(`${definition}\n${widgetText('v1')}`).map(({ namespace }) => namespace)).toEqual([
+    undefined,
+    undefined,
+  ])
+  expect(mistakesOf(() => resolve(`${definition}\n${widgetText('v1alpha1')}`))).toContain('kind-unknown')
 })
 
 it('manifests with the same object are a mistake that names both places, also through the default namespace', () => {

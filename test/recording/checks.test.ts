@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'checks-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const server = createServer(2)
-const ready = at(1, added(server.deployment(), server.replicaSet, ...server.pods()), allSynced)
+const whenReady = at(1, added(server.deployment(), server.replicaSet, ...server.pods()), allSynced)
 
 async function replay(inputs: RawInputs, ...steps: readonly FeedEvent[][]) {
   const path = join(folder, 'recording.ndjson')
@@ -29,14 +29,14 @@ it.each<[string, RawInputs]>([
   ['a list', { 'http-checks': ['deployment/web GET /healthz --each-pod'] }],
   ['a text with lines', { 'http-checks': '# smoke\ndeployment/web GET /healthz --each-pod\n' }],
 ])('the input http-checks in the header of a recording may be %s', async (_, inputs) => {
-  const { report } = await replay(inputs, ready, wrong)
+  const { report } = await replay(inputs, whenReady, wrong)
   expect(report).toMatchObject({ outcome: 'failed', reason: 'wrong-answer', durationSeconds: 32 })
   expect(report.httpChecks).toMatchObject([{ asked: 3, errors: 3 }])
 })
 
 it('a replay of a passed gate has the milestones answers and held with their moments', async () => {
   const inputs = { 'http-checks': ['deployment/web GET /healthz'], hold: '30s' }
-  const { report } = await replay(inputs, ready, answers([3, 13, 23, 33]))
+  const { report } = await replay(inputs, whenReady, answers([3, 13, 23, 33]))
   expect(report).toMatchObject({ outcome: 'ready', durationSeconds: 33 })
   expect(report.targets[0].milestones.slice(-2)).toMatchObject([
     { name: 'answers', state: 'done', seconds: 3 },
@@ -49,12 +49,12 @@ it('two replays of one file give the same bytes', async () => {
     'http-checks': 'deployment/web GET /healthz\ndeployment/web GET /',
     hold: '30s',
   }
-  const first = await replay(inputs, ready, wrong)
-  expect((await replay(inputs, ready, wrong)).stdout).toBe(first.stdout)
+  const first = await replay(inputs, whenReady, wrong)
+  expect((await replay(inputs, whenReady, wrong)).stdout).toBe(first.stdout)
 })
 
 it('mistakes in the inputs of a header are reported all at once', async () => {
-  const { report } = await replay({ 'http-checks': 'deployment/web get /\ndeployment/web GET healthz' }, ready)
+  const { report } = await replay({ 'http-checks': 'deployment/web get /\ndeployment/web GET healthz' }, whenReady)
   expect(report).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
   expect(report.message.split('\n')).toHaveLength(2)
 })

@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const startedAt = '2026-11-21T12:41:25.524Z'
 const at = '2026-11-21T12:41:26.524Z'
-const pod = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
+const podList = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop' }
 const clocks = { timeoutMs: 60_000, stallTimeoutMs: 20_000, milestoneTimeoutsMs: { ready: 30_000 } }
 const source = { file: 'k8s/web.yaml', line: 3 }
@@ -64,9 +64,9 @@ const lines: readonly object[] = [
   { at, type: 'ADDED', object: rolledOut() },
   { at, type: 'SYNCED', ...deployment, name: 'web', labelSelector: 'app=web' },
   { at, type: 'SYNCED', ...deployment },
-  { at, type: 'SYNCED', ...pod },
-  { at, type: 'ERROR', code: 503, ...pod, message: 'overloaded', lastSuccessAt: at, final: false },
-  { at, type: 'ALIVE', ...pod },
+  { at, type: 'SYNCED', ...podList },
+  { at, type: 'ERROR', code: 503, ...podList, message: 'overloaded', lastSuccessAt: at, final: false },
+  { at, type: 'ALIVE', ...podList },
   { at, type: 'LOG', namespace: 'shop', pod: 'web-1', container: 'app', previous: false, text: 'panic', why: 'gone' },
   { at, type: 'END' },
 ]
@@ -134,7 +134,7 @@ writeFileSync(
     { ...lines[0], inputs: { resources: ['deployment/web'] }, targets: undefined },
     ...lines.slice(1, 3),
     { at, type: 'SYNCED', ...deployment },
-    { at, type: 'SYNCED', ...pod },
+    { at, type: 'SYNCED', ...podList },
     { at, type: 'SYNCED', apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace: 'shop' },
   ]
     .map((line) => JSON.stringify(line))

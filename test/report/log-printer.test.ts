@@ -12,13 +12,13 @@ const head = {
   targets,
 }
 const layout = layoutLog(head, { color: false })
-const ready = (target: number, seconds = 0.2, text = 'exists') =>
+const readyEntry = (target: number, seconds = 0.2, text = 'exists') =>
   createEntry({ at: at(seconds), target, kind: 'verdict', outcome: 'ready', text })
 
 it('targets that become ready in the same second with the same text get one line', () => {
   expect(
     renderEntries(
-      [0, 1, 2, 3, 4].map((target) => ready(target)),
+      [0, 1, 2, 3, 4].map((target) => readyEntry(target)),
       layout,
     ),
   ).toEqual([
@@ -29,18 +29,18 @@ it('targets that become ready in the same second with the same text get one line
 it('three targets that become ready together get a line each', () => {
   expect(
     renderEntries(
-      [0, 1, 2].map((target) => ready(target)),
+      [0, 1, 2].map((target) => readyEntry(target)),
       layout,
     ),
   ).toHaveLength(3)
 })
 
 it.each([
-  ['it becomes ready a second later', ready(4, 1.2)],
-  ['its text is another', ready(4, 0.3, 'revision 1, 1 of 1 pod available')],
+  ['it becomes ready a second later', readyEntry(4, 1.2)],
+  ['its text is another', readyEntry(4, 0.3, 'revision 1, 1 of 1 pod available')],
   ['it is not ready', createEntry({ target: 4, kind: 'problem', text: 'cannot be scheduled' })],
 ])('a target has a line of its own if other targets become ready together and %s', (_, other) => {
-  const lines = renderEntries([...[0, 1, 2, 3].map((target) => ready(target)), other], layout)
+  const lines = renderEntries([...[0, 1, 2, 3].map((target) => readyEntry(target)), other], layout)
   expect(lines).toHaveLength(2)
   expect(lines[0]).toContain('4 targets')
   expect(lines[1]).toContain('configmap/settings-4')
@@ -51,11 +51,11 @@ it('held back entries are printed at the end of the turn of the event loop, or b
   const printer = new LogPrinter((more) => lines.push(...more), { color: false, groups: true })
   printer.head({ ...head, notices: [] })
   lines.length = 0
-  printer.entry(ready(0))
+  printer.entry(readyEntry(0))
   expect(lines).toEqual([])
   printer.entry(createEntry({ target: 1, text: 'created' }))
   expect(lines).toHaveLength(2)
-  printer.entry(ready(2))
+  printer.entry(readyEntry(2))
   await Promise.resolve()
   expect(lines).toHaveLength(3)
 })

@@ -19,7 +19,7 @@ const rollback = (targets: readonly TargetRecord[], context = 'prod') =>
   rollbackOf(
     createRecord({ startedAt, context, verdict: { outcome: 'failed', reason: 'crash-loop', message: '' }, targets }),
   )
-const job = (overrides: RecordOverrides) =>
+const jobRecord = (overrides: RecordOverrides) =>
   createTargetRecord({ target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' }), ...overrides })
 
 test('each resource that failed has its own command, and what is healthy has none', () => {
@@ -60,13 +60,13 @@ test('a resource that this change did not touch is not undone', () => {
 })
 
 test('after a Job of the same change there is no command, since a migration may not be undone', () => {
-  expect(rollback([failed({}), job({ hasRun: true })])).toEqual({
+  expect(rollback([failed({}), jobRecord({ hasRun: true })])).toEqual({
     command: '',
     note: 'job/migrate ran: a migration may not be undone. If the older version works with what was changed: kubectl --context prod rollout undo deployment/web -n shop --to-revision=6',
   })
   const hook = { annotation: 'helm.sh/hook=pre-upgrade', removal: 'helm.sh/hook-delete-policy=hook-succeeded' }
-  expect(rollback([failed({}), job({ hook })]).command).toBe('')
-  expect(rollback([job({ outcome: 'failed', hasRun: true })]).note).toBe(
+  expect(rollback([failed({}), jobRecord({ hook })]).command).toBe('')
+  expect(rollback([jobRecord({ outcome: 'failed', hasRun: true })]).note).toBe(
     'job/migrate ran: a migration may not be undone.',
   )
 })

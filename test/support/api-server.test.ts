@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-function pod(name: string, labels: Record<string, string> = {}, phase = 'Pending') {
+function podNamed(name: string, labels: Record<string, string> = {}, phase = 'Pending') {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -97,8 +97,8 @@ describe('the store', () => {
 describe('a list', () => {
   test('is sorted by name, and items of built-in kinds have no kind and apiVersion', async () => {
     const server = await start()
-    server.apply(pod('b'))
-    server.apply(pod('a'))
+    server.apply(podNamed('b'))
+    server.apply(podNamed('a'))
     const list = await getJson<List>(server, PODS)
     expect(list.kind).toBe('PodList')
     expect(namesOf(list)).toEqual(['a', 'b'])
@@ -124,10 +124,10 @@ describe('a list', () => {
 
   test('has pages of one revision, whatever is written between them', async () => {
     const server = await start()
-    for (const name of ['a', 'b', 'c', 'd']) server.apply(pod(name))
+    for (const name of ['a', 'b', 'c', 'd']) server.apply(podNamed(name))
     const first = await getJson<List>(server, `${PODS}?limit=2`)
     expect(first.metadata.remainingItemCount).toBe(2)
-    server.apply(pod('bb'))
+    server.apply(podNamed('bb'))
     server.remove(podRef('c'))
     const second = await getJson<List>(server, `${PODS}?limit=2&continue=${first.metadata.continue}`)
     expect([...namesOf(first), ...namesOf(second)]).toEqual(['a', 'b', 'c', 'd'])
@@ -136,7 +136,7 @@ describe('a list', () => {
 
   test('cannot be continued after a compaction', async () => {
     const server = await start()
-    for (const name of ['a', 'b']) server.apply(pod(name))
+    for (const name of ['a', 'b']) server.apply(podNamed(name))
     const first = await getJson<List>(server, `${PODS}?limit=1`)
     server.compact()
     const path = `${PODS}?limit=1&continue=${first.metadata.continue}`
@@ -145,7 +145,7 @@ describe('a list', () => {
 
   test('from version 0 is not paged, and one from the future times out', async () => {
     const server = await start()
-    for (const name of ['a', 'b']) server.apply(pod(name))
+    for (const name of ['a', 'b']) server.apply(podNamed(name))
     expect(namesOf(await getJson<List>(server, `${PODS}?limit=1&resourceVersion=0`))).toEqual(['a', 'b'])
     expect(await getJson<Status>(server, `${PODS}?resourceVersion=99999`)).toMatchObject({
       code: 504,
@@ -163,10 +163,10 @@ describe('a list', () => {
     ['fieldSelector=metadata.name!=a,status.phase=Running', ['c']],
   ])('narrowed by a selector holds what it selects (%#)', async (query, names) => {
     const server = await start()
-    server.apply(pod('a', { app: 'web' }))
-    server.apply(pod('b', { app: 'web', tier: 'db' }))
-    server.apply(pod('c', { app: 'api' }, 'Running'))
-    server.apply(pod('d'))
+    server.apply(podNamed('a', { app: 'web' }))
+    server.apply(podNamed('b', { app: 'web', tier: 'db' }))
+    server.apply(podNamed('c', { app: 'api' }, 'Running'))
+    server.apply(podNamed('d'))
     expect(namesOf(await getJson<List>(server, `${PODS}?${query}`))).toEqual(names)
   })
 
@@ -213,9 +213,9 @@ describe('a list', () => {
 describe('a watch', () => {
   test('starts after its resource version and misses nothing', async () => {
     const server = await start()
-    server.apply(pod('a'))
+    server.apply(podNamed('a'))
     const { metadata } = await getJson<List>(server, PODS)
-    server.apply(pod('b'))
+    server.apply(podNamed('b'))
     const next = await openWatch(server, `${PODS}?watch=1&resourceVersion=${metadata.resourceVersion}`)
     server.patch(podRef('a'), { status: { phase: 'Running' } })
     server.remove(podRef('b'))
@@ -229,7 +229,7 @@ describe('a watch', () => {
 
   test('without a version starts with all objects', async () => {
     const server = await start()
-    server.apply(pod('a'))
+    server.apply(podNamed('a'))
     const next = await openWatch(server, `${PODS}?watch=true`)
     expect(eventText(await next())).toBe('ADDED a')
   })
@@ -237,23 +237,23 @@ describe('a watch', () => {
   test('has only events of its namespace and kind', async () => {
     const server = await start()
     const next = await openWatch(server, `${PODS}?watch=1`)
-    server.apply({ ...pod('elsewhere'), metadata: { name: 'elsewhere', namespace: 'other' } })
+    server.apply({ ...podNamed('elsewhere'), metadata: { name: 'elsewhere', namespace: 'other' } })
     server.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'config', namespace: 'shop' } })
-    server.apply(pod('here'))
+    server.apply(podNamed('here'))
     expect(eventText(await next())).toBe('ADDED here')
   })
 
   test('reports an object that no longer matches as deleted, with its last matching state and the version of the change', async () => {
     const server = await start()
-    server.apply(pod('a', { app: 'web' }))
+    server.apply(podNamed('a', { app: 'web' }))
     const next = await openWatch(server, `${PODS}?watch=1&labelSelector=app=web`)
     await next()
-    const changed = server.apply(pod('a', { app: 'other' }))
+    const changed = server.apply(podNamed('a', { app: 'other' }))
     const { type, object } = await next()
     expect(type).toBe('DELETED')
     expect(object.metadata.labels).toEqual({ app: 'web' })
     expect(object.metadata.resourceVersion).toBe(changed.metadata.resourceVersion)
-    server.apply(pod('a', { app: 'web' }))
+    server.apply(podNamed('a', { app: 'web' }))
     expect(eventText(await next())).toBe('ADDED a')
   })
 
@@ -279,7 +279,7 @@ describe('a watch', () => {
     server.compact()
     const { metadata } = await getJson<List>(server, PODS)
     const next = await openWatch(server, `${PODS}?watch=1&resourceVersion=${metadata.resourceVersion}`)
-    server.apply(pod('a'))
+    server.apply(podNamed('a'))
     expect(eventText(await next())).toBe('ADDED a')
   })
 
@@ -290,7 +290,7 @@ describe('a watch', () => {
 
   test('gets bookmarks if it requested them', async () => {
     const server = await start({ bookmarkEveryMs: 20 })
-    const { metadata } = server.apply(pod('a'))
+    const { metadata } = server.apply(podNamed('a'))
     const query = `watch=1&resourceVersion=${metadata.resourceVersion}`
     const next = await openWatch(server, `${PODS}?${query}&allowWatchBookmarks=true`)
     expect(await next()).toMatchObject({
@@ -299,7 +299,7 @@ describe('a watch', () => {
     })
     const plain = await openWatch(server, `${PODS}?${query}`)
     await next()
-    server.apply(pod('b'))
+    server.apply(podNamed('b'))
     expect(eventText(await plain())).toBe('ADDED b')
   })
 })
@@ -384,7 +384,7 @@ describe('a refusal', () => {
 
   test('of a write is 405', async () => {
     const server = await start()
-    server.apply(pod('web'))
+    server.apply(podNamed('web'))
     const answer = await getJson<Status>(server, `${PODS}/web`, { method: 'DELETE' })
     expect(answer.code).toBe(405)
     expect(server.get(podRef('web'))).toBeDefined()
@@ -418,7 +418,7 @@ describe('a refusal', () => {
 
   test('of logs does not affect pods', async () => {
     const server = await start()
-    server.apply(pod('web'))
+    server.apply(podNamed('web'))
     server.deny({ verb: 'get', resource: 'pods/log' })
     expect(await getJson<Status>(server, `${PODS}/web/log`)).toMatchObject({ code: 403 })
     expect(await getJson<Item>(server, `${PODS}/web`)).toMatchObject({ kind: 'Pod' })
@@ -486,7 +486,7 @@ describe('a log', () => {
 
   test('is limited to a tail and to a number of bytes', async () => {
     const server = await start()
-    server.apply(pod('web'))
+    server.apply(podNamed('web'))
     server.setLog(WEB_LOG, 'one\ntwo\nthree\n')
     server.setLog({ ...WEB_LOG, previous: true }, 'before\n')
     expect(await log(server)).toBe('one\ntwo\nthree\n')
@@ -501,7 +501,7 @@ describe('a log', () => {
     expect(await log(server)).toContain('pods \\"web\\" not found')
     const containers = [{ name: 'app' }, { name: 'proxy' }]
     const waiting = { name: 'app', state: { waiting: { reason: 'ContainerCreating' } } }
-    server.apply({ ...pod('web'), spec: { containers }, status: { containerStatuses: [waiting] } })
+    server.apply({ ...podNamed('web'), spec: { containers }, status: { containerStatuses: [waiting] } })
     expect(await log(server)).toContain('a container name must be specified for pod web, choose one of: [app proxy]')
     expect(await log(server, 'container=db')).toContain('container db is not valid for pod web')
     expect(await log(server, 'container=app')).toContain('is waiting to start: ContainerCreating')
@@ -511,7 +511,7 @@ describe('a log', () => {
 
   test('is followed until its container ends', async () => {
     const server = await start()
-    server.apply(pod('web'))
+    server.apply(podNamed('web'))
     server.setLog(WEB_LOG, 'one\n')
     const next = await openLines(server, `${PODS}/web/log?follow=true`)
     expect(await next()).toBe('one')
@@ -529,7 +529,7 @@ describe('a fault', () => {
     server.cutWatches()
     await expect(next()).rejects.toThrow()
     const again = await openWatch(server, `${PODS}?watch=1`)
-    server.apply(pod('a'))
+    server.apply(podNamed('a'))
     expect(eventText(await again())).toBe('ADDED a')
   })
 
@@ -547,7 +547,7 @@ describe('a fault', () => {
     const server = await start()
     const next = await openWatch(server, `${PODS}?watch=1&timeoutSeconds=60`)
     server.hang(true)
-    server.apply(pod('a'))
+    server.apply(podNamed('a'))
     let isAnswered = false
     const event = next().finally(() => {
       isAnswered = true
@@ -596,7 +596,7 @@ describe('a fault', () => {
   test('a stopped server starts again on its port with its objects', async () => {
     const server = await start()
     const { url } = server
-    const { metadata } = server.apply(pod('a'))
+    const { metadata } = server.apply(podNamed('a'))
     const next = await openWatch(server, `${PODS}?watch=1&resourceVersion=${metadata.resourceVersion}`)
     await server.stop()
     await expect(next()).rejects.toThrow()
@@ -620,7 +620,7 @@ describe('a fault', () => {
     const reader = response.body?.getReader()
     server.splitEvents(7)
     const { metadata } = server.apply({
-      ...pod('a'),
+      ...podNamed('a'),
       metadata: { name: 'a', namespace: 'shop', labels: { text: '😀😀😀' } },
     })
     const chunks: Buffer[] = []
@@ -644,7 +644,9 @@ describe('a fault', () => {
     const server = await start({ clockOffsetMs: 3_600_000 })
     const date = Date.parse((await fetch(server.url + PODS)).headers.get('date') ?? '')
     expect(date - Date.now()).toBeGreaterThan(3_590_000)
-    expect(Date.parse(server.apply(pod('a')).metadata.creationTimestamp ?? '') - Date.now()).toBeGreaterThan(3_590_000)
+    expect(Date.parse(server.apply(podNamed('a')).metadata.creationTimestamp ?? '') - Date.now()).toBeGreaterThan(
+      3_590_000,
+    )
   })
 })
 
@@ -678,7 +680,7 @@ describe('information for tests', () => {
 
   test('contains a kubeconfig with the authority, over https', async () => {
     const server = await start({ tls: true })
-    server.apply(pod('a'))
+    server.apply(podNamed('a'))
     const { clusters } = JSON.parse(server.kubeconfig()) as {
       clusters: { cluster: { 'certificate-authority-data': string } }[]
     }

@@ -32,7 +32,7 @@ async function recording(events: object[], { name = 'recording.ndjson', header =
   return file
 }
 
-function pod(name: string, resourceVersion: string, fields: Partial<Pod> = {}): Pod {
+function podAt(name: string, resourceVersion: string, fields: Partial<Pod> = {}): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -51,12 +51,12 @@ function pod(name: string, resourceVersion: string, fields: Partial<Pod> = {}): 
 describe('playing a recording', () => {
   test('sends its changes to watches, with unchanged objects', async () => {
     const next = await openWatch(server, `${PODS}?watch=1`)
-    const object = pod('a', '5001', { status: { phase: 'Pending' } })
+    const object = podAt('a', '5001', { status: { phase: 'Pending' } })
     const file = await recording([
       { type: 'ADDED', object },
       { type: 'SYNCED', apiVersion: 'v1', kind: 'Pod', namespace: 'shop' },
-      { type: 'MODIFIED', object: pod('a', '5003', { status: { phase: 'Running' } }) },
-      { type: 'DELETED', object: pod('a', '5004', { status: { phase: 'Failed' } }) },
+      { type: 'MODIFIED', object: podAt('a', '5003', { status: { phase: 'Running' } }) },
+      { type: 'DELETED', object: podAt('a', '5004', { status: { phase: 'Failed' } }) },
       { type: 'END' },
     ])
     await playRecording(server, file, { speed: Number.POSITIVE_INFINITY })
@@ -67,9 +67,9 @@ describe('playing a recording', () => {
 
   test('keeps versions in the order of the recording when a list was out of order', async () => {
     const file = await recording([
-      { type: 'ADDED', object: pod('a', '5009') },
-      { type: 'ADDED', object: pod('b', '4000') },
-      { type: 'MODIFIED', object: pod('b', '5020', { status: { phase: 'Running' } }) },
+      { type: 'ADDED', object: podAt('a', '5009') },
+      { type: 'ADDED', object: podAt('b', '4000') },
+      { type: 'MODIFIED', object: podAt('b', '5020', { status: { phase: 'Running' } }) },
     ])
     const next = await openWatch(server, `${PODS}?watch=1`)
     await playRecording(server, file, { speed: Number.POSITIVE_INFINITY })
@@ -98,7 +98,7 @@ describe('playing a recording', () => {
       { type: 'DISCOVERY', resources: [resource] },
       { type: 'ADDED', object: anvil },
       { type: 'ADDED', object: gantry },
-      { type: 'ADDED', object: pod('a', '1', { spec: { containers: [{ name: 'app' }] } }) },
+      { type: 'ADDED', object: podAt('a', '1', { spec: { containers: [{ name: 'app' }] } }) },
       { type: 'LOG', ...log, text: 'gone\n' },
     ]
     const file = await recording(events, { name: 'recording.ndjson.gz' })
@@ -111,9 +111,9 @@ describe('playing a recording', () => {
 
   test('applies one line for each step', async () => {
     const file = await recording([
-      { type: 'ADDED', object: pod('a', '1') },
+      { type: 'ADDED', object: podAt('a', '1') },
       { type: 'SYNCED', apiVersion: 'v1', kind: 'Pod' },
-      { type: 'ADDED', object: pod('b', '2') },
+      { type: 'ADDED', object: podAt('b', '2') },
     ])
     const player = await openRecording(server, file)
     const names = async () => (await getJson<List>(server, PODS)).items.map(({ metadata }) => metadata.name)
@@ -135,7 +135,7 @@ describe('playing a recording', () => {
 
   test('can be aborted', async () => {
     const hours = { at: '2025-03-01T18:00:00.000Z', type: 'END' }
-    const file = await recording([{ type: 'ADDED', object: pod('a', '1') }, hours])
+    const file = await recording([{ type: 'ADDED', object: podAt('a', '1') }, hours])
     const next = await openWatch(server, `${PODS}?watch=1`)
     const abort = new AbortController()
     const refused = expect(playRecording(server, file, { signal: abort.signal })).rejects.toThrow()
@@ -151,7 +151,7 @@ describe('playing a recording', () => {
       conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2025-03-01T12:00:01.123456Z' }],
       containerStatuses: [{ name: 'app', state: { terminated: { startedAt: '1970-01-01T00:00:00Z' } } }],
     }
-    const file = await recording([{ type: 'ADDED', object: pod('a', '1', { status }) }], {
+    const file = await recording([{ type: 'ADDED', object: podAt('a', '1', { status }) }], {
       header: { serverOffsetMs: -120 },
     })
     const before = Date.now()

@@ -11,8 +11,8 @@ import { condition, iso, make, moment, podIs, start } from '../kit/objects.ts'
 import { textOf } from '../kit/trace.ts'
 
 const request: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'once' }
-const pod = make.barePod({ status: podIs.unready({}, { phase: 'Pending' }) })
-const ready = make.barePod({ status: podIs.ready() })
+const startingPod = make.barePod({ status: podIs.unready({}, { phase: 'Pending' }) })
+const readyPod = make.barePod({ status: podIs.ready() })
 
 /** The headings of the changes when these observations arrive, one a second, after a first list. */
 function observe(part: Part, first: readonly Observation[], ...later: readonly Observation[]): ObjectChange[] {
@@ -28,7 +28,7 @@ const headings = (changes: readonly ObjectChange[]) => changes.map((change) => t
 
 describe('what counts as a change', () => {
   test('the first version of an object, each difference, and its deletion', () => {
-    expect(headings(observe('object', added(pod), ...modified(ready), ...deleted(ready)))).toEqual([
+    expect(headings(observe('object', added(startingPod), ...modified(readyPod), ...deleted(readyPod)))).toEqual([
       ' 0:00.0 pod/once as it is',
       ' 0:01.0 pod/once changed',
       expect.stringContaining(' 0:02.0 pod/once deleted'),
@@ -36,27 +36,29 @@ describe('what counts as a change', () => {
   })
 
   test('an object that appears later is created', () => {
-    expect(headings(observe('object', [], ...added(pod)))).toEqual([' 0:01.0 pod/once created'])
+    expect(headings(observe('object', [], ...added(startingPod)))).toEqual([' 0:01.0 pod/once created'])
   })
 
   test('not the metadata that every write changes', () => {
-    const metadata = { ...pod.metadata, resourceVersion: '2', managedFields: [{ manager: 'kubelet' }] }
-    expect(observe('object', added(pod), ...modified({ ...pod, metadata }))).toHaveLength(1)
+    const metadata = { ...startingPod.metadata, resourceVersion: '2', managedFields: [{ manager: 'kubelet' }] }
+    expect(observe('object', added(startingPod), ...modified({ ...startingPod, metadata }))).toHaveLength(1)
   })
 
   test('of `status` only the status', () => {
-    const relabelled = { ...pod, metadata: { ...pod.metadata, labels: { app: 'other' } } }
-    expect(observe('status', added(pod), ...modified(relabelled), ...modified(ready))).toHaveLength(2)
+    const relabelled = { ...startingPod, metadata: { ...startingPod.metadata, labels: { app: 'other' } } }
+    expect(observe('status', added(startingPod), ...modified(relabelled), ...modified(readyPod))).toHaveLength(2)
   })
 
   test('not an object that is not followed', () => {
     const changes = new Changes('object', ({ metadata }) => metadata.name !== 'once')
-    expect(changes.handle({ type: 'ADDED', object: pod, at: start })).toEqual([])
+    expect(changes.handle({ type: 'ADDED', object: startingPod, at: start })).toEqual([])
   })
 
   test('the start of a deletion is reported', () => {
-    const going = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: iso(9) } }
-    expect(headings(observe('object', added(pod), ...modified(going)))[1]).toBe(' 0:01.0 pod/once is being deleted')
+    const going = { ...startingPod, metadata: { ...startingPod.metadata, deletionTimestamp: iso(9) } }
+    expect(headings(observe('object', added(startingPod), ...modified(going)))[1]).toBe(
+      ' 0:01.0 pod/once is being deleted',
+    )
   })
 })
 
@@ -79,7 +81,7 @@ describe('redacted values', () => {
 })
 
 describe('the author of a change', () => {
-  const by = (managedFields: ManagedFields[], object = pod): KubeObject => ({
+  const by = (managedFields: ManagedFields[], object = startingPod): KubeObject => ({
     ...object,
     metadata: { ...object.metadata, managedFields },
   })
@@ -102,16 +104,16 @@ describe('the author of a change', () => {
 
   test('is within one second the only manager that can have written the status', () => {
     const entries = [kubectl, kubelet(iso(1))]
-    expect(authorOf(by(entries), by(entries, ready))).toBe('kubelet (status)')
+    expect(authorOf(by(entries), by(entries, readyPod))).toBe('kubelet (status)')
   })
 
   test('is unknown when several managers can have written it', () => {
     const entries = [{ ...kubelet(iso(1)), manager: 'other' }, kubelet(iso(1))]
-    expect(authorOf(by(entries), by(entries, ready))).toBeUndefined()
+    expect(authorOf(by(entries), by(entries, readyPod))).toBeUndefined()
   })
 
   test('is unknown for a deletion', () => {
-    const going = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: iso(9) } }
+    const going = { ...startingPod, metadata: { ...startingPod.metadata, deletionTimestamp: iso(9) } }
     expect(authorOf(by([kubectl]), by([kubectl], going))).toBeUndefined()
   })
 
@@ -171,8 +173,8 @@ describe('the differences of two documents', () => {
   })
 
   test('are printed with their signs and without control characters', () => {
-    const evil = { ...pod, spec: { ...pod.spec, serviceAccountName: '\x1b[2J::error::x' } }
-    const [, change] = observe('object', added(pod), ...modified(evil))
+    const evil = { ...startingPod, spec: { ...startingPod.spec, serviceAccountName: '\x1b[2J::error::x' } }
+    const [, change] = observe('object', added(startingPod), ...modified(evil))
     const lines = textOf(changeLines(change as ObjectChange, start))
     expect(lines.some((each) => each.startsWith('       +   serviceAccountName:'))).toBe(true)
     expect(lines.join('\n')).not.toContain('\x1b')
@@ -180,7 +182,7 @@ describe('the differences of two documents', () => {
 })
 
 describe('changes as JSON', () => {
-  const changes = observe('object', added(pod), ...modified(ready), ...deleted(ready))
+  const changes = observe('object', added(startingPod), ...modified(readyPod), ...deleted(readyPod))
   const lines = changes.map((change) => JSON.parse(changeJson(change, start)))
 
   test('contain time, type, object and author', () => {
@@ -206,7 +208,7 @@ describe('changes as JSON', () => {
 
   test('contain no control character', () => {
     const labels = { a: '\x1b\x9b2J\u202e' }
-    const [change] = observe('object', added({ ...pod, metadata: { ...pod.metadata, labels } }))
+    const [change] = observe('object', added({ ...startingPod, metadata: { ...startingPod.metadata, labels } }))
     const json = changeJson(change as ObjectChange, start)
     expect(json).not.toMatch(/[\x1b\x9b\u202e]/)
     expect(JSON.parse(json).patch[0].value.metadata.labels).toEqual(labels)

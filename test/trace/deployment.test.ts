@@ -25,13 +25,13 @@ const set2 = (replicas: number, availableReplicas = replicas) =>
     v2,
   )
 
-const pod = (name: string, owner: KubeObject, status = podIs.ready(), metadata = {}) =>
+const podOf = (name: string, owner: KubeObject, status = podIs.ready(), metadata = {}) =>
   make.pod({ metadata: { name, ...metadata }, status }, owner)
 
 describe('a Deployment', () => {
   test('in steady state shows its ReplicaSet with its pods', () => {
     const set = set1(2)
-    const page = viewOf(target, [v1, set, pod('web-1-a', set), pod('web-1-b', set)], 20)
+    const page = viewOf(target, [v1, set, podOf('web-1-a', set), podOf('web-1-b', set)], 20)
     expect(section(page, heading)).toEqual([
       '  ✓ web-1 revision 1, current · 2 of 2 available · acme/web:v1 · 20 s old',
       '    ✓ web-1-a ready',
@@ -42,8 +42,12 @@ describe('a Deployment', () => {
 
   test('rolling out shows the old ReplicaSet draining below the new one', () => {
     const [old, now] = [set1(1), set2(2, 0)]
-    const going = pod('web-1-a', old, podIs.ready(), { deletionTimestamp: iso(30) })
-    const page = viewOf(target, [v2, old, now, pod('web-2-a', now, podIs.unready({}, { phase: 'Pending' })), going], 20)
+    const going = podOf('web-1-a', old, podIs.ready(), { deletionTimestamp: iso(30) })
+    const page = viewOf(
+      target,
+      [v2, old, now, podOf('web-2-a', now, podIs.unready({}, { phase: 'Pending' })), going],
+      20,
+    )
     expect(page[0]).toBe('deployment/web in shop · revision 2 · 0:20')
     expect(section(page, heading)).toEqual([
       '  … web-2 revision 2, current · 0 of 2 available · acme/web:v2 · 20 s old',
@@ -55,8 +59,8 @@ describe('a Deployment', () => {
 
   test('that fails shows the undo to the revision that served, although the view began before the change', () => {
     const [old, now] = [set1(2), set2(1, 0)]
-    const pods = [pod('web-1-a', old, podIs.ready(-60)), pod('web-1-b', old, podIs.ready(-60))]
-    const failing = pod('web-2-a', now, podIs.unready({ state: is.waiting('ErrImageNeverPull') }))
+    const pods = [podOf('web-1-a', old, podIs.ready(-60)), podOf('web-1-b', old, podIs.ready(-60))]
+    const failing = podOf('web-2-a', now, podIs.unready({ state: is.waiting('ErrImageNeverPull') }))
     const trace = createTrace(target, [0, ...added(v1, old, ...pods)], [20, ...modified(v2), ...added(now, failing)])
     const page = viewAt(trace, 21)
     expect(page[2]).toMatch(/^ {2}✗ image-never-pull /)
@@ -80,7 +84,7 @@ describe('a Deployment', () => {
 
   test('shows a crashing pod with its restarts', () => {
     const set = set1(2, 0)
-    const page = viewOf(target, [v1, set, pod('web-1-a', set, podIs.looping(3, 4))], 20)
+    const page = viewOf(target, [v1, set, podOf('web-1-a', set, podIs.looping(3, 4))], 20)
     expect(section(page, heading)[1]).toMatch(/^ {4}✗ web-1-a container app: .* · 2 restarts, last exit code 3$/)
   })
 
@@ -102,7 +106,7 @@ describe('a Deployment', () => {
 
 describe('pods that leave', () => {
   const set = set1(2)
-  const [a, b] = [pod('web-1-a', set), pod('web-1-b', set)]
+  const [a, b] = [podOf('web-1-a', set), podOf('web-1-b', set)]
   const shown = (page: readonly string[]) => section(page, heading).slice(1)
 
   test('a deleted pod is shown for 15 s', () => {
@@ -124,7 +128,7 @@ describe('pods that leave', () => {
   })
 
   test('pods of other owners are not shown', () => {
-    const other = pod(
+    const other = podOf(
       'api-1-a',
       make.replicaSet({ metadata: { name: 'api-1' } }, make.deployment({ metadata: { uid: 'api' } })),
     )
@@ -156,7 +160,7 @@ describe('a resource that does not exist', () => {
 
   test('is shown as deleted, with the pods that it leaves behind', () => {
     const set = set1(2)
-    const left = pod('web-1-a', set, podIs.ready(), { deletionTimestamp: iso(30) })
+    const left = podOf('web-1-a', set, podIs.ready(), { deletionTimestamp: iso(30) })
     const trace = createTrace(target, [0, ...added(v1, set, left)], [20, ...deleted(v1, set)])
     expect(viewAt(trace, 25)).toEqual([
       'deployment/web in shop · 0:25',
@@ -203,7 +207,7 @@ describe('what cannot be read', () => {
 
 describe('a view that is taller than the terminal', () => {
   const set = set1(2)
-  const objects = [v1, set, pod('web-1-a', set), pod('web-1-b', set)]
+  const objects = [v1, set, podOf('web-1-a', set), podOf('web-1-b', set)]
 
   test('shows its milestones on one line', () => {
     const page = viewOf(target, objects, 5, 8)

@@ -5,7 +5,7 @@ import { make, moment, podIs } from '../kit/objects.ts'
 import { createTarget, createTrace } from '../kit/trace.ts'
 
 const target = createTarget('Pod', 'once')
-const pod = make.barePod({ status: podIs.unready({}, { phase: 'Pending' }) })
+const startingPod = make.barePod({ status: podIs.unready({}, { phase: 'Pending' }) })
 
 function open(isTTY: boolean, color?: string) {
   const written: string[] = []
@@ -18,7 +18,7 @@ function open(isTTY: boolean, color?: string) {
 describe('a view without a terminal', () => {
   test('is printed again only when its stable text changes', () => {
     const { drawing, written } = open(false)
-    const trace = createTrace(target, [0, ...added(pod)])
+    const trace = createTrace(target, [0, ...added(startingPod)])
     drawing.draw(trace.state(moment(1)))
     drawing.draw(trace.state(moment(9)))
     expect(written).toHaveLength(1)
@@ -37,7 +37,7 @@ describe('a view without a terminal', () => {
 
   test('has colours with the option', () => {
     const { drawing, written } = open(false, 'always')
-    drawing.draw(createTrace(target, [0, ...added(pod)]).state(moment(1)))
+    drawing.draw(createTrace(target, [0, ...added(startingPod)]).state(moment(1)))
     expect(written.join('')).toContain('\x1b[1mpod/once')
   })
 })
@@ -45,7 +45,7 @@ describe('a view without a terminal', () => {
 describe('a view on a terminal', () => {
   test('is drawn over the last one, within its lines and columns', () => {
     const { drawing, written } = open(true)
-    const trace = createTrace(target, [0, ...added(pod)])
+    const trace = createTrace(target, [0, ...added(startingPod)])
     drawing.draw(trace.state(moment(1)))
     const height = stripVTControlCharacters(written[0] ?? '')
       .trimEnd()

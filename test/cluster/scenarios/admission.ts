@@ -1,7 +1,7 @@
 import { ApiError, type KubeObject } from '../api.ts'
 import { until } from '../command.ts'
 import type { Fixture } from '../fixture.ts'
-import { daemonSet, deployment, pod } from '../objects.ts'
+import { barePod, daemonSet, deployment } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { readScenarios } from '../scenario-files.ts'
 
@@ -117,7 +117,7 @@ function removeWebhook(fixture: Fixture): Promise<void> {
 
 async function isRefused(fixture: Fixture, status: number): Promise<boolean> {
   try {
-    await fixture.api.create(`/api/v1/namespaces/${fixture.namespace}/pods?dryRun=All`, pod('trial'))
+    await fixture.api.create(`/api/v1/namespaces/${fixture.namespace}/pods?dryRun=All`, barePod('trial'))
     return false
   } catch (error) {
     if (error instanceof ApiError && error.status === status) return true

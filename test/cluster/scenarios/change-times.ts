@@ -4,19 +4,19 @@ import type { KubeObject } from '../api.ts'
 import { all, type ClusterState, conditionTrue, deploymentComplete, setComplete } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import {
+  barePod,
   container,
   daemonSet,
   deployment,
   diesFirst,
-  job,
-  pod,
   replicaSet,
+  scriptJob,
   statefulSet,
   stateVolume,
   template,
 } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import { claim, volume } from './services.ts'
+import { volume, volumeClaim } from './services.ts'
 
 type Kind = 'Deployment' | 'StatefulSet' | 'DaemonSet' | 'ReplicaSet' | 'Pod' | 'Job' | 'PersistentVolumeClaim'
 
@@ -66,15 +66,15 @@ const creations: readonly Rollout[] = [
   rollout(statefulSet('db', {}, single)),
   rollout(daemonSet('agent')),
   rollout(replicaSet('set', {}, single)),
-  rollout(pod('once')),
-  rollout(pod('prepared-once', {}, init)),
-  rollout(job('migrate', 'sleep 2')),
-  rollout(job('twice', 'true', { completions: 2 })),
+  rollout(barePod('once')),
+  rollout(barePod('prepared-once', {}, init)),
+  rollout(scriptJob('migrate', 'sleep 2')),
+  rollout(scriptJob('twice', 'true', { completions: 2 })),
   {
     kind: 'PersistentVolumeClaim',
     name: 'data',
     before: [],
-    change: (fixture) => fixture.apply(volume(fixture), claim(fixture, 'data')),
+    change: (fixture) => fixture.apply(volume(fixture), volumeClaim(fixture, 'data')),
   },
 ]
 

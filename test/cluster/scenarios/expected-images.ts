@@ -1,5 +1,5 @@
 import type { Fixture } from '../fixture.ts'
-import { container, deployment, job, slowStart } from '../objects.ts'
+import { container, deployment, scriptJob, slowStart } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { readScenarios } from '../scenario-files.ts'
 
@@ -18,7 +18,7 @@ export const expectedImages: Scenario[] = readScenarios('expected-images', {
     setup: async (fixture) => {
       const work = { ...container({ script: 'sleep 5', readiness: 'none' }), name: 'migrate' }
       await fixture.apply(
-        job('migrate', '', { ttlSecondsAfterFinished: 1 }, { containers: [work] }),
+        scriptJob('migrate', '', { ttlSecondsAfterFinished: 1 }, { containers: [work] }),
         deployment('web', { script: slowStart(15) }),
       )
       await fixture.until('the pod of the Job runs', () => migrationDigest(fixture))

@@ -10,12 +10,12 @@ import type { Fixture } from '../fixture.ts'
 import { withToken } from '../kubeconfig.ts'
 import { kubeconfigPath } from '../layout.ts'
 import {
+  appService,
   type ContainerOptions,
   coreObject,
   daemonSet,
   deployment,
-  job,
-  service,
+  scriptJob,
   slowStart,
   statefulSet,
 } from '../objects.ts'
@@ -68,10 +68,10 @@ async function untilRevision(fixture: Fixture, revision: number, status: string)
 const single = (name: string, options: ContainerOptions = {}) => deployment(name, options, { replicas: 1 })
 
 /** The objects of a small release. */
-const web = (options: ContainerOptions = {}): KubeObject[] => [single('web', options), service('web')]
+const web = (options: ContainerOptions = {}): KubeObject[] => [single('web', options), appService('web')]
 
 function hook(name: string, when: string, script: string, pod: object = {}): KubeObject {
-  const { metadata, ...rest } = job(name, script, { backoffLimit: 0 }, pod)
+  const { metadata, ...rest } = scriptJob(name, script, { backoffLimit: 0 }, pod)
   return { ...rest, metadata: { ...metadata, annotations: { 'helm.sh/hook': when } } }
 }
 
@@ -111,7 +111,7 @@ const hasTargets =
 
 /** The gate lists some thirty kinds, which takes long on a busy machine. */
 const release = { inputs: { resources: 'helm/web' }, withinSeconds: 30, takesSeconds: 10 }
-const ready = { outcome: 'ready', reason: '' }
+const readyOutcome = { outcome: 'ready', reason: '' }
 const ofWeb = ['deployment.apps/web', 'service/web']
 
 const user = 'ci'
@@ -121,7 +121,7 @@ const kubeconfigOfUser = (content: string, { tokens }: Fixture) => withToken(con
 function partOf(name: string): KubeObject[] {
   const labels = { app: name }
   return [
-    ...['a', 'b'].flatMap((suffix) => [single(`${name}-${suffix}`), service(`${name}-${suffix}`)]),
+    ...['a', 'b'].flatMap((suffix) => [single(`${name}-${suffix}`), appService(`${name}-${suffix}`)]),
     coreObject('ServiceAccount', name),
     {
       apiVersion: 'policy/v1',
@@ -129,12 +129,12 @@ function partOf(name: string): KubeObject[] {
       metadata: { name },
       spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
     },
-    { ...job(`${name}-once`, 'true') },
+    { ...scriptJob(`${name}-once`, 'true') },
     {
       apiVersion: 'batch/v1',
       kind: 'CronJob',
       metadata: { name },
-      spec: { schedule: '0 0 1 1 *', jobTemplate: { spec: job(name, 'true')['spec'] } },
+      spec: { schedule: '0 0 1 1 *', jobTemplate: { spec: scriptJob(name, 'true')['spec'] } },
     },
     {
       apiVersion: 'networking.k8s.io/v1',
@@ -184,7 +184,7 @@ const releasesOf = (major: Major): Scenario[] => [
         writeChart(fixture, [...web(), hook('prepare', 'pre-install', 'true')]),
       )
     },
-    expect: ready,
+    expect: readyOutcome,
     decidedBy: deploymentComplete('web'),
     check: hasTargets(...ofWeb),
   },
@@ -195,7 +195,7 @@ const releasesOf = (major: Major): Scenario[] => [
       await install(fixture, major)
       await helm(fixture, major, ...upgrade(fixture, web({ image: 'v2', script: slowStart(3) })))
     },
-    expect: ready,
+    expect: readyOutcome,
     decidedBy: completeWith('v2'),
     check: hasTargets(...ofWeb),
   },
@@ -282,7 +282,7 @@ const releasesOf = (major: Major): Scenario[] => [
       const pod = await fixture.until('the pod of the hook exists', (informer) => informer.all('Pod').find(isOfHook))
       await fixture.patch('Pod', pod.metadata.name, [{ op: 'remove', path: '/spec/schedulingGates' }])
     },
-    expect: ready,
+    expect: readyOutcome,
     decidedBy: all(completeWith('v2'), deploymentComplete('worker')),
     kubeconfig: kubeconfigOfUser,
     contains: { log: [/revision 2 is pending-upgrade since/, 'revision 2 is deployed'] },
@@ -335,7 +335,7 @@ const releasesOf = (major: Major): Scenario[] => [
       await helm(fixture, major, 'install', 'web', writeChart(fixture, web()))
     },
     kubeconfig: kubeconfigOfUser,
-    expect: ready,
+    expect: readyOutcome,
     decidedBy: deploymentComplete('web'),
     contains: { log: ['objects of these kinds are not gated, because they may not be listed'] },
     check: hasTargets(...ofWeb),
@@ -347,7 +347,7 @@ const releasesOf = (major: Major): Scenario[] => [
       const [own = [], ...others] = umbrella
       const more = [
         statefulSet('db', {}, { replicas: 1 }),
-        service('db', { clusterIP: 'None' }),
+        appService('db', { clusterIP: 'None' }),
         daemonSet('agent'),
         hook('prepare', 'pre-install', 'true'),
         hook('greet', 'post-install', 'true'),
@@ -355,7 +355,7 @@ const releasesOf = (major: Major): Scenario[] => [
       const subcharts = Object.fromEntries(others.map((objects, index) => [`part-${index}`, objects]))
       await helm(fixture, major, 'install', 'web', writeChart(fixture, [...own, ...more], subcharts))
     },
-    expect: ready,
+    expect: readyOutcome,
     decidedBy: all(
       ...umbrellaWorkloads.map(deploymentComplete),
       ...parts.map((name) => conditionTrue('Job', `${name}-once`, 'Complete')),

@@ -1,4 +1,4 @@
-import { coreObject, job } from '../objects.ts'
+import { coreObject, scriptJob } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { readScenarios } from '../scenario-files.ts'
 
@@ -21,7 +21,7 @@ export const jobs: Scenario[] = readScenarios('jobs', {
       await fixture.wait(2)
       await fixture.delete('Job', 'migrate', { propagationPolicy: 'Background' })
       await fixture.until('the Job is deleted', (informer) => informer.get('Job', 'migrate') === undefined)
-      await fixture.apply(job('migrate', 'echo no such table; exit 3', { backoffLimit: 0 }))
+      await fixture.apply(scriptJob('migrate', 'echo no such table; exit 3', { backoffLimit: 0 }))
     },
   },
 })

@@ -1,8 +1,14 @@
 import { stringify } from 'yaml'
 import type { KubeObject } from '../api.ts'
-import { applyWidget, removeWidgetDefinition, widget, widgetDefinition, widgetGroup } from '../custom-resources.ts'
+import {
+  applyWidget,
+  createWidget,
+  removeWidgetDefinition,
+  widgetDefinition,
+  widgetGroup,
+} from '../custom-resources.ts'
 import type { Fixture } from '../fixture.ts'
-import { autoscaler, container, coreObject, deployment, job, service, slowStart } from '../objects.ts'
+import { appService, autoscaler, container, coreObject, deployment, scriptJob, slowStart } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { readScenarios } from '../scenario-files.ts'
 
@@ -11,7 +17,7 @@ export const manifests: Scenario[] = readScenarios('manifests', {
   'manifests-of-many-kinds': {
     setup: async (fixture) => {
       const objects = manyKinds(fixture)
-      fixture.write('everything.yaml', yaml(...objects, widget(fixture, 'web')))
+      fixture.write('everything.yaml', yaml(...objects, createWidget(fixture, 'web')))
       await fixture.apply(...objects)
       await applyWidget(fixture, 'web')
     },
@@ -23,7 +29,7 @@ export const manifests: Scenario[] = readScenarios('manifests', {
   },
   'manifest-with-a-missing-image': {
     setup: async (fixture) => {
-      const objects = [service('web'), deployment('web', { image: 'v9', imagePullPolicy: 'Always' })]
+      const objects = [appService('web'), deployment('web', { image: 'v9', imagePullPolicy: 'Always' })]
       fixture.write('k8s/web.yaml', yaml(...objects))
       await fixture.apply(...objects)
     },
@@ -31,9 +37,9 @@ export const manifests: Scenario[] = readScenarios('manifests', {
   'one-of-four-fails': {
     setup: async (fixture) => {
       const files = {
-        'migrate.yaml': [job('migrate', 'sleep 8')],
+        'migrate.yaml': [scriptJob('migrate', 'sleep 8')],
         'web.yaml': [deployment('web', { image: 'v9', imagePullPolicy: 'Always' })],
-        'worker.yaml': [deployment('worker', { script: slowStart(6) }), service('worker')],
+        'worker.yaml': [deployment('worker', { script: slowStart(6) }), appService('worker')],
       }
       for (const [name, objects] of Object.entries(files)) fixture.write(`k8s/${name}`, yaml(...objects))
       await fixture.apply(...Object.values(files).flat())
@@ -44,10 +50,10 @@ export const manifests: Scenario[] = readScenarios('manifests', {
       const web = deployment('web', { script: slowStart(2) })
       const removed = { 'helm.sh/hook': 'pre-upgrade', 'helm.sh/hook-delete-policy': 'hook-succeeded' }
       const hooks = [
-        annotated(job('migrate', 'true'), removed),
-        annotated(job('warm-up', 'sleep 3'), removed),
+        annotated(scriptJob('migrate', 'true'), removed),
+        annotated(scriptJob('warm-up', 'sleep 3'), removed),
         annotated(coreObject('ServiceAccount', 'migrate'), removed),
-        annotated(job('check', 'true'), { 'helm.sh/hook': 'test' }),
+        annotated(scriptJob('check', 'true'), { 'helm.sh/hook': 'test' }),
       ]
       fixture.write('rendered.yaml', yaml(...hooks, web))
       await fixture.apply(web, ...hooks.slice(1, 3))
@@ -66,7 +72,7 @@ function yaml(...objects: KubeObject[]): string {
 /** One object of every common kind that this cluster can make ready. */
 function manyKinds(fixture: Fixture): KubeObject[] {
   const name = 'web'
-  const { spec: jobSpec } = job('nightly', 'true')
+  const { spec: jobSpec } = scriptJob('nightly', 'true')
   const backend = { service: { name, port: { number: 80 } } }
   const paths = [{ path: '/', pathType: 'Prefix', backend }]
   return [
@@ -82,7 +88,7 @@ function manyKinds(fixture: Fixture): KubeObject[] {
     coreObject('ConfigMap', name, { data: { MODE: 'fast' } }),
     coreObject('Secret', name, { stringData: { TOKEN: 'a token of the tests' } }),
     deployment(name, { script: slowStart(3) }),
-    service(name),
+    appService(name),
     deployment('worker', {}, { replicas: 0 }),
     autoscaler('worker'),
     {
@@ -103,7 +109,7 @@ function manyKinds(fixture: Fixture): KubeObject[] {
       metadata: { name: 'nightly' },
       spec: { schedule: '0 3 * * *', jobTemplate: { spec: jobSpec } },
     },
-    job('migrate', 'sleep 2'),
+    scriptJob('migrate', 'sleep 2'),
     { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'debug' }, spec: { containers: [container()] } },
   ]
 }

@@ -6,7 +6,7 @@ import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } fr
 import type { Fixture } from '../fixture.ts'
 import { webImage } from '../images.ts'
 import { withProxy, withToken } from '../kubeconfig.ts'
-import { type ContainerOptions, coreObject, deployment, pod, service, template } from '../objects.ts'
+import { appService, barePod, type ContainerOptions, coreObject, deployment, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { readScenarios } from '../scenario-files.ts'
 import { createUser, shortenToken, untilTokenExpired } from '../service-accounts.ts'
@@ -26,7 +26,7 @@ function web(version: string, args: readonly string[] = [], options: ContainerOp
 
 const lines = (...requests: string[]) => ({ resources: 'deployment/web', 'http-checks': requests.join('\n') })
 const withService = (request: string) => ({ resources: 'deployment/web\nservice/web', 'http-checks': request })
-const ready = { outcome: 'ready', reason: '' }
+const readyOutcome = { outcome: 'ready', reason: '' }
 
 /** The answer may take a second attempt, 10 s after the first. */
 const complete = { decidedBy: deploymentComplete('web'), withinSeconds: 30, takesSeconds: 15 }
@@ -36,7 +36,7 @@ const change =
   (after: ContainerOptions, spec: object = {}, before: ContainerOptions = web('v1')) =>
   async (fixture: Fixture) => {
     await fixture.rollOut(deployment('web', before, spec))
-    await fixture.apply(service('web'), deployment('web', after, spec))
+    await fixture.apply(appService('web'), deployment('web', after, spec))
   }
 
 const forwarding = { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] }
@@ -119,7 +119,7 @@ function inHold(name: string, hold: string, then: (fixture: Fixture) => Promise<
       await fixture.wait(8)
       await then(fixture)
     },
-    expect: ready,
+    expect: readyOutcome,
     contains: { log: ['must stay so for'] },
     takesSeconds: 30,
   }
@@ -134,12 +134,12 @@ export const requests: Scenario[] = [
     name: 'requests-with-others-behind-the-service',
     inputs: withService('service/web GET / --expect-body=v2'),
     setup: async (fixture) => {
-      const old = pod('old', web('v1'))
+      const old = barePod('old', web('v1'))
       await fixture.apply({ ...old, metadata: { ...old.metadata, labels: { app: 'web' } } })
       await fixture.runningPod(`${webImage}:v1`)
       await change(web('v2'), { replicas: 1 })(fixture)
     },
-    expect: ready,
+    expect: readyOutcome,
   },
   {
     // The pod of the new revision that answers wrongly is deleted; the next one answers right.
@@ -163,7 +163,7 @@ export const requests: Scenario[] = [
       await fixture.until('the Deployment is complete again', deploymentComplete('web'))
       fixture.markDecided()
     },
-    expect: ready,
+    expect: readyOutcome,
     withinSeconds: 25,
     takesSeconds: 40,
   },
@@ -220,7 +220,7 @@ export const requests: Scenario[] = [
     after: async ({ namespace }) => {
       proxies.get(namespace)?.close()
     },
-    expect: ready,
+    expect: readyOutcome,
   },
   {
     // The pods behind a custom resource are watched in the hold, also if nothing is asked.
@@ -256,7 +256,7 @@ export const requests: Scenario[] = [
       await fixture.until('the Deployments are complete', all(...updates.map(deploymentComplete)))
     },
     during: (fixture) => applyUpdates(fixture, 'v2'),
-    expect: ready,
+    expect: readyOutcome,
     decidedBy: all(...updates.map(deploymentComplete)),
     withinSeconds: 30,
     takesSeconds: 60,

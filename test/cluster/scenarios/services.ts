@@ -10,7 +10,12 @@ import { readScenarios } from '../scenario-files.ts'
 export const services: Scenario[] = readScenarios('services', {
   'claim-bound-for-its-consumer': {
     setup: async (fixture) => {
-      await fixture.apply(waitingClass(fixture), volume(fixture), claim(fixture, 'data'), claim(fixture, 'spare'))
+      await fixture.apply(
+        waitingClass(fixture),
+        volume(fixture),
+        volumeClaim(fixture, 'data'),
+        volumeClaim(fixture, 'spare'),
+      )
       const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
       const volumeMounts = [{ name: 'data', mountPath: '/data', readOnly: true }]
       await fixture.apply(deployment('web', {}, template('web', { volumeMounts }, { volumes })))
@@ -62,7 +67,7 @@ export function volume({ namespace }: Fixture): KubeObject {
 }
 
 /** A claim of a volume of 1 GiB of the StorageClass that has the name of the namespace. */
-export function claim({ namespace }: Fixture, name: string): KubeObject {
+export function volumeClaim({ namespace }: Fixture, name: string): KubeObject {
   const resources = { requests: { storage: '1Gi' } }
   return coreObject('PersistentVolumeClaim', name, {
     spec: { accessModes: ['ReadWriteOnce'], storageClassName: namespace, resources },

@@ -1,7 +1,7 @@
 import type { FeedEvent, Observation, WatchRequest } from '../../../src/cluster/feed.ts'
 import type { KubeObject, PodTemplate } from '../../../src/cluster/objects.ts'
 import { make, moment } from '../../kit/objects.ts'
-import { endpointSlice, nodeObject, type SimulatedController, service } from './controllers.ts'
+import { endpointSlice, nodeObject, type SimulatedController, webService } from './controllers.ts'
 import { type Program, SimulatedPods } from './pods.ts'
 
 const watchedKinds: Readonly<Record<string, readonly string[]>> = {
@@ -172,7 +172,7 @@ export class SimulatedCluster {
     if (this.now < 0) return
     const objects: readonly KubeObject[] = [
       ...this.workload.objects(),
-      service,
+      webService,
       this.#slice,
       ...this.pods.nodes.map((node) => nodeObject(node, this.now)),
       ...this.pods.pods.map((pod) => this.pods.toObject(pod)),

@@ -538,7 +538,7 @@ export function endpointSlice(pods: SimulatedPods): KubeObject {
   return { apiVersion: 'discovery.k8s.io/v1', ...slice } as KubeObject
 }
 
-export const service = {
+export const webService = {
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { name: 'web', namespace: 'shop', uid: 'web-service-uid' },
