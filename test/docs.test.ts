@@ -13,6 +13,7 @@ const documents = [
     'CONTRIBUTING.md',
     'RELEASING.md',
     'SECURITY.md',
+    'test/README.md',
     'test/threats.md',
     'test/cluster/README.md',
     'test/operators/README.md',

@@ -42,6 +42,15 @@ export function rows<Row>(path: string, table: string): readonly Row[] {
   return rows
 }
 
+/**
+ * Throws if a case or its group has another option: one that is misspelt would expect nothing.
+ * @param place the file, the group and the title of the case
+ */
+export function requireOptions(given: object, known: readonly string[], place: readonly string[]): void {
+  const strange = Object.keys(given).find((option) => !known.includes(option))
+  if (strange !== undefined) throw new Error(`${place.join(', ')}: a case has no option "${strange}"`)
+}
+
 /** Rows with a title in front, for the `%s` of `it.each`: a value as YAML in one line, cut if it is long. */
 export function titled<Row>(table: readonly Row[], titleOf: (row: Row) => unknown = (row) => row): [string, Row][] {
   return table.map((row) => {

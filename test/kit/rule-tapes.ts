@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
@@ -5,7 +6,7 @@ import { observePodEvents } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { type Expected, expectAssessment } from './cases.ts'
 import type { NamedObjects } from './named-objects.ts'
 import { moment, start } from './objects.ts'
-import { readData } from './rows.ts'
+import { readData, requireOptions } from './rows.ts'
 import { type ContextOptions, counted, createGateTime, read, seenTarget, sightings } from './rule.ts'
 import { tape, withParts } from './tape.ts'
 
@@ -26,6 +27,12 @@ interface Group extends Options {
   readonly begin?: string
   readonly cases: Readonly<Record<string, RuleCase>>
 }
+
+const optionNames = (
+  'begin counts declaresStatus failure firstMessage gatedPods isSeen keptPods lacks milestones minReadySeconds notes now objects ' +
+  'othersProgress othersReadyAt pods problems reached result serverOffsetMs settings stallHold subject tapes unseen warnings'
+).split(' ')
+const settingNames = ['settleTimeMs', 'maxRestarts', 'isLook']
 
 type Version = readonly [second: number, object: KubeObject]
 
@@ -48,7 +55,10 @@ function historyOfPod(versions: readonly Version[], events: readonly EventObject
   return counted(observePodEvents(seen, events, moment(now), createGateTime()), pod, undefined, minReady)
 }
 
-function testCase([text, verdict, own = {}]: RuleCase, { objects = {}, tapes = {}, begin, ...shared }: Group): void {
+function testCase([text, verdict, own = {}]: RuleCase, group: Omit<Group, 'cases'>, place: readonly string[]): void {
+  requireOptions({ ...group, ...own }, optionNames, place)
+  requireOptions({ ...group.settings, ...own.settings }, settingNames, [...place, 'settings'])
+  const { objects = {}, tapes = {}, begin, ...shared } = group
   const { isSeen = false, gatedPods, ...options } = { ...shared, ...own }
   const steps = tape(withParts([begin, text].filter(Boolean).join('; '), tapes), objects)
   const versions = versionsOf(steps.flat())
@@ -89,8 +99,8 @@ function testCase([text, verdict, own = {}]: RuleCase, { objects = {}, tapes = {
  */
 export function testRules(path: string): void {
   const { objects, tapes, ...groups } = readData(path) as Pick<Group, 'objects' | 'tapes'> & Record<string, Group>
-  describe.each(Object.entries(groups as Record<string, Group>))('%s', (_, { cases, ...group }) => {
+  describe.each(Object.entries(groups as Record<string, Group>))('%s', (name, { cases, ...group }) => {
     const shared = { ...group, objects: { ...objects, ...group.objects }, tapes: { ...tapes, ...group.tapes } }
-    it.each(Object.entries(cases))('%s', (_title, each) => testCase(each, { ...shared, cases }))
+    it.each(Object.entries(cases))('%s', (title, each) => testCase(each, shared, [basename(path), name, title]))
   })
 }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { subjectText } from '../../src/cluster/objects.ts'
 import { causeOf } from '../../src/gate/run-record.ts'
@@ -6,7 +7,7 @@ import type { Target } from '../../src/plan/target.ts'
 import { createGate, createTarget, type Run, type RunOptions, report } from './gate.ts'
 import { type NamedObjects, toObject } from './named-objects.ts'
 import { moment, start } from './objects.ts'
-import { readData } from './rows.ts'
+import { readData, requireOptions } from './rows.ts'
 import { jobTarget, split, tape, withParts } from './tape.ts'
 import { expectWords, toPattern } from './words.ts'
 
@@ -94,20 +95,19 @@ function namesIn(text: string): readonly string[] {
   return [...new Set(named)].filter((name) => name !== '' && !apiWords.test(name))
 }
 
-/** A word that is misspelt would expect nothing. */
-const optionWords = (
+const optionNames = (
   'afterReady begin causes clocks entries gated lacks live log message milestones objects problems reached settings tapes target ' +
   'record targetMessages targets until waitFor warnings watched watchedOf with'
 ).split(' ')
 
-function requireWords(options: object): void {
-  const strange = Object.keys(options).find((key) => !optionWords.includes(key))
-  if (strange !== undefined) throw new Error(`a case has no "${strange}"`)
-}
-
-function testCase([text, end, own = {}, ...more]: TapeCase, group: Omit<TapeGroup, 'cases'>, named: NamedSettings) {
+function testCase(
+  [text, end, own = {}, ...more]: TapeCase,
+  group: Omit<TapeGroup, 'cases'>,
+  named: NamedSettings,
+  place: readonly string[],
+) {
   if (more.length > 0 || typeof own !== 'object') throw new Error(`quote the tape, which has commas: ${text}`)
-  requireWords({ ...group, ...own })
+  requireOptions({ ...group, ...own }, optionNames, place)
   const { objects = {}, tapes = {}, begin, ...shared } = group
   const options = { ...shared, ...own, settings: { ...shared.settings, ...own.settings } }
   const { gated, until, waitFor, clocks, with: withSettings, settings } = options
@@ -198,9 +198,9 @@ function isGroup(group: TapeGroup | TapeGroup['cases']): group is TapeGroup {
 /** The cases of a file: a group, its titles, and for each `[tape, end, options]`; or a group with its own objects. */
 export function testTapes(path: string, named: NamedSettings = {}): void {
   const { objects = {}, tapes = {}, ...groups } = readData(path) as TapeFile
-  describe.each(Object.entries(groups as Record<string, TapeGroup | TapeGroup['cases']>))('%s', (_, group) => {
+  describe.each(Object.entries(groups as Record<string, TapeGroup | TapeGroup['cases']>))('%s', (name, group) => {
     const { cases, ...own }: TapeGroup = isGroup(group) ? group : { cases: group }
     const shared = { ...own, objects: { ...objects, ...own.objects }, tapes: { ...tapes, ...own.tapes } }
-    it.each(Object.entries(cases))('%s', (_title, each) => testCase(each, shared, named))
+    it.each(Object.entries(cases))('%s', (title, each) => testCase(each, shared, named, [basename(path), name, title]))
   })
 }
