@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import {
@@ -59,6 +58,15 @@ const maxOwners = 6
 /** The pods of a workload's gated revision, from its last assessment. */
 type PublishedPods = Pick<Assessment, 'pods' | 'keptPods'>
 
+/** Lists that follow from all targets. */
+interface Derived {
+  readonly unended: readonly GatedTarget[]
+  /** The watches that they need. */
+  readonly needed: readonly WatchRequest[]
+  /** The watches of all targets, whatever they are for. */
+  readonly requests: readonly WatchRequest[]
+}
+
 /** The parts of the gate that all targets share. */
 interface GateParts {
   readonly settings: GateSettings
@@ -92,16 +100,8 @@ export class GatedTargets {
   readonly #others = new OtherTargets()
   readonly #readers = new Readers<GatedTarget>()
   readonly #published = new Map<GatedTarget, PublishedPods>()
-  /** Changes when a target ends, or its requests may have changed: the lists of all targets are read again. */
-  #version = 0
-  readonly #requests = this.#listOf((gated) => [
-    ...requestsOf(gated),
-    ...gated.requests.explaining,
-    ...gated.requests.optional,
-    ...gated.requests.undo,
-  ])
-  readonly #unended = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : [gated]))
-  readonly #needed = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : requestsOf(gated)))
+  /** What follows from all targets together; absent since a target ended, was added, or reads other watches. */
+  #derived: Derived | undefined
   #changed = new Set<GatedTarget>()
 
   constructor(targets: readonly Target[], { settings, store, health, now, log, after }: GateParts) {
@@ -125,6 +125,7 @@ export class GatedTargets {
   #add(targets: readonly Target[], addedAt?: number): readonly GatedTarget[] {
     const known = this.#all.length
     const names = fullNames([...this.#all.map(({ target }) => target), ...targets])
+    this.#derived = undefined
     const added = targets.map((target, index) => this.#gate(target, known + index, names[known + index] ?? '', addedAt))
     for (const gated of added) {
       this.#all.push(gated)
@@ -210,24 +211,25 @@ export class GatedTargets {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
-  /** The watches that all targets need, those that explain them, optional ones and those of undos. The same array while nothing changes. */
-  get requests(): readonly WatchRequest[] {
-    return this.#requests()
+  get #lists(): Derived {
+    if (this.#derived !== undefined) return this.#derived
+    const unended = this.all.filter(({ state }) => state.type !== 'ended')
+    this.#derived = {
+      unended,
+      needed: unended.flatMap(requestsOf),
+      requests: this.all.flatMap((gated) => [
+        ...requestsOf(gated),
+        ...gated.requests.explaining,
+        ...gated.requests.optional,
+        ...gated.requests.undo,
+      ]),
+    }
+    return this.#derived
   }
 
-  /** Reads a list from the states of all targets, once for each version: the same array while its items are equal. */
-  #listOf<Item>(read: (gated: GatedTarget) => readonly Item[]): () => readonly Item[] {
-    let version: number | undefined
-    let known: readonly Item[] = []
-    return () => {
-      if (version === this.#version) return known
-      version = this.#version
-      const next = this.all.flatMap(read)
-      const isKnown = (each: Item, index: number) => each === known[index] || isDeepStrictEqual(each, known[index])
-      const isSame = next.length === known.length && next.every(isKnown)
-      if (!isSame) known = next
-      return known
-    }
+  /** The watches that all targets need, those that explain them, optional ones and those of undos. The same array while nothing changes. */
+  get requests(): readonly WatchRequest[] {
+    return this.#lists.requests
   }
 
   /** Whether only warnings need what a request reads. */
@@ -239,13 +241,13 @@ export class GatedTargets {
     )
   }
 
-  /** The watches that the targets need which have not ended. The same array while nothing changes. */
+  /** The watches that the targets need which have not ended. */
   get neededRequests(): readonly WatchRequest[] {
-    return this.#needed()
+    return this.#lists.needed
   }
 
   get unended(): readonly GatedTarget[] {
-    return this.#unended()
+    return this.#lists.unended
   }
 
   /** Changes whenever `othersProgress` or `othersReadyAt` of a target may change. */
@@ -459,7 +461,7 @@ export class GatedTargets {
     // What explains it is known once all is listed that it needs.
     if (this.#isPending(gated)) gated.requests = { ...gated.requests, explaining: before.explaining }
     if (areSameRequests(before, gated.requests)) gated.requests = before
-    else this.#version += 1
+    else this.#derived = undefined
   }
 
   /** What an operator has deployed becomes targets of the gate, which are judged at once. */
@@ -472,7 +474,6 @@ export class GatedTargets {
     const targets = names.map((each): Target => {
       return { ...each, clocks: definedClocks({ stallTimeoutMs }), source, deployedBy }
     })
-    this.#version += 1
     for (const gated of this.#add(targets, this.#now())) {
       this.#deployers.set(gated, deployer)
       this.#log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
@@ -704,7 +705,7 @@ export class GatedTargets {
     if (state === before) return
     gated.state = state
     this.#updateSets(gated)
-    if (state.type === 'ended') this.#version += 1
+    if (state.type === 'ended') this.#derived = undefined
     this.#others.update(gated)
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
