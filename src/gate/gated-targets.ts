@@ -65,6 +65,8 @@ interface Derived {
   readonly needed: readonly WatchRequest[]
   /** The watches of all targets, whatever they are for. */
   readonly requests: readonly WatchRequest[]
+  /** The hooks that their tool removes after success. */
+  readonly removedHooks: readonly GatedTarget[]
 }
 
 /** The parts of the gate that all targets share. */
@@ -93,13 +95,8 @@ export class GatedTargets {
   readonly #undecided = new Set<GatedTarget>()
   /** The target that deployed another one. */
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
-  /** The hooks that their tool removes after success. */
-  readonly #removedHooks: GatedTarget[] = []
-  /** The targets whose change may arrive at a revision. */
-  readonly #arriving: GatedTarget[] = []
   readonly #others = new OtherTargets()
   readonly #readers = new Readers<GatedTarget>()
-  readonly #published = new Map<GatedTarget, PublishedPods>()
   /** What follows from all targets together; absent since a target ended, was added, or reads other watches. */
   #derived: Derived | undefined
   #changed = new Set<GatedTarget>()
@@ -131,8 +128,6 @@ export class GatedTargets {
       this.#all.push(gated)
       const key = nameKey(gated.target)
       this.#byName.set(key, [...(this.#byName.get(key) ?? []), gated])
-      if (gated.rule.arrival !== undefined) this.#arriving.push(gated)
-      if (gated.target.hook?.removal !== undefined) this.#removedHooks.push(gated)
       this.#updateSets(gated)
       this.#changed.add(gated)
     }
@@ -223,6 +218,7 @@ export class GatedTargets {
         ...gated.requests.optional,
         ...gated.requests.undo,
       ]),
+      removedHooks: this.all.filter(({ target }) => target.hook?.removal !== undefined),
     }
     return this.#derived
   }
@@ -361,8 +357,9 @@ export class GatedTargets {
 
   /** Hooks that their tool removes after success are ready once all other targets are. */
   #passRemovedHooks(): void {
-    if (this.#removedHooks.length === 0 || this.#undecided.size > this.#removedHooks.length) return
-    const open = this.#removedHooks.filter((gated) => isUndecided(gated.state) && this.#isRemoved(gated))
+    const { removedHooks } = this.#lists
+    if (removedHooks.length === 0 || this.#undecided.size > removedHooks.length) return
+    const open = removedHooks.filter((gated) => isUndecided(gated.state) && this.#isRemoved(gated))
     const others = open.length === 0 ? [] : this.#targetsBesideHooks()
     if (others.length === 0 || others.some(({ state }) => state.type !== 'ready')) return
     for (const gated of open) this.apply(gated, { type: 'hook-removed' })
@@ -383,11 +380,10 @@ export class GatedTargets {
     const readers = new Set<GatedTarget>()
     const changed = new Set<number>()
     for (const gated of targets) {
+      const { assessment: before } = gated.state
       if (gated.reads?.publishers.size) readers.add(gated)
       else this.judge(gated, () => this.#assessOne(gated, readers))
-      const { assessment = {} } = gated.state
-      if (!haveSamePods(assessment, this.#published.get(gated))) changed.add(gated.index)
-      this.#published.set(gated, assessment)
+      if (!haveSamePods(gated.state.assessment, before)) changed.add(gated.index)
     }
     if (changed.size > 0)
       for (const gated of this.unended)
@@ -583,7 +579,7 @@ export class GatedTargets {
   #wantsPods(gated: GatedTarget): boolean {
     const { state, rule } = gated
     const object = objectOf(state)
-    if (object === undefined || this.#published.get(gated)?.pods === undefined) return false
+    if (object === undefined || state.assessment?.pods === undefined) return false
     return rule.serving?.isEmpty(object, this.contextOf(gated, this.#now())) === false
   }
 
@@ -591,7 +587,7 @@ export class GatedTargets {
     const uid = pod.metadata.uid ?? ''
     const owners = this.#targetsBehind(pod)
     for (const { index } of owners) publishers.add(index)
-    const published = owners.flatMap((gated) => this.#published.get(gated) ?? [])
+    const published = owners.flatMap(({ state }) => state.assessment ?? [])
     const workloads = published.filter(({ pods }) => pods !== undefined)
     if (workloads.length === 0) return undefined
     if (workloads.some(({ keptPods }) => keptPods?.has(uid))) return 'kept'
@@ -612,7 +608,7 @@ export class GatedTargets {
   /** The targets that only wait for another one, with the target that each waits for, by their indexes. */
   causes(): ReadonlyMap<number, number> {
     const causes = new Map(findCauses(this.all, (object, gated) => this.#ownerOf(object, gated)))
-    for (const gated of this.#removedHooks) {
+    for (const gated of this.#lists.removedHooks) {
       if (gated.state.type === 'ready' || !this.#isRemoved(gated)) continue
       const awaited = this.#targetsBesideHooks().find(({ state }) => state.type !== 'ready')
       if (awaited !== undefined) causes.set(gated.index, causes.get(awaited.index) ?? awaited.index)
@@ -655,9 +651,10 @@ export class GatedTargets {
 
   /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */
   get revisionsArrivedAt(): number | undefined {
-    const moments = this.#arriving.flatMap(({ state }) =>
-      state.type === 'awaiting-change' ? [Infinity] : (state.seen?.arrival?.at ?? []),
-    )
+    const moments = this.all.flatMap(({ state, rule }) => {
+      if (rule.arrival === undefined) return []
+      return state.type === 'awaiting-change' ? [Infinity] : (state.seen?.arrival?.at ?? [])
+    })
     return moments.length === 0 ? undefined : Math.max(...moments)
   }
 
