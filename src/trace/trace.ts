@@ -169,10 +169,11 @@ export class Trace {
     return isSelectedBy(service, before) && !isSelected ? service.metadata.uid : undefined
   }
 
-  /** What only lasts may end by itself. */
+  /** Empty beside a slow problem, which may end by itself; any other is shown as a failure, also before it is proven. */
   #wayBack(now: number): readonly string[] {
     const look = lookAt(this.#gate, now)
-    return look.outcome === 'failed' ? wayBackLines(look) : []
+    const [problem] = look.targets.flatMap(({ problems }) => problems)
+    return problem === undefined || problem.class === 'slow' ? [] : wayBackLines(look)
   }
 
   /** The watches of the objects that are drawn. */

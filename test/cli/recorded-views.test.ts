@@ -218,9 +218,12 @@ describe('a view of a recording', () => {
     }
   })
 
-  test('shows no way back in a trace of what is not proven to fail', async () => {
-    const { stdout } = await runCommand(['trace', file, '--at=0:05'])
-    expect(stdout).not.toContain('rollout undo')
+  test('shows what serves in a trace before a crash is proven, but not beside a problem that may end by itself', async () => {
+    const crashing = await runCommand(['trace', file, '--at=0:05'])
+    expect(crashing.stdout).toMatch(/^… in progress .*\n.* crash-loop .*\n.*\n {4}Revision 1 .* still serves/m)
+    const waiting = await runCommand(['trace', `--recording=${recordingPath('host-port-taken')}`])
+    expect(waiting.stdout).toContain('! unschedulable')
+    expect(waiting.stdout).not.toContain('still serves')
   })
 
   test('follows a selector', async () => {
