@@ -33,11 +33,10 @@ export class Exit implements Reporter {
   readonly texts: TextQueue
   readonly #keyLines = new Map<string, KeyLines>()
 
-  /** @param quotedMs how long a text that may quote a secret waits after the first lists */
-  constructor(reporter: Reporter, secrets: Secrets, clock: Clock, quotedMs?: number) {
+  constructor(reporter: Reporter, secrets: Secrets, clock: Clock) {
     this.#reporter = reporter
     this.#secrets = secrets
-    this.texts = new TextQueue(clock, quotedMs)
+    this.texts = new TextQueue(clock)
   }
 
   readonly onHead = (head: RolloutHead): void =>
@@ -55,10 +54,7 @@ export class Exit implements Reporter {
   }
 
   readonly onEntry = (entry: Entry): void =>
-    this.texts.push(
-      () => this.#reporter.onEntry(redactRecord(entry, this.#secrets.redact)),
-      entry.outcome !== 'ready' && !entry.isUnquoted,
-    )
+    this.texts.push(() => this.#reporter.onEntry(redactRecord(entry, this.#secrets.redact)))
 
   readonly onLog = (output: LogOutput): void =>
     this.texts.push(() => this.#reporter.onLog({ ...output, text: this.#redactLine(output) }))

@@ -332,12 +332,6 @@ export const maxEventsOfObject = 300
 /** The maximum size of an answer: a page of 500 objects is far smaller, so a longer answer is not from an API server. */
 export const maxAnswerBytes = 128 << 20
 
-/**
- * How long each text that may quote a secret waits. An object may arrive later than an event that quotes its secret: they
- * come on different connections.
- */
-export const quotedTextMs = 250
-
 /** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
 export const maxTextWaitMs = 10_000
 

@@ -31,30 +31,24 @@ function open() {
 }
 
 test('entries, warnings and log lines leave in their order, with the secrets that are known by then', () => {
-  const { clock, exit, shown, learn } = open()
+  const { exit, shown, learn } = open()
   const output = { at: 0, target: 0, pod: 'web', container: 'app', type: 'line' } as const
   exit.onEntry(createEntry({ text: `entry ${password}` }))
   exit.onLog({ ...output, text: `log ${password}` })
   exit.onWarning(`warning ${password}`)
   learn()
-  clock.advance(250)
   expect(shown).toEqual(['entry ***', 'log ***', 'warning ***'])
 })
 
-test('once the lists have arrived, an entry of a ready target leaves at once, and an entry that may quote a text waits', () => {
-  const { clock, exit, shown, learn } = open()
+test('once the lists have arrived, an entry leaves at once', () => {
+  const { exit, shown, learn } = open()
   learn()
-  exit.onEntry(createEntry({ text: 'ready', outcome: 'ready' }))
-  exit.onEntry(createEntry({ text: '1 pod ready', isUnquoted: true }))
-  expect(shown).toEqual(['ready', '1 pod ready'])
   exit.onEntry(createEntry({ text: 'failed', outcome: 'failed' }))
-  expect(shown).toEqual(['ready', '1 pod ready'])
-  clock.advance(250)
-  expect(shown).toEqual(['ready', '1 pod ready', 'failed'])
+  expect(shown).toEqual(['failed'])
 })
 
 test('the lines of a private key are replaced in each log, while other logs go on', () => {
-  const { clock, exit, shown, learn } = open()
+  const { exit, shown, learn } = open()
   const log = (container: string, text: string) =>
     exit.onLog({ at: 0, target: 0, pod: 'web', container, type: 'line', text })
   log('app', '-----BEGIN PRIVATE KEY-----')
@@ -63,7 +57,6 @@ test('the lines of a private key are replaced in each log, while other logs go o
   log('app', '-----END PRIVATE KEY-----')
   log('app', 'ready')
   learn()
-  clock.advance(250)
   expect(shown).toEqual(['***', '***', 'listening', '***', 'ready'])
 })
 

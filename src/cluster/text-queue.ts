@@ -1,36 +1,27 @@
-import { maxTextWaitMs, quotedTextMs, textFinishMs, textFinishWhenCancelledMs } from '../thresholds.ts'
-import { type Clock, sleep, within } from './clock.ts'
+import { maxTextWaitMs, textFinishMs, textFinishWhenCancelledMs } from '../thresholds.ts'
+import { type Clock, within } from './clock.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from './feed.ts'
 
 /** Events quote secrets, but never make one known. */
 const quotingKind = 'Event'
 
-/** A text that waits until it may be printed or recorded. */
-interface Waiting {
-  readonly at: number
-  readonly mayQuote: boolean
-  readonly leave: () => void
-}
-
 /**
- * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: each that may
- * quote one for a time, and all until the first lists of all watches have arrived or failed.
+ * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: until the first lists
+ * of all watches have arrived or failed.
  */
 export class TextQueue {
   readonly #clock: Clock
-  readonly #quotedMs: number
   readonly #answered = new Set<string>()
   /** When each watch began that has not answered yet. */
   readonly #waitingSince = new Map<string, number>()
   #requests: readonly WatchRequest[] = []
   #requestsOf: () => readonly WatchRequest[] = () => []
-  #queue: Waiting[] = []
+  /** Each prints or records a text. */
+  #queue: (() => void)[] = []
   #cancelTimer: (() => void) | undefined
 
-  /** @param quotedMs how long a text that may quote a secret waits after the first lists */
-  constructor(clock: Clock, quotedMs = quotedTextMs) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#quotedMs = quotedMs
   }
 
   /** @param requests returns the present watches */
@@ -55,31 +46,23 @@ export class TextQueue {
     return this.#listsUntil() > this.#clock.now()
   }
 
-  /**
-   * @param leave prints or records the text; called when it need not wait any longer
-   * @param mayQuote whether the text may quote a secret; otherwise it waits only for the lists and for the texts before it
-   */
-  push(leave: () => void, mayQuote = true): void {
-    this.#queue.push({ at: this.#clock.now(), mayQuote, leave })
+  /** @param leave prints or records the text; called when it need not wait any longer */
+  push(leave: () => void): void {
+    this.#queue.push(leave)
     if (this.#cancelTimer === undefined) this.#release()
   }
 
   /**
-   * Releases all texts. Those that may quote a secret wait for their time, and at most `textFinishMs` for lists that have not
-   * arrived.
+   * Releases all texts, after at most `textFinishMs` for lists that have not arrived.
    * @param refresh resolves when these watches have answered or failed
    */
   async finish(refresh: (requests: readonly WatchRequest[]) => Promise<void>, cancelled: AbortSignal): Promise<void> {
-    const last = this.#queue.findLast(({ mayQuote }) => mayQuote)
-    if (last !== undefined) {
-      const done = new AbortController()
+    const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
+    if (this.#queue.length > 0 && missing.length > 0) {
       const limitMs = cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs
-      const settled = sleep(this.#clock, Math.max(0, last.at + this.#quotedMs - this.#clock.now()), done.signal)
-      const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
       // A failure of a watch is reported to its sink.
       const answered = refresh(missing).catch(() => {})
-      await within(this.#clock, limitMs, Promise.all([settled, answered]))
-      done.abort()
+      await within(this.#clock, limitMs, answered)
     }
     this.flush()
   }
@@ -88,21 +71,18 @@ export class TextQueue {
   flush(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    for (const { leave } of this.#queue.splice(0)) leave()
+    for (const leave of this.#queue.splice(0)) leave()
   }
 
-  /** Releases the texts that have waited long enough, and sets the timer for the rest. */
+  /** Releases the texts, or sets the timer for their release. */
   #release(): void {
+    const waitMs = this.#listsUntil() - this.#clock.now()
+    if (waitMs <= 0) {
+      this.flush()
+      return
+    }
     this.#cancelTimer?.()
-    this.#cancelTimer = undefined
-    const now = this.#clock.now()
-    const listsAt = this.#listsUntil()
-    const count = listsAt > now ? 0 : this.#queue.findIndex(({ at, mayQuote }) => mayQuote && at + this.#quotedMs > now)
-    for (const { leave } of this.#queue.splice(0, count === -1 ? this.#queue.length : count)) leave()
-    const [next] = this.#queue
-    if (next === undefined) return
-    const delayMs = Math.max(next.at + this.#quotedMs, listsAt) - now
-    this.#cancelTimer = this.#clock.after(delayMs, () => this.#release())
+    this.#cancelTimer = this.#clock.after(waitMs, () => this.#release())
   }
 
   /** Until when texts wait for lists, at the latest; in the past if they wait for none. */

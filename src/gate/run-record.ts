@@ -174,8 +174,6 @@ export interface Entry {
   readonly text: string
   /** The target, if it became one with this entry: what an operator has deployed. */
   readonly added?: NamedTarget & Pick<TargetRecord, 'clocks'>
-  /** Nothing in the text is quoted from the cluster but names: counts of pods, a revision. */
-  readonly isUnquoted?: boolean
 }
 
 /** A gate whose report was merged with others, or is missing. */

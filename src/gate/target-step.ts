@@ -101,7 +101,7 @@ export type TargetEvent =
   /** The object cannot be judged: it is invalid, or a rule threw an error. */
   | { readonly type: 'unjudged'; readonly message: string }
 
-type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome' | 'isUnquoted'>
+type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome'>
 
 /** The state after an event, and the entries to log. */
 export interface Step {
@@ -160,7 +160,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     case 'hold-ended': {
       const milestones = finishHold(state.milestones, event.message, now)
       if (milestones === undefined || state.type !== 'ready') return unchanged
-      return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message, isUnquoted: true }] }
+      return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message }] }
     }
     case 'held': {
       const stall = holdStall(state.stall, event.isHeld, now)
@@ -458,7 +458,7 @@ function afterAssessment(
   now: number,
   context: StepContext,
 ): Step {
-  const { target, rule, gateTime } = context
+  const { target, gateTime } = context
   const assessment = withEarlierCause(event.assessment, before.seen, target)
   const isReady = assessment.status === 'ready'
   const fallen =
@@ -490,8 +490,7 @@ function afterAssessment(
   }
   const entries: TargetEntry[] = [
     ...fallen.entries,
-    // The milestones of workloads have counts; others may quote a status.
-    ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText, isUnquoted: rule.hasPods } as const]),
+    ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText } as const]),
     ...texts.map((text) => ({ kind: 'problem', text }) as const),
   ]
   const unchanged = unchangedVerdict(after.seen.changedAt, context)

@@ -134,8 +134,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   lastState?(object: Gated, events: readonly EventObject[]): Gated | undefined
   /** How requests reach its pods; absent for kinds that serve none. */
   readonly serving?: Serving<Gated>
-  /** Objects of this kind are pods or run pods: their logs can be shown. */
-  readonly hasPods?: true
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
   /** What `expect-images` asks of the object; absent without this input. */

@@ -230,6 +230,11 @@ export function ruleOf(kind: KindName): Rule {
   return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
+/** Whether objects of a kind are pods or run pods, by their rule: their logs can be shown. */
+export function hasPods(kind: KindName): boolean {
+  return ruleOf(kind).changedAt !== undefined
+}
+
 /** Whether a kind is judged: its objects need more than to exist. */
 export function isJudged(kind: KindName): boolean {
   return byKey.has(keyOf(kind)) || !isBuiltIn(kind.apiVersion)

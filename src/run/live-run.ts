@@ -142,12 +142,11 @@ export class LiveRun extends Run {
   constructor(source: Source, plan: Plan) {
     super()
     const { options, cluster } = source
-    const { purpose, reporter, secrets, clock } = options
+    const { reporter, secrets, clock } = options
     this.#source = source
     // A gate that awaits a change compares the change with the manifests.
     this.plan = plan.settings.awaitChangeMs > 0 ? withComparableManifests(plan, cluster.redact) : plan
-    // The first lists contain what one look quotes: it waits for no later object.
-    this.exit = new Exit(reporter, secrets, clock, purpose === 'look' ? 0 : undefined)
+    this.exit = new Exit(reporter, secrets, clock)
     secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, cluster.context]))
     // Manifests contain the Secrets and pod templates that the cluster will return.
     for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)

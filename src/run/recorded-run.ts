@@ -65,7 +65,7 @@ export class RecordedRun extends Run {
     this.plan = plan
     this.inputs = inputs
     // A recording contains no secrets that a text could wait for.
-    this.exit = new Exit(options.reporter, options.secrets, systemClock, 0)
+    this.exit = new Exit(options.reporter, options.secrets, systemClock)
     this.#options = options
     this.#index = index
   }

@@ -6,7 +6,7 @@ import { collectMistakes, type Mistake, UserError } from '../errors.ts'
 import type { Reporter } from '../exit.ts'
 import type { Purpose } from '../gate/settings.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
-import { isJudged, loadMilestones, ruleOf } from '../lifecycle/rules.ts'
+import { hasPods, isJudged, loadMilestones } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
 import type { ParsedReferences, Reference } from '../plan/reference.ts'
@@ -153,7 +153,7 @@ export async function resolveKinds(
   const resolve = () =>
     collectMistakes(
       () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf, isInRelease: isJudged }),
-      () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),
+      () => resolveStreamLogs(streamLogs, kinds, hasPods),
     )
   return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))
 }

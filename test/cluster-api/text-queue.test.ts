@@ -6,9 +6,9 @@ const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const secrets: WatchRequest = { apiVersion: 'v1', kind: 'Secret', namespace: 'shop', name: 'db' }
 const events: WatchRequest = { apiVersion: 'v1', kind: 'Event', namespace: 'shop' }
 
-function open(requests: readonly WatchRequest[] = [pods, secrets], quotedMs?: number) {
+function open(requests: readonly WatchRequest[] = [pods, secrets]) {
   const clock = new ManualClock()
-  const queue = new TextQueue(clock, quotedMs)
+  const queue = new TextQueue(clock)
   const shown: string[] = []
   let present = requests
   queue.follow(() => present)
@@ -42,19 +42,17 @@ test('a text waits until the first lists of all watches have arrived', () => {
 })
 
 test('a text waits neither for a list that fails, nor for a list of events', () => {
-  const { clock, shown, say, synced, failed } = open([pods, secrets, events])
+  const { shown, say, synced, failed } = open([pods, secrets, events])
   say('one')
   synced(pods)
   failed(secrets)
-  clock.advance(250)
   expect(shown).toEqual(['one'])
 })
 
 test('a text does not wait for a server that fails', () => {
-  const { clock, shown, say, failed } = open()
+  const { shown, say, failed } = open()
   say('one')
   failed({})
-  clock.advance(250)
   expect(shown).toEqual(['one'])
 })
 
@@ -67,39 +65,15 @@ test('a list without an answer delays texts for 10 s, and delays later texts no 
   clock.advance(1)
   expect(shown).toEqual(['one'])
   say('two')
-  clock.advance(250)
   expect(shown).toEqual(['one', 'two'])
 })
 
-test('a text that quotes nothing waits for the lists and for the texts before it, and no longer', () => {
-  const { clock, queue, shown, say, synced } = open()
-  const count = (text: string) => queue.push(() => shown.push(text), false)
-  count('1 pod')
-  expect(shown).toEqual([])
-  synced(pods)
-  synced(secrets)
-  count('2 pods')
-  expect(shown).toEqual(['1 pod', '2 pods'])
-  say('an event')
-  count('3 pods')
-  expect(shown).toEqual(['1 pod', '2 pods'])
-  clock.advance(250)
-  expect(shown).toEqual(['1 pod', '2 pods', 'an event', '3 pods'])
-})
-
-test('each text waits for 250 ms, since an object may arrive later on another connection', () => {
-  const { clock, shown, say, synced } = open()
+test('once the lists have arrived, a text leaves at once', () => {
+  const { shown, say, synced } = open()
   synced(pods)
   synced(secrets)
   say('one')
-  clock.advance(100)
-  say('two')
-  clock.advance(149)
-  expect(shown).toEqual([])
-  clock.advance(1)
   expect(shown).toEqual(['one'])
-  clock.advance(100)
-  expect(shown).toEqual(['one', 'two'])
 })
 
 test('a new watch holds texts until it has answered', () => {
@@ -115,23 +89,13 @@ test('a new watch holds texts until it has answered', () => {
 
 describe('the end of a gate', () => {
   test('requests the missing lists again, and lets all texts leave', async () => {
-    const { clock, queue, shown, say, synced } = open()
+    const { queue, shown, say, synced } = open()
     synced(pods)
     say('one')
     const requested: (readonly WatchRequest[])[] = []
     const ended = queue.finish(async (requests) => void requested.push(requests), running)
-    clock.advance(250)
     await ended
     expect([requested, shown]).toEqual([[[secrets]], ['one']])
-  })
-
-  test('waits for the lists alone if the gate only looks once', async () => {
-    const { queue, shown, say, synced } = open([pods], 0)
-    say('one')
-    expect(shown).toEqual([])
-    synced(pods)
-    expect(shown).toEqual(['one'])
-    await queue.finish(async () => {}, running)
   })
 
   test('waits no longer than 2 s, or 500 ms in a cancelled job', async () => {
@@ -147,15 +111,13 @@ describe('the end of a gate', () => {
     }
   })
 
-  test('does not wait for texts that quote nothing, and ignores a failure', async () => {
-    const { queue, shown, say, clock } = open()
-    queue.push(() => shown.push('ready'), false)
-    await queue.finish(() => Promise.reject(new Error('gone')), running)
-    expect(shown).toEqual(['ready'])
+  test('waits for no list if no text waits, and ignores a failure', async () => {
+    const { queue, shown, say } = open()
+    const requested: (readonly WatchRequest[])[] = []
+    await queue.finish(async (requests) => void requested.push(requests), running)
+    expect(requested).toEqual([])
     say('one')
-    const ended = queue.finish(() => Promise.reject(new Error('gone')), running)
-    clock.advance(250)
-    await ended
-    expect(shown).toEqual(['ready', 'one'])
+    await queue.finish(() => Promise.reject(new Error('gone')), running)
+    expect(shown).toEqual(['one'])
   })
 })

@@ -79,17 +79,6 @@ test('a password is shown nowhere if its Secret is listed 20 ms after the event 
   for (const where of ['log', 'summary', 'report', 'recording']) expect(shown[where]).toMatch(/cannot log in with/)
 })
 
-test('a password is shown nowhere if its Secret is created 20 ms after the event that quotes it', async () => {
-  server.intercept(({ path, query }) => {
-    if (!path.includes('/pods') || !query.has('watch')) return 'answer'
-    setTimeout(() => applyFailedPod(), 100)
-    setTimeout(() => server.apply(secret), 120)
-    server.intercept(() => 'answer')
-    return 'answer'
-  })
-  expect(leaks(await shownBy('pod/migrate secret/db'))).toEqual([])
-})
-
 test('a password is shown nowhere if the pod template that contains it is listed 20 ms later', async () => {
   applyFailedPod()
   const job = {

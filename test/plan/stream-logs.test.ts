@@ -1,12 +1,10 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
-import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { hasPods } from '../../src/lifecycle/rules.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from '../../src/plan/stream-logs.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { resources } from './discovery.ts'
-
-const hasPods = (kind: Pick<Target, 'apiVersion' | 'kind'>) => ruleOf(kind).hasPods === true
 
 function target(kind: string, name: string, more: Partial<Target> = {}): Target {
   const apiVersion = { Job: 'batch/v1', Pod: 'v1', Service: 'v1', Certificate: 'cert-manager.io/v1' }[kind] ?? 'apps/v1'

@@ -38,7 +38,6 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
  */
 export const daemonSetRule: Rule<DaemonSet> = {
   milestones: [...workloadMilestones, 'updated'],
-  hasPods: true,
   serving: workloadServing,
   undo: undoRule,
   changedAt: (object, context) =>

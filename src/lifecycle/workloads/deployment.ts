@@ -44,7 +44,6 @@ const completeReason = 'NewReplicaSetAvailable'
  */
 export const deploymentRule: Rule<Deployment> = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
-  hasPods: true,
   serving: workloadServing,
   undo: undoRule,
   changedAt: (object, context) => {

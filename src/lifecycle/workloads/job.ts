@@ -27,7 +27,6 @@ import { stallHold } from './workload.ts'
  */
 export const jobRule: Rule<Job> = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
-  hasPods: true,
   lastState: (object, events) => lastState(object, events),
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   judge: judgeJob,

@@ -22,7 +22,6 @@ import { podServing } from './serving.ts'
  */
 export const podRule: Rule<Pod> = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
-  hasPods: true,
   serving: podServing,
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   judge: judgePod,

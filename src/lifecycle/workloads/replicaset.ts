@@ -27,7 +27,6 @@ import {
  */
 export const replicaSetRule: Rule<ReplicaSet> = {
   milestones: workloadMilestones,
-  hasPods: true,
   serving: workloadServing,
   changedAt: specWrittenAt,
   judge: judgeReplicaSet,

@@ -38,7 +38,6 @@ import {
  */
 export const statefulSetRule: Rule<StatefulSet> = {
   milestones: [...workloadMilestones, 'updated'],
-  hasPods: true,
   serving: orderedServing,
   undo: undoRule,
   changedAt: (object, context) =>
