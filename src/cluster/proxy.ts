@@ -1,6 +1,5 @@
 import type { Agent } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { type ConnectionOptions, checkServerIdentity } from 'node:tls'
 import { mistake } from './kubeconfig-file.ts'
 
 /**
@@ -53,62 +52,31 @@ function inRange(network: string, prefix: number, host: string): boolean {
 export function hostOfProxy(proxy: string): string {
   if (!/^(?:https?|socks\w*):\/\/./.test(proxy) || !URL.canParse(proxy))
     throw mistake('The address of the proxy (`proxy-url`, HTTPS_PROXY) is not of the form http://HOST:PORT.')
-  const { protocol, host } = new URL(proxy)
+  const { protocol, host, username, password } = new URL(proxy)
+  if (decoded(`${username}${password}`) === undefined)
+    throw mistake(
+      'The credentials in the address of the proxy (`proxy-url`, HTTPS_PROXY) contain a `%` that begins no escape. Write it as %25.',
+    )
   return `${protocol}//${host}`
 }
 
 /** The agent that connects to a server through a proxy. Only gates behind a proxy load its library. */
 export async function agentFor(proxy: string, server: string): Promise<Agent> {
-  const address = proxyForLibrary(proxy)
   if (proxy.startsWith('socks')) {
     const { SocksProxyAgent } = await import('socks-proxy-agent')
-    return new SocksProxyAgent(address)
+    // SOCKS5 proxies resolve the name of the server, as in kubectl (golang.org/x/net `internal/socks/client.go`): the name of a
+    // private cluster may be known to them alone.
+    return new SocksProxyAgent(proxy.replace(/^socks5:/, 'socks5h:'))
   }
   const { HttpProxyAgent, HttpsProxyAgent } = await import('hpagent')
-  const url = new URL(server)
-  const agent = new (url.protocol === 'http:' ? HttpProxyAgent : HttpsProxyAgent)({ proxy: address })
-  if (isIP(hostnameOf(url)) === 6) addBrackets(agent as unknown as ProxyAgent, hostnameOf(url))
-  return agent
+  return new (server.startsWith('http:') ? HttpProxyAgent : HttpsProxyAgent)({ proxy })
 }
 
-/**
- * The address of a proxy for the libraries hpagent and socks-proxy-agent. A `%` in its credentials that begins no escape is
- * meant literally: the libraries would throw. SOCKS5 proxies resolve the name of the server, as in kubectl
- * (golang.org/x/net `internal/socks/client.go`): the name of a private cluster may be known to them alone.
- */
-export function proxyForLibrary(proxy: string): string {
-  return proxy.replace(/^socks5:/, 'socks5h:').replace(/(?<=^\w+:\/\/)[^/?#]*(?=@)/, decodable)
-}
-
-function decodable(text: string): string {
-  const escaped = text.replace(/%(?![\da-f]{2})/gi, '%25')
-  return decodedOrSame(escaped) === escaped && escaped.includes('%') ? text.replaceAll('%', '%25') : escaped
-}
-
-/** The text without its percent-encoding; the text itself if it is not encoded. */
-export function decodedOrSame(text: string): string {
+/** The text without its percent-encoding; undefined if a `%` in it begins no escape. */
+export function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    return text
+    return undefined
   }
-}
-
-/** An agent of the library hpagent. */
-interface ProxyAgent {
-  createConnection(options: ConnectionOptions, callback: unknown): unknown
-}
-
-/** The agent requests `fd00::1:6443` from a proxy. An IPv6 address needs brackets (RFC 9110, 9.3.6). */
-function addBrackets(agent: ProxyAgent, address: string): void {
-  const create = agent.createConnection.bind(agent)
-  agent.createConnection = (options, callback) =>
-    create(
-      {
-        ...options,
-        host: `[${address}]`,
-        checkServerIdentity: (_, certificate) => checkServerIdentity(options.servername || address, certificate),
-      },
-      callback,
-    )
 }

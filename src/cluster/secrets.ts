@@ -8,7 +8,7 @@ import {
 import { decodedTexts, withoutInvisible } from './decoded-text.ts'
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
-import { decodedOrSame } from './proxy.ts'
+import { decoded } from './proxy.ts'
 import { findTokens, type Span, urlPasswords } from './token-shapes.ts'
 
 /** The replacement of a secret. */
@@ -296,7 +296,7 @@ function clusterSecrets({ body }: Entry): string[] {
 
 function urlPassword(url: unknown): string[] {
   const { password } = typeof url === 'string' && URL.canParse(url) ? new URL(url) : { password: '' }
-  return password === '' ? [] : [password, decodedOrSame(password)]
+  return password === '' ? [] : [password, decoded(password) ?? password]
 }
 
 function secretSettings(settings: readonly (readonly [unknown, unknown])[]): string[] {
@@ -467,5 +467,7 @@ const maxJsonDepth = 20
 /** The passwords of all URLs in a text, as written and decoded. */
 function passwordsInUrls(text: string): string[] {
   const written = urlPasswords(text)
-  return [...written, ...written.map(decodedOrSame)].filter((password) => isSecretValue('password', password))
+  return [...written, ...written.flatMap((each) => decoded(each) ?? [])].filter((password) =>
+    isSecretValue('password', password),
+  )
 }
