@@ -10,7 +10,7 @@ import { parseJson } from './compact.ts'
 import type { ExecCredential } from './exec-plugin.ts'
 import { ApiError, asConnectionError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
-import { formsOf } from './secrets.ts'
+import { formsOf } from './secret-values.ts'
 
 interface ClientOptions {
   readonly clock: Clock

@@ -13,9 +13,9 @@ import {
   readKubeconfig,
   type Section,
 } from './kubeconfig-file.ts'
+import { secretsOf } from './kubeconfig-secrets.ts'
 import { isObject } from './objects.ts'
 import { agentFor, hostnameOf, hostOfProxy, isLoopback, proxyFromEnvironment } from './proxy.ts'
-import { secretsOf } from './secrets.ts'
 
 /** The inputs that select the cluster. If one is missing, its default is the same as in kubectl. */
 export interface KubeconfigInput {

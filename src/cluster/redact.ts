@@ -3,7 +3,8 @@ import { jsonValue } from '../errors.ts'
 import { mapArray, mapObject, withoutConversions } from './compact.ts'
 import { leavesOf, ownedPointers, pointerTo } from './field-paths.ts'
 import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
-import { isSecretField, Secrets } from './secrets.ts'
+import { isSecretField } from './secret-values.ts'
+import { Secrets } from './secrets.ts'
 
 /**
  * Removes secret, unused and excessive parts of an object before anything else reads it, and learns its secrets. The field

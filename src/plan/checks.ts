@@ -1,6 +1,6 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import type { KindName, ObjectName } from '../cluster/objects.ts'
-import { secretsInHeader } from '../cluster/secrets.ts'
+import { secretsInHeader } from '../cluster/secret-values.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { number, oneOf, writtenLines } from '../input-types.ts'

@@ -1,5 +1,6 @@
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
-import { formsOf, Secrets, secretsIn, secretsInSetting } from '../../src/cluster/secrets.ts'
+import { formsOf, secretsIn, secretsInSetting } from '../../src/cluster/secret-values.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
 
 const base64 = (plain: string) => Buffer.from(plain).toString('base64')
 const keyLine = 'MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04f'
