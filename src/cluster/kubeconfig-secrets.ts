@@ -24,12 +24,14 @@ export function secretsOf(document: KubeconfigDocument): string[] {
 function userSecrets({ body }: Entry): string[] {
   const { token, username, password } = body
   const exec = isObject(body['exec']) ? body['exec'] : {}
+  const provider = isObject(body['auth-provider']) ? body['auth-provider']['config'] : undefined
   return [
     ...texts(token),
     ...texts(password),
     ...(username && password ? [base64(`${username}:${password}`)] : []),
     ...encodedFile(body['client-certificate-data']),
     ...encodedFile(body['client-key-data']),
+    ...(isObject(provider) ? secretSettings(Object.entries(provider)) : []),
     ...(Array.isArray(exec['env'])
       ? secretSettings(exec['env'].map((variable) => [variable?.name, variable?.value]))
       : []),
