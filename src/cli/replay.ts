@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
-import { type EndedRunRecord, emptyRecord, verdictOf } from '../gate/run-record.ts'
+import { emptyRecord, verdictOf } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
 import { readHeader } from '../recording/reader.ts'
-import type { RecordingHeader } from '../recording/writer.ts'
 import { plainLines } from '../report/escape.ts'
-import { RecordedRun, type ReplayTime } from '../run/recorded-run.ts'
+import { RecordedRun } from '../run/recorded-run.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
 import {
@@ -51,25 +49,37 @@ export async function replay(args: Arguments, context: CommandContext): Promise<
 }
 
 async function replayFile(file: string, options: ReplayOptions, context: CommandContext): Promise<number> {
-  let header: RecordingHeader | undefined
+  const { flags, isJson, ...replayed } = options
+  const { stdout, stderr, env, cancelled, secrets } = context
+  const output = isJson ? { write: () => {} } : stdout
+  const log = openTerminalLog(output, flags, { env, cancelled }, { drawsState: replayed.speed !== undefined })
+  const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
+  const common = { purpose: 'gate', reporter: log, secrets, cancelled, warn, usesFlags: true } as const
   try {
-    header = await readHeader(file)
-    const { record, code } = await gateRecording(file, header, options, context)
-    if (options.isJson) printReport(context.stdout, record)
-    return code
+    const run = await RecordedRun.open({ ...common, ...replayed, file })
+    const record = await run.judgeTargets()
+    log.end(record)
+    if (isJson) printReport(stdout, record)
+    return exitCodeOf(record, run.inputs.onSuperseded)
   } catch (error) {
-    const startedAt = Date.parse(header?.startedAt ?? '') || 0
-    if (context.cancelled.aborted) {
-      const verdict = verdictOf('cancelled', 'cancelled', {})
-      if (options.isJson) printReport(context.stdout, emptyRecord(verdict, startedAt, startedAt))
+    log.close()
+    // The other files are replayed all the same.
+    if (!cancelled.aborted && !(error instanceof UserError)) return endWithCrash(file, error, options, context)
+    const startedAt = await readHeader(file).then(
+      (header) => Date.parse(header.startedAt),
+      () => 0,
+    )
+    const moments = [startedAt, startedAt] as const
+    if (cancelled.aborted) {
+      if (isJson) printReport(stdout, emptyRecord(verdictOf('cancelled', 'cancelled', {}), ...moments))
       return cancelledCode
     }
-    // The other files are replayed all the same.
-    if (!(error instanceof UserError)) return endWithCrash(file, error, options, context)
     const inFile = mapMistakes(error, (mistake) =>
       mistake.input === file ? mistake : { ...mistake, input: `${file}: ${mistake.input}` },
     )
-    return endWithMistakes(inFile, context, options.isJson ? [startedAt, startedAt] : undefined)
+    return endWithMistakes(inFile, context, isJson ? moments : undefined)
+  } finally {
+    log.close()
   }
 }
 
@@ -80,49 +90,6 @@ function endWithCrash(file: string, error: unknown, { isJson }: ReplayOptions, c
   printLines(context.stderr, plainLines(context.stderr.redact(inspect(error))))
   if (isJson) printReport(context.stdout, emptyRecord({ outcome: 'unknown', reason: '', message }, 0, 0))
   return 1
-}
-
-async function gateRecording(
-  file: string,
-  header: RecordingHeader,
-  { flags, overrides, speed, isJson }: ReplayOptions,
-  { stdout, stderr, env, cancelled, secrets }: CommandContext,
-): Promise<{ record: EndedRunRecord; code: number }> {
-  const output = isJson ? { write: () => {} } : stdout
-  const log = openTerminalLog(output, flags, { env, cancelled }, { drawsState: speed !== undefined })
-  const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
-  const time = speed === undefined ? undefined : replayTime(Date.parse(header.startedAt), speed, cancelled)
-  const options = {
-    purpose: 'gate',
-    reporter: log,
-    overrides,
-    secrets,
-    cancelled,
-    time,
-    warn,
-    usesFlags: true,
-  } as const
-  const run = await RecordedRun.open({ ...options, file, header })
-  try {
-    const record = await run.judgeTargets()
-    log.end(record)
-    return { record, code: exitCodeOf(record, run.inputs.onSuperseded) }
-  } finally {
-    log.close()
-  }
-}
-
-/** The clock of a replay: recorded time passes `speed` times as fast as real time. */
-function replayTime(startedAt: number, speed: number, signal: AbortSignal): ReplayTime {
-  const beganAt = performance.now()
-  const now = () => Math.round(startedAt + (performance.now() - beganAt) * speed)
-  const waitUntil = async (at: number) => {
-    // Timers of Node.js are limited to 24 days.
-    const waitMs = Math.min((at - now()) / speed, 2 ** 31 - 1)
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
-    return signal.aborted ? Math.min(at, now()) : at
-  }
-  return { now, waitUntil }
 }
 
 function readSpeed(written: string | undefined, mistakes: Mistake[]): number | undefined {

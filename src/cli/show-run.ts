@@ -1,6 +1,5 @@
 import { parseDuration } from '../duration.ts'
 import type { Mistake } from '../errors.ts'
-import { readHeader } from '../recording/reader.ts'
 import { plain } from '../report/escape.ts'
 import { withRun } from '../run/live-run.ts'
 import type { Run } from '../run/run.ts'
@@ -49,7 +48,6 @@ export function showRun(
     const run = await RecordedRun.open({
       ...common,
       file,
-      header: await readHeader(file),
       secrets,
       usesFlags: true,
       overrides,

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../cluster/clock.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
@@ -16,7 +16,7 @@ import { resolveReferences, writtenMilestones } from '../plan/resolve.ts'
 import { type ResolvedPlan, resolveTargets } from '../plan/resolve-targets.ts'
 import type { Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
-import { readEvents } from '../recording/reader.ts'
+import { readEvents, readHeader } from '../recording/reader.ts'
 import { indexRecording, isKind, type RecordingIndex } from '../recording/recording-index.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
@@ -24,8 +24,8 @@ import type { View } from '../trace/views.ts'
 import { Run, type RunPlan } from './run.ts'
 import type { RunOptions } from './run-inputs.ts'
 
-/** The clock of a replay: recorded time passes so many times as fast as real time. */
-export interface ReplayTime {
+/** The clock of a recorded run. */
+interface RecordedClock {
   now(): number
   /**
    * Waits until `at`, a time of the recording, and returns the time reached: earlier only if the replay was cancelled.
@@ -36,7 +36,6 @@ export interface ReplayTime {
 
 interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | 'cancelled' | 'usesFlags'> {
   readonly file: string
-  readonly header: RecordingHeader
   readonly purpose: Purpose
   /** Values of inputs that replace the recorded ones, by name. */
   readonly overrides: Readonly<Record<string, string>>
@@ -44,8 +43,8 @@ interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | '
   readonly references?: ParsedReferences | undefined
   /** The moment that is shown, in milliseconds since the start of the gate; by default the end. A gate goes on beyond it. */
   readonly atMs?: number | undefined
-  /** By default, a replay does not wait. */
-  readonly time?: ReplayTime | undefined
+  /** Recorded seconds for each second of real time; by default, a replay does not wait. */
+  readonly speed?: number | undefined
   /** Called with a warning about a line of the recording; the first is 1. */
   readonly warn: (line: number, text: string) => void
 }
@@ -58,6 +57,7 @@ export class RecordedRun extends Run {
   readonly cluster = undefined
   readonly #options: RecordedRunOptions
   readonly #index: RecordingIndex
+  readonly #clock: RecordedClock
 
   /** Use `open`. */
   constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan) {
@@ -68,6 +68,10 @@ export class RecordedRun extends Run {
     this.exit = new Exit(options.reporter, options.secrets, systemClock)
     this.#options = options
     this.#index = index
+    const { atMs, speed, cancelled } = options
+    const { startedAt } = plan.settings
+    const until = atMs === undefined ? index.lastAt : startedAt + atMs
+    this.#clock = speed === undefined ? untimed(until, cancelled) : timed(startedAt, speed, cancelled)
   }
 
   /**
@@ -75,7 +79,8 @@ export class RecordedRun extends Run {
    * @throws UserError with every mistake, or the reason of the signal
    */
   static async open(options: RecordedRunOptions): Promise<RecordedRun> {
-    const { file, header, purpose, overrides, references, cancelled, usesFlags = false, warn } = options
+    const { file, purpose, overrides, references, cancelled, usesFlags = false, warn } = options
+    const header = await readHeader(file)
     for (const name of Object.keys(header.inputs))
       if (header.inputs[name] !== null && !known.has(name))
         warn(1, `the input ${name} is unknown to this version, and has no effect.`)
@@ -89,7 +94,7 @@ export class RecordedRun extends Run {
     // A recording may be of a stranger: what it names is not opened.
     const healthChecks = await readHealthChecks(path)
     const index = await indexRecording(file, cancelled)
-    const planned = await planTargets(options, inputs, index, healthChecks)
+    const planned = await planTargets(options, header, inputs, index, healthChecks)
     const settings = {
       ...settingsOf(header, inputs),
       healthChecks,
@@ -109,8 +114,7 @@ export class RecordedRun extends Run {
 
   /** The moment that a view shows. */
   now(): number {
-    const { atMs, time } = this.#options
-    return time?.now() ?? (atMs === undefined ? this.#index.lastAt : this.plan.settings.startedAt + atMs)
+    return this.#clock.now()
   }
 
   willSync(request: WatchRequest): boolean {
@@ -128,10 +132,10 @@ export class RecordedRun extends Run {
    * line, so a recording that stops early ends by a deadline. A gate without clocks is cancelled.
    */
   async follow(gate: Gate): Promise<void> {
-    const { purpose, cancelled, time } = this.#options
+    const { purpose, cancelled } = this.#options
     const handle = (event: FeedEvent) => gate.handle(event)
     if (purpose !== 'gate') return this.#showEvents(handle)
-    const waitUntil = time?.waitUntil ?? sliced(cancelled)
+    const { waitUntil } = this.#clock
     let reached = this.plan.settings.startedAt
     const advanceTo = async (at: number) => {
       const end = Math.max(reached, at)
@@ -237,7 +241,8 @@ async function readChecks(inputs: Inputs, index: RecordingIndex, targets: readon
  * @throws UserError when the targets cannot be found
  */
 async function planTargets(
-  { header, overrides, references }: RecordedRunOptions,
+  { overrides, references }: RecordedRunOptions,
+  header: RecordingHeader,
   inputs: Inputs,
   index: RecordingIndex,
   healthChecks: readonly HealthCheck[],
@@ -312,15 +317,29 @@ function withScope<T extends { readonly namespace?: string }>(
   return rest as T
 }
 
-/** A clock that does not wait, but lets the process handle signals. */
-function sliced(cancelled: AbortSignal): ReplayTime['waitUntil'] {
+/** A clock that stands at the moment that is shown. A replay does not wait, but lets the process handle signals. */
+function untimed(until: number, cancelled: AbortSignal): RecordedClock {
   let since = performance.now()
-  return async (at, now) => {
+  const waitUntil = async (at: number, now: number) => {
     if (performance.now() - since < replaySliceMs) return at
     await setImmediate()
     since = performance.now()
     return cancelled.aborted ? now : at
   }
+  return { now: () => until, waitUntil }
+}
+
+/** A clock on which recorded time passes `speed` times as fast as real time. */
+function timed(startedAt: number, speed: number, signal: AbortSignal): RecordedClock {
+  const beganAt = performance.now()
+  const now = () => Math.round(startedAt + (performance.now() - beganAt) * speed)
+  const waitUntil = async (at: number) => {
+    // Timers of Node.js are limited to 24 days.
+    const waitMs = Math.min((at - now()) / speed, 2 ** 31 - 1)
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
+    return signal.aborted ? Math.min(at, now()) : at
+  }
+  return { now, waitUntil }
 }
 
 function longestTimeoutMs({ targets, settings }: RunPlan): number {

@@ -8,7 +8,7 @@ import { Secrets } from '../../src/cluster/secrets.ts'
 import type { Reporter } from '../../src/exit.ts'
 import type { Report } from '../../src/gate/report-schema.ts'
 import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
-import { type OnInvalidLine, readEvents, readHeader } from '../../src/recording/reader.ts'
+import { type OnInvalidLine, readEvents } from '../../src/recording/reader.ts'
 import { RecordingIndex } from '../../src/recording/recording-index.ts'
 import { RecordedRun } from '../../src/run/recorded-run.ts'
 
@@ -179,13 +179,12 @@ function runOn(lines: readonly string[]): readonly string[] {
 const silent: Reporter = { onHead: () => {}, onEntry: () => {}, onLog: () => {}, onWarning: () => {} }
 
 /** Opens a recording for the replay of its gate. */
-export async function openReplay(
+export function openReplay(
   file: string,
   options: Partial<Parameters<typeof RecordedRun.open>[0]> = {},
 ): Promise<RecordedRun> {
   return RecordedRun.open({
     file,
-    header: await readHeader(file),
     purpose: 'gate',
     reporter: silent,
     secrets: new Secrets(),
