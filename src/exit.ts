@@ -1,12 +1,10 @@
 import type { Clock } from './cluster/clock.ts'
-import type { FeedEvent } from './cluster/feed.ts'
 import type { Secrets } from './cluster/secrets.ts'
 import { TextQueue } from './cluster/text-queue.ts'
 import { KeyLines } from './cluster/token-shapes.ts'
 import { redactRecord } from './gate/redact-record.ts'
 import type { Entry, RunRecord } from './gate/run-record.ts'
 import type { Source } from './plan/target.ts'
-import type { RecordingWriter } from './recording/writer.ts'
 import type { LogOutput, RolloutHead } from './report/log.ts'
 
 /** Prints a rollout while it runs. Texts are raw: renderers escape them. */
@@ -61,10 +59,6 @@ export class Exit implements Reporter {
 
   readonly onWarning = (text: string, source?: Source): void =>
     this.texts.push(() => this.#reporter.onWarning(this.#secrets.redact(text), source))
-
-  record(recording: RecordingWriter, event: FeedEvent): void {
-    this.texts.push(() => recording.write(event))
-  }
 
   /** A record as it may leave the process. */
   redact<T extends RunRecord>(record: T): T {

@@ -221,7 +221,7 @@ export class LiveRun extends Run {
       this.#logs?.update()
       // A gate that is cancelled has another verdict; a recording that is cancelled has its end.
       const isEnd = purpose === 'recording' && event.type === 'CANCEL'
-      if (recording !== undefined && !isEnd) exit.record(recording, event)
+      if (recording !== undefined && !isEnd) exit.texts.push(() => recording.write(event))
       this.#compare(event, gate)
     }
     const finish = async () => {

@@ -6,13 +6,12 @@ import { throwMistakes } from '../errors.ts'
 import { Exit } from '../exit.ts'
 import type { Gate } from '../gate/gate.ts'
 import { type GateSettings, gateSettings, type Purpose, settingsFor } from '../gate/settings.ts'
-import { hasChecks, type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
-import { isJudged, loadChecks, loadMilestones } from '../lifecycle/rules.ts'
+import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
+import { loadChecks } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
-import { resolveReferences, writtenMilestones } from '../plan/resolve.ts'
 import { type ResolvedPlan, resolveTargets } from '../plan/resolve-targets.ts'
 import type { Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
@@ -22,7 +21,7 @@ import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
 import type { View } from '../trace/views.ts'
 import { Run, type RunPlan } from './run.ts'
-import type { RunOptions } from './run-inputs.ts'
+import { importChecks, type RunOptions, readChecks, resolveKinds } from './run-inputs.ts'
 
 /** The clock of a recorded run. */
 interface RecordedClock {
@@ -94,22 +93,20 @@ export class RecordedRun extends Run {
     // A recording may be of a stranger: what it names is not opened.
     const healthChecks = await readHealthChecks(path)
     const index = await indexRecording(file, cancelled)
-    const planned = await planTargets(options, header, inputs, index, healthChecks)
+    const { checks, ...planned } = await planTargets(options, header, inputs, index, healthChecks)
     const settings = {
       ...settingsOf(header, inputs),
       healthChecks,
       ...(await loadChecks(planned.targets, index.kinds)),
     }
-    const plan = {
+    return new RecordedRun(options, index, inputs, {
       ...planned,
       settings: settingsFor(purpose, settings),
       references: references ?? noReferences,
+      afterReady:
+        purpose === 'gate' && checks ? (await import('../gate/after-ready.ts')).afterReady(checks) : undefined,
       usesFlags,
-    }
-    if (purpose !== 'gate' || !hasChecks(inputs)) return new RecordedRun(options, index, inputs, plan)
-    const { afterReady } = await import('../gate/after-ready.ts')
-    const checks = await readChecks(inputs, index, planned.targets)
-    return new RecordedRun(options, index, inputs, { ...plan, afterReady: afterReady(checks) })
+    })
   }
 
   /** The moment that a view shows. */
@@ -198,7 +195,7 @@ export class RecordedRun extends Run {
   }
 }
 
-const noReferences = { input: 'resources' }
+const noReferences = { input: 'resources', references: [], skipped: [], mistakes: [] }
 
 const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
 
@@ -225,20 +222,9 @@ export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(he
 }
 
 /**
- * The checks of the recorded gate once its targets were ready: requests and the hold.
- * @throws UserError with the mistakes of these inputs
- */
-async function readChecks(inputs: Inputs, index: RecordingIndex, targets: readonly Target[]): Promise<Checks> {
-  const { parseChecks, placeChecks, resolveCheckKinds } = await import('../plan/checks.ts')
-  const { mistakes, ...checks } = parseChecks(inputs)
-  throwMistakes(mistakes)
-  return placeChecks(resolveCheckKinds(checks, index.kinds), targets, namespaceOf(index, inputs))
-}
-
-/**
- * The user's own references, else the targets in the header, else the `resources` in the header. A clock in the overrides replaces
- * the recorded clock of each reference.
- * @throws UserError when the targets cannot be found
+ * The user's own references, else the targets in the header, else the `resources` in the header; and the checks once they are ready.
+ * A clock in the overrides replaces the recorded clock of each reference.
+ * @throws UserError when the targets cannot be found, and with the mistakes of the checks
  */
 async function planTargets(
   { overrides, references }: RecordedRunOptions,
@@ -246,36 +232,26 @@ async function planTargets(
   inputs: Inputs,
   index: RecordingIndex,
   healthChecks: readonly HealthCheck[],
-): Promise<ResolvedPlan> {
+): Promise<ResolvedPlan & { readonly checks: Checks | undefined }> {
+  const { kinds } = index
+  const namespace = namespaceOf(index, inputs)
   const isWritten = references !== undefined || overrides['resources'] !== undefined
   const recorded = isWritten ? [] : await recordedTargets(header)
-  const namespace = namespaceOf(index, inputs)
-  const targets = recorded.map((target) => withScope(target, target, namespace, index.kinds))
-  const plan =
-    targets.length === 0
-      ? await resolve(references ?? parseReferences(inputs.resources), inputs, index, healthChecks)
-      : { targets, notices: [], annotations: [], manifests: new Map() }
-  return isWritten ? plan : { ...plan, targets: plan.targets.map((target) => withoutClocks(target, overrides)) }
+  const written = recorded.length > 0 ? noReferences : (references ?? parseReferences(inputs.resources))
+  const parsed = await readChecks(inputs)
+  throwMistakes(parsed?.mistakes ?? [])
+  const read = { inputs, references: written, streamLogs: [], checks: parsed }
+  const [[resolution], resolved] = await resolveKinds(read, kinds, namespace, healthChecks)
+  const found =
+    recorded.length > 0
+      ? { ...noPlan, targets: recorded.map((target) => withScope(target, target, namespace, kinds)) }
+      : resolveTargets(resolution, (selection) => index.namesOf(selection))
+  const targets = isWritten ? found.targets : found.targets.map((target) => withoutClocks(target, overrides))
+  const checks = resolved && (await importChecks()).placeChecks(resolved, targets, namespace)
+  return { ...found, targets, checks }
 }
 
-async function resolve(
-  references: ParsedReferences,
-  inputs: Inputs,
-  index: RecordingIndex,
-  healthChecks: readonly HealthCheck[],
-): Promise<ResolvedPlan> {
-  // The recorded gate has checked the names of the milestones that every kind has after ready.
-  const milestones = Object.keys(inputs.milestoneTimeoutsMs).filter(
-    (name) => !(hasChecks(inputs) && ['answers', 'held'].includes(name)),
-  )
-  const milestonesOf = await loadMilestones(
-    [...milestones, ...writtenMilestones(references)],
-    index.kinds,
-    healthChecks,
-  )
-  const defaults = { namespace: namespaceOf(index, inputs), milestones, milestonesOf, isInRelease: isJudged }
-  return resolveTargets(resolveReferences(references, index.kinds, defaults), (selection) => index.namesOf(selection))
-}
+const noPlan = { notices: [], annotations: [], manifests: new Map() }
 
 /** The namespace of references without one. */
 function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {

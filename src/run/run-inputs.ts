@@ -84,7 +84,7 @@ export async function checkInputs(
 export const importChecks = () => import('../plan/checks.ts')
 
 /** Reads the checks after the targets are ready. Their headers may contain secrets. */
-async function readChecks(inputs: Inputs, connection: Pick<Connection, 'mask' | 'secrets'> | undefined) {
+export async function readChecks(inputs: Inputs, connection?: Pick<Connection, 'mask' | 'secrets'>) {
   if (!hasChecks(inputs)) return undefined
   const { headerSecrets, parseChecks } = await importChecks()
   const checks = parseChecks(inputs)
