@@ -183,13 +183,13 @@ async function gate(job: Job): Promise<EndedRunRecord> {
   }
   const log = new LogPrinter(print, { color: !process.env['NO_COLOR'], groups: true })
   const reporter: Reporter = {
-    onHead: (head) => log.head(head),
+    onHead: (head) => log.onHead(head),
     onStart: (present) => extras?.start(present, references.references),
     onEntry: (entry) => {
-      log.entry(entry)
+      log.onEntry(entry)
       extras?.update()
     },
-    onLog: (output) => log.log(output),
+    onLog: (output) => log.onLog(output),
     onWarning: (text, source) => core.warning(plain(text), { ...placeOf(source, tracked) }),
   }
   // In parallel: git needs longer than reading the inputs, and the first link is written after the first requests.

@@ -207,9 +207,9 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
   }
   const printer = new LogPrinter((lines) => log?.push(...lines), { color: true, groups: true })
   const exit = await run({
-    onHead: (of) => printer.head(of),
-    onEntry: (entry) => printer.entry(entry),
-    onLog: (of) => printer.log(of),
+    onHead: (of) => printer.onHead(of),
+    onEntry: (entry) => printer.onEntry(entry),
+    onLog: (of) => printer.onLog(of),
     onWarning: (warning) => log?.push(warning),
     end: (ended) => printer.end(ended),
   })

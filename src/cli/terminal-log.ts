@@ -37,44 +37,41 @@ export function openTerminalLog(
 }
 
 /** Prints the log of a gate and, on a terminal, draws the state of the open targets below it. */
-export class TerminalLog implements Reporter {
+export class TerminalLog extends LogPrinter implements Reporter {
   readonly #output: Output
   readonly #options: TerminalLogOptions
   readonly #screen: Screen
-  readonly #log: LogPrinter
   #present: (() => RunRecord) | undefined
   #timer: NodeJS.Timeout | undefined
   #frame = 0
 
   constructor(output: Output, options: TerminalLogOptions) {
+    super((lines) => this.#print(lines), options)
     this.#output = output
     this.#options = options
     this.#screen = new Screen(output)
-    this.#log = new LogPrinter((lines) => this.#print(lines), options)
   }
 
-  readonly onHead: Reporter['onHead'] = (head) => this.#log.head(head)
-
   /** Draws the state until `close`. */
-  readonly onStart = (present: () => RunRecord): void => {
+  onStart(present: () => RunRecord): void {
     if (!this.#options.drawsState) return
     this.#present = present
     this.#timer = setInterval(() => this.#redraw(), redrawMs)
     this.#redraw()
   }
 
-  readonly onEntry = (entry: Entry): void => {
+  override onEntry(entry: Entry): void {
     // The drawn state already shows the content of a heartbeat.
-    if (this.#present === undefined || entry.kind !== 'heartbeat') this.#log.entry(entry)
+    if (this.#present === undefined || entry.kind !== 'heartbeat') super.onEntry(entry)
   }
 
-  readonly onLog: Reporter['onLog'] = (output) => this.#log.log(output)
+  onWarning(text: string): void {
+    this.#print([`Warning: ${plain(text)}`])
+  }
 
-  readonly onWarning = (text: string): void => this.#print([`Warning: ${plain(text)}`])
-
-  end(record: EndedRunRecord): void {
+  override end(record: EndedRunRecord): void {
     this.close()
-    this.#log.end(record)
+    super.end(record)
   }
 
   /** Restores the terminal; may be called more than once. */
@@ -97,7 +94,7 @@ export class TerminalLog implements Reporter {
   #block(): string[] {
     if (this.#present === undefined) return []
     return renderState(this.#present(), {
-      names: this.#log.names,
+      names: this.names,
       columns: this.#screen.columns,
       rows: this.#screen.rows - 1,
       color: this.#options.color,

@@ -386,7 +386,7 @@ export class LogPrinter {
     return this.#layout?.names ?? []
   }
 
-  head(head: RolloutHead): void {
+  onHead(head: RolloutHead): void {
     this.#layout = layoutLog(head, this.#options)
     this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
   }
@@ -395,7 +395,7 @@ export class LogPrinter {
    * Adds an entry. Targets that become ready together have one line, which is printed before the next other entry or at the end
    * of this turn of the event loop.
    */
-  entry(entry: Entry): void {
+  onEntry(entry: Entry): void {
     const [first] = this.#held
     if (first !== undefined && !isAlike(first, entry)) this.#flush()
     if (entry.added !== undefined && this.#layout !== undefined) this.#layout = withTarget(this.#layout, entry.added)
@@ -410,7 +410,7 @@ export class LogPrinter {
   }
 
   /** A log line of a container. */
-  log(output: LogOutput): void {
+  onLog(output: LogOutput): void {
     if (this.#layout !== undefined) this.#print([renderLogOutput(output, this.#layout)])
   }
 

@@ -2,7 +2,7 @@ import { type Clock, within } from '../cluster/clock.ts'
 import { type Cluster, connect } from '../cluster/cluster.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
-import { collectMistakes, type Mistake, UserError } from '../errors.ts'
+import { collectMistakes, type Mistake, throwMistakes } from '../errors.ts'
 import type { Reporter } from '../exit.ts'
 import type { Purpose } from '../gate/settings.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
@@ -75,9 +75,12 @@ export async function checkInputs(
     ...streamLogs.mistakes,
     ...(checks?.mistakes ?? []),
   ]
-  if (all.length === 0) return checked
-  const further = connection === undefined ? [] : await mistakesInFilesAndKinds(checked, connection)
-  throw new UserError([...all, ...further])
+  if (all.length > 0)
+    await collectMistakes(
+      () => throwMistakes(all),
+      () => connection && checkFilesAndKinds(checked, connection),
+    )
+  return checked
 }
 
 /** Loads the module of the checks. A gate without checks after its targets are ready does not need the module. */
@@ -95,23 +98,16 @@ export async function readChecks(inputs: Inputs, connection?: Pick<Connection, '
   return checks
 }
 
-/** The mistakes in health checks, kubeconfig, credentials, kinds and milestones. */
-async function mistakesInFilesAndKinds(read: RunInputs, connection: Connection): Promise<readonly Mistake[]> {
-  const { inputs, references, streamLogs, checks } = read
+/** @throws UserError with the mistakes in health checks, kubeconfig, credentials, kinds and milestones */
+async function checkFilesAndKinds(read: RunInputs, connection: Connection): Promise<void> {
+  const [healthChecks, cluster] = await openFiles(read.inputs, connection)
   try {
-    const [healthChecks, cluster] = await openFiles(inputs, connection)
-    try {
-      const kinds = await within(connection.clock, furtherMistakesMs, cluster.discover())
-      const all = [...references.references, ...(references.invalid ?? [])]
-      const complete = { inputs, references: { ...references, references: all, mistakes: [] }, streamLogs, checks }
-      if (kinds !== undefined) await resolveKinds(complete, kinds, cluster.namespace, healthChecks)
-    } finally {
-      cluster.close()
-    }
-    return []
-  } catch (error) {
-    if (error instanceof UserError) return error.mistakes
-    throw error
+    const kinds = await within(connection.clock, furtherMistakesMs, cluster.discover())
+    const { references, invalid = [] } = read.references
+    const all = { ...read.references, references: [...references, ...invalid], mistakes: [] }
+    if (kinds !== undefined) await resolveKinds({ ...read, references: all }, kinds, cluster.namespace, healthChecks)
+  } finally {
+    cluster.close()
   }
 }
 

@@ -49,13 +49,13 @@ it.each([
 it('held back entries are printed at the end of the turn of the event loop, or before the next other entry', async () => {
   const lines: string[] = []
   const printer = new LogPrinter((more) => lines.push(...more), { color: false, groups: true })
-  printer.head({ ...head, notices: [] })
+  printer.onHead({ ...head, notices: [] })
   lines.length = 0
-  printer.entry(readyEntry(0))
+  printer.onEntry(readyEntry(0))
   expect(lines).toEqual([])
-  printer.entry(createEntry({ target: 1, text: 'created' }))
+  printer.onEntry(createEntry({ target: 1, text: 'created' }))
   expect(lines).toHaveLength(2)
-  printer.entry(readyEntry(2))
+  printer.onEntry(readyEntry(2))
   await Promise.resolve()
   expect(lines).toHaveLength(3)
 })
