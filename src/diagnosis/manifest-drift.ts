@@ -9,7 +9,7 @@ import {
   findDriftedFields,
 } from '../plan/manifest-equality.ts'
 import type { Manifest } from '../plan/reference.ts'
-import type { ResolvedPlan } from '../plan/resolve-targets.ts'
+import type { Plan } from '../plan/resolve-targets.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
 import { maxDifferences } from '../thresholds.ts'
 
@@ -33,7 +33,7 @@ export class ManifestDrift {
   readonly #notes: ManifestDriftNote[] = []
 
   /** @param redact redacts the manifests in the same way as live objects, so that hashed values can be compared */
-  constructor({ targets, manifests }: ResolvedPlan, redact: Redactor) {
+  constructor({ targets, manifests }: Plan, redact: Redactor) {
     this.#awaited = new Map(
       targets.flatMap((target, index) => {
         const manifest = manifests.get(target)

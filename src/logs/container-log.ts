@@ -16,19 +16,20 @@ export interface ContainerRun {
   readonly hasEnded: boolean
 }
 
-interface ContainerLogListener {
-  readonly onLine: (line: LogLine) => void
-  /** Called before the lines of a later run. */
-  readonly onRestart: () => void
-  readonly onRunEnd: () => void
-  /** Called when the log cannot be read, even after retries. */
-  readonly onFailure: (error: unknown) => void
+/** Shows the lines of a log. */
+interface LogView {
+  add(line: LogLine): void
+  /** Called at the end of each run. */
+  flush(): void
+  note(text: string): void
 }
 
 interface ContainerLogResources {
   readonly source: LogSource
   readonly clock: Clock
   readonly slots: Semaphore
+  /** Called when the log cannot be read, even after retries. */
+  readonly onFailure: (error: unknown) => void
 }
 
 /**
@@ -39,7 +40,7 @@ interface ContainerLogResources {
 export class ContainerLog {
   readonly #ref: ContainerRef
   readonly #resources: ContainerLogResources
-  readonly #listener: ContainerLogListener
+  readonly #view: LogView
   /** The time of the oldest line to read. */
   readonly #oldest: number
   /** The time of the latest line; a new stream repeats the lines until then. */
@@ -63,10 +64,10 @@ export class ContainerLog {
   #wake = () => {}
 
   /** @param oldest the time of the oldest line to read, in milliseconds since the epoch */
-  constructor(ref: ContainerRef, oldest: number, listener: ContainerLogListener, resources: ContainerLogResources) {
+  constructor(ref: ContainerRef, oldest: number, view: LogView, resources: ContainerLogResources) {
     this.#ref = ref
     this.#oldest = oldest
-    this.#listener = listener
+    this.#view = view
     this.#resources = resources
   }
 
@@ -136,7 +137,7 @@ export class ContainerLog {
         pauseMs = this.#nextPauseMs
         if (run?.hasEnded) {
           this.#read = run.restarts
-          this.#listener.onRunEnd()
+          this.#view.flush()
         }
       }
     } catch (error) {
@@ -214,10 +215,10 @@ export class ContainerLog {
   #emit(line: LogLine): void {
     this.#latest = Math.max(this.#latest, line.at ?? 0)
     this.#attempts = 0
-    if (this.#isRestarted && this.#hasLines) this.#listener.onRestart()
+    if (this.#isRestarted && this.#hasLines) this.#view.note('restarted')
     this.#isRestarted = false
     this.#hasLines = true
-    this.#listener.onLine(line)
+    this.#view.add(line)
   }
 
   /** Returns the delay before the next attempt. */
@@ -228,7 +229,7 @@ export class ContainerLog {
     const isLastAttempt = isPermanent || this.#state === 'finishing'
     // The status may report the start of a container too early, or never.
     const isReported = failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#hasLines)
-    if (isReported && (isLastAttempt || this.#attempts >= reportedLogAttempts)) this.#listener.onFailure(error)
+    if (isReported && (isLastAttempt || this.#attempts >= reportedLogAttempts)) this.#resources.onFailure(error)
     if (isLastAttempt) this.close()
     return Math.max(retryAfterOf(error), this.#nextPauseMs)
   }

@@ -151,20 +151,13 @@ export class LiveLogs {
       show(output)
       if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
     })
-    const log = new ContainerLog(
-      ref,
-      startedAt - logsBeforeStartMs,
-      {
-        onLine: (line) => throttle.add(line),
-        onRunEnd: () => throttle.flush(),
-        onRestart: () => {
-          throttle.flush()
-          show({ type: 'note', text: 'restarted' })
-        },
-        onFailure: (error) => this.#warnUnreadable(ref, error),
-      },
-      { source, clock, slots: this.#slots },
-    )
+    const onFailure = (error: unknown) => this.#warnUnreadable(ref, error)
+    const log = new ContainerLog(ref, startedAt - logsBeforeStartMs, throttle, {
+      source,
+      clock,
+      slots: this.#slots,
+      onFailure,
+    })
     if (this.#slots.isFull) this.#warn('slots', allSlotsTaken)
     return { target, log, throttle }
   }
@@ -278,6 +271,12 @@ export class LogThrottle {
       this.#leftOut += 1
     }
     this.#stopTimer ??= this.#clock.after(liveLogIntervalMs, () => this.#showNewest())
+  }
+
+  /** Shows a note after the lines before it. */
+  note(text: string): void {
+    this.flush()
+    this.#show({ type: 'note', text })
   }
 
   /** Shows the held lines without waiting for the timer. */

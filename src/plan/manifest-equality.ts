@@ -4,7 +4,7 @@ import { type Fields, isObject, type KubeObject, type ManagedFields } from '../c
 import type { Redactor } from '../cluster/redact.ts'
 import { readDuration } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
-import type { ResolvedPlan } from './resolve-targets.ts'
+import type { Plan } from './resolve-targets.ts'
 import type { ManifestObject } from './target.ts'
 
 /*
@@ -636,7 +636,7 @@ function isEncrypted(manifest: ManifestObject): boolean {
  * Adds the comparable manifest to each target, for `await-change` in a live run and a replay. `redact` must be that of the
  * live objects, to compare hashed values.
  */
-export function withComparableManifests<P extends ResolvedPlan>(plan: P, redact: Redactor): P {
+export function withComparableManifests<P extends Plan>(plan: P, redact: Redactor): P {
   const pairs = plan.targets.map((target) => {
     const manifest = plan.manifests.get(target)
     // What SOPS encrypts cannot be compared: any new generation is the change.

@@ -25,9 +25,6 @@ export interface Plan {
   readonly targets: readonly Target[]
   /** Messages about how the lines were read, one sentence each. */
   readonly notices: readonly string[]
-}
-
-export interface ResolvedPlan extends Plan {
   /** See `RunRecord.annotations`. */
   readonly annotations: readonly string[]
   readonly manifests: ReadonlyMap<Target, Manifest>
@@ -131,7 +128,7 @@ export function resolveTargets(
   { parsed, resolved, selections }: Resolution,
   namesOf: NamesOf,
   historyOf: (release: Release) => ReleaseHistory | undefined = () => undefined,
-): ResolvedPlan {
+): Plan {
   const { input, skipped } = parsed
   const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
   const matched = resolved.map((entry): MatchedReference => {

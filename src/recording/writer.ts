@@ -107,7 +107,7 @@ export class RecordingWriter {
  */
 export async function startRecording(
   path: string,
-  { targets }: Plan,
+  { targets }: Pick<Plan, 'targets'>,
   { startedAt, serverVersion, context, serverOffsetMs }: GateSettings,
   { written }: Pick<Inputs, 'written'>,
   redact: (text: string) => string,

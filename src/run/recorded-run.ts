@@ -12,7 +12,7 @@ import type { Checks } from '../plan/checks.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
-import { type ResolvedPlan, resolveTargets } from '../plan/resolve-targets.ts'
+import { type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import type { Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { readEvents, readHeader } from '../recording/reader.ts'
@@ -232,7 +232,7 @@ async function planTargets(
   inputs: Inputs,
   index: RecordingIndex,
   healthChecks: readonly HealthCheck[],
-): Promise<ResolvedPlan & { readonly checks: Checks | undefined }> {
+): Promise<Plan & { readonly checks: Checks | undefined }> {
   const { kinds } = index
   const namespace = namespaceOf(index, inputs)
   const isWritten = references !== undefined || overrides['resources'] !== undefined

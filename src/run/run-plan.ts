@@ -14,13 +14,7 @@ import {
   selectionReader,
 } from '../plan/helm-release.ts'
 import { listRequest, type Resolution, type ResolvedReference } from '../plan/resolve.ts'
-import {
-  type MatchWait,
-  matchLimitMs,
-  matchSelections,
-  type ResolvedPlan,
-  resolveTargets,
-} from '../plan/resolve-targets.ts'
+import { type MatchWait, matchLimitMs, matchSelections, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { gitNameOf } from '../plan/revision.ts'
 import { selectStreamedTargets } from '../plan/stream-logs.ts'
 import type { Target } from '../plan/target.ts'
@@ -36,7 +30,7 @@ export interface Source {
 }
 
 /** A plan with the kinds of its targets. */
-export interface LivePlan extends ResolvedPlan {
+export interface LivePlan extends Plan {
   readonly kinds: readonly ApiResource[]
   /** The checks after the targets are ready, with the objects that they name. */
   readonly checks?: Checks | undefined
@@ -138,7 +132,7 @@ async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<st
 }
 
 /** Adds to each awaited revision which commits of the checkout are before and after it. */
-async function withCommits<P extends ResolvedPlan>(plan: P): Promise<P> {
+async function withCommits<P extends Plan>(plan: P): Promise<P> {
   if (plan.targets.every(({ revisions }) => revisions === undefined)) return plan
   const { findCommitsAround } = await import('../workspace.ts')
   const workspace = process.env['GITHUB_WORKSPACE'] || '.'

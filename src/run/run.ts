@@ -7,11 +7,11 @@ import { lookAt } from '../gate/look.ts'
 import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
 import { type GateSettings, gateTimeoutMs } from '../gate/settings.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
-import type { ResolvedPlan } from '../plan/resolve-targets.ts'
+import type { Plan } from '../plan/resolve-targets.ts'
 import type { View } from '../trace/views.ts'
 
 /** What a run judges, and how. */
-export interface RunPlan extends ResolvedPlan {
+export interface RunPlan extends Plan {
   readonly settings: GateSettings
   /** Where the user wrote the targets. */
   readonly references: Pick<ParsedReferences, 'input' | 'places'>

@@ -12,13 +12,13 @@ function start({ oldest = 0, slots = new Semaphore(1) } = {}) {
   const clock = new ManualClock(1_000_000)
   const kubelet = new Kubelet()
   const events: string[] = []
-  const listener = {
-    onLine: ({ text }: { text: string }) => events.push(text),
-    onRestart: () => events.push('(restart)'),
-    onRunEnd: () => events.push('(end)'),
-    onFailure: (error: unknown) => events.push(`(${(error as Error).message})`),
+  const view = {
+    add: ({ text }: { text: string }) => events.push(text),
+    note: (text: string) => events.push(`(${text})`),
+    flush: () => events.push('(end)'),
   }
-  const log = new ContainerLog(ref, oldest, listener, { source: kubelet, clock, slots })
+  const onFailure = (error: unknown) => events.push(`(${(error as Error).message})`)
+  const log = new ContainerLog(ref, oldest, view, { source: kubelet, clock, slots, onFailure })
   const newEvents = async () => {
     await quiet()
     return events.splice(0)
@@ -95,7 +95,7 @@ test('a restart opens a new stream and is reported', async () => {
   kubelet.restart()
   kubelet.write(1.1, 'two')
   log.update({ restarts: 1, hasEnded: false })
-  expect(await newEvents()).toEqual(['(restart)', 'two'])
+  expect(await newEvents()).toEqual(['(restarted)', 'two'])
 })
 
 test('a run that began and ended between two statuses is read from the previous log', async () => {
@@ -104,7 +104,7 @@ test('a run that began and ended between two statuses is read from the previous 
   kubelet.restart()
   kubelet.write(2, 'second run')
   log.update({ restarts: 1, hasEnded: false })
-  expect(await newEvents()).toEqual(['ended at once', '(restart)', 'second run'])
+  expect(await newEvents()).toEqual(['ended at once', '(restarted)', 'second run'])
 })
 
 test('lines older than the oldest wanted one are not passed on', async () => {

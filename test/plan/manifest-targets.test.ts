@@ -5,7 +5,7 @@ import { UserError } from '../../src/errors.ts'
 import { mergeReferences, parseReferences, readTargetInputs } from '../../src/plan/parse-references.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
-import { type ResolvedPlan, resolveTargets } from '../../src/plan/resolve-targets.ts'
+import { type Plan, resolveTargets } from '../../src/plan/resolve-targets.ts'
 import { targetId } from '../../src/plan/target.ts'
 import { documentedBlock } from '../act/documented.ts'
 import { rows, titled } from '../kit/rows.ts'
@@ -18,7 +18,7 @@ const annotated = (name: string, value: string) => web(`  annotations: {rollout-
 const timeout = (text: string) => web(`  annotations: {rollout-gate/timeout: ${text}}\n`)
 
 /** The plan for lines and for manifests by their file names. */
-function plan(lines: string, manifests: Record<string, string> = {}, matches: string[] = []): ResolvedPlan {
+function plan(lines: string, manifests: Record<string, string> = {}, matches: string[] = []): Plan {
   let parsed = parseReferences(lines, 'resources', { alone: Object.keys(manifests).length === 0 })
   for (const [file, text] of Object.entries(manifests)) parsed = mergeReferences(parsed, parseManifests(text, file))
   const resolution = resolveReferences(parsed, resources, { namespace: 'shop', milestones: [], milestonesOf: () => [] })
