@@ -1,13 +1,11 @@
 import { basename } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { inspect } from 'node:util'
 import { Secrets } from '../cluster/secrets.ts'
 import { describeMistake, didYouMean, quote } from '../errors.ts'
-import { plainLines } from '../report/escape.ts'
 import { version } from '../version.ts'
 import { readArguments } from './arguments.ts'
 import { commands, renderCommandHelp, renderHelp } from './commands.ts'
-import { type CommandContext, misconfiguredCode, printLines, printMessage, redactOutput } from './output.ts'
+import { type CommandContext, misconfiguredCode, printCrash, printMessage, redactOutput } from './output.ts'
 
 /** Runs the command line: the only place that uses the process and catches all errors. */
 export async function runCli(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
@@ -36,8 +34,7 @@ export async function runCli(argv: readonly string[] = process.argv.slice(2)): P
   try {
     process.exitCode = await runCommandLine(argv, context)
   } catch (error) {
-    context.stderr.write('Rollout Gate itself failed. Please report it with the lines below.\n')
-    printLines(context.stderr, plainLines(secrets.redact(inspect(error))))
+    printCrash(context.stderr, 'Rollout Gate itself failed', error)
     process.exitCode = 1
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel)

@@ -1,10 +1,11 @@
+import { inspect } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
 import { withoutEscapes } from '../cluster/decoded-text.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { describeMistakes, UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
 import { type EndedRunRecord, misconfiguredRecord } from '../gate/run-record.ts'
-import { plain, printableJson } from '../report/escape.ts'
+import { plain, plainLines, printableJson } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
 /** stdout, stderr, or a stream of a test. */
@@ -90,6 +91,12 @@ export function endWithMistakes(
   for (const text of describeMistakes(error.mistakes)) printMessage(stderr, text)
   if (report !== undefined) printReport(stdout, misconfiguredRecord(error, ...report))
   return misconfiguredCode
+}
+
+/** Prints an error of this program. */
+export function printCrash(output: RedactedOutput, message: string, error: unknown): void {
+  printMessage(output, `${message}. Please report it with the lines below.`)
+  printLines(output, plainLines(output.redact(inspect(error))))
 }
 
 /** The report of a gate as one line of JSON. */

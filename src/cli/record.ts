@@ -1,6 +1,5 @@
 import { parseDuration } from '../duration.ts'
 import type { Mistake } from '../errors.ts'
-import { describeWriteFailure } from '../recording/writer.ts'
 import { gateRollout, withRun } from '../run/live-run.ts'
 import type { Arguments } from './arguments.ts'
 import { runWithInputs } from './inputs.ts'
@@ -12,7 +11,7 @@ import { openTerminalLog } from './terminal-log.ts'
  * the gate is over. Returns the exit code.
  */
 export function record(args: Arguments, context: CommandContext): Promise<number> {
-  const { stdout, stderr, cancelled } = context
+  const { stdout, cancelled } = context
   const { path, durationMs, mistakes } = readRecordFlags(args)
   return runWithInputs('record', args, context, { mistakes }, async (read) => {
     const inputs = { ...read.inputs, record: path }
@@ -32,11 +31,6 @@ export function record(args: Arguments, context: CommandContext): Promise<number
       log.close()
       if (gate !== undefined) printMessage(stdout, `Recorded to ${path}`)
       return cancelled.aborted ? cancelledCode : 0
-    } catch (error) {
-      log.close()
-      if (!isFileError(error)) throw error
-      printMessage(stderr, describeWriteFailure(path, error))
-      return 1
     } finally {
       log.close()
     }
@@ -53,9 +47,4 @@ function readRecordFlags({ flags }: Arguments): { path: string; durationMs?: num
   const durationMs = written === undefined ? undefined : parseDuration(written, addMistake)
   if (durationMs === 0) addMistake('The duration must not be zero. Omit it, or write 2m.')
   return { path: path ?? '', durationMs, mistakes }
-}
-
-/** A full disk, for example. */
-function isFileError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && ['write', 'open', 'close'].includes(String(error.syscall))
 }

@@ -1,9 +1,7 @@
-import { inspect } from 'node:util'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { emptyRecord, verdictOf } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
 import { readHeader } from '../recording/reader.ts'
-import { plainLines } from '../report/escape.ts'
 import { RecordedRun } from '../run/recorded-run.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
@@ -12,7 +10,7 @@ import {
   cancelledCode,
   endWithMistakes,
   exitCodeOf,
-  printLines,
+  printCrash,
   printMessage,
   printReport,
 } from './output.ts'
@@ -64,7 +62,12 @@ async function replayFile(file: string, options: ReplayOptions, context: Command
   } catch (error) {
     log.close()
     // The other files are replayed all the same.
-    if (!cancelled.aborted && !(error instanceof UserError)) return endWithCrash(file, error, options, context)
+    if (!cancelled.aborted && !(error instanceof UserError)) {
+      const message = `Rollout Gate itself failed on ${file}`
+      printCrash(stderr, message, error)
+      if (isJson) printReport(stdout, emptyRecord({ outcome: 'unknown', reason: '', message }, 0, 0))
+      return 1
+    }
     const startedAt = await readHeader(file).then(
       (header) => Date.parse(header.startedAt),
       () => 0,
@@ -81,15 +84,6 @@ async function replayFile(file: string, options: ReplayOptions, context: Command
   } finally {
     log.close()
   }
-}
-
-/** Prints an error of this program, which one recording causes. Returns the exit code. */
-function endWithCrash(file: string, error: unknown, { isJson }: ReplayOptions, context: CommandContext): number {
-  const message = `Rollout Gate itself failed on ${file}`
-  printMessage(context.stderr, `${message}. Please report it with the lines below.`)
-  printLines(context.stderr, plainLines(context.stderr.redact(inspect(error))))
-  if (isJson) printReport(context.stdout, emptyRecord({ outcome: 'unknown', reason: '', message }, 0, 0))
-  return 1
 }
 
 function readSpeed(written: string | undefined, mistakes: Mistake[]): number | undefined {

@@ -6,7 +6,6 @@ import { constants, createGzip, type Gzip } from 'node:zlib'
 import { codeOf } from '../cluster/failures.ts'
 import type { FeedEvent, Observation } from '../cluster/feed.ts'
 import { redactTexts } from '../cluster/redact.ts'
-import { errorText, UserError } from '../errors.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
@@ -103,12 +102,11 @@ export class RecordingWriter {
 /**
  * Creates the recording of a gate.
  * @param redact replaces the secrets of a text
- * @throws UserError when the file cannot be written
+ * @throws the error of the file system if the file cannot be opened for writing
  */
 export async function startRecording(
   path: string,
-  { targets }: Pick<Plan, 'targets'>,
-  { startedAt, serverVersion, context, serverOffsetMs }: GateSettings,
+  { targets, settings }: Pick<Plan, 'targets'> & { readonly settings: GateSettings },
   { written }: Pick<Inputs, 'written'>,
   redact: (text: string) => string,
 ): Promise<RecordingWriter> {
@@ -120,26 +118,15 @@ export async function startRecording(
     if (name === 'http-checks') return [[name, linesOf?.(text)]]
     return [[name, ['resources', 'manifests'].includes(name) ? text.split('\n') : text]]
   })
-  try {
-    return new RecordingWriter(
-      path,
-      {
-        recording: recordingVersion,
-        startedAt: new Date(startedAt).toISOString(),
-        server: serverVersion,
-        context,
-        serverOffsetMs,
-        inputs: Object.fromEntries(inputs),
-        targets,
-      },
-      redact,
-    )
-  } catch (error) {
-    throw new UserError([{ input: 'record', message: describeWriteFailure(path, error) }])
-  }
-}
-
-/** The message for a recording that could not be written, as raw text: renderers escape it. */
-export function describeWriteFailure(path: string | undefined, error: unknown): string {
-  return `The recording ${path} could not be written: ${errorText(error)}`
+  const { startedAt, serverVersion: server, context, serverOffsetMs } = settings
+  const header = {
+    recording: recordingVersion,
+    startedAt: new Date(startedAt).toISOString(),
+    server,
+    context,
+    serverOffsetMs,
+    inputs: Object.fromEntries(inputs),
+    targets,
+  } as const
+  return new RecordingWriter(path, header, redact)
 }

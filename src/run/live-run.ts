@@ -6,7 +6,7 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { EvidenceReader } from '../diagnosis/evidence-reader.ts'
 import { ManifestDrift } from '../diagnosis/manifest-drift.ts'
 import { duration } from '../duration.ts'
-import { UserError } from '../errors.ts'
+import { errorText, UserError } from '../errors.ts'
 import { Exit } from '../exit.ts'
 import type { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, type Entry, emptyRecord, type JudgedRunRecord, verdictOf } from '../gate/run-record.ts'
@@ -236,7 +236,9 @@ export class LiveRun extends Run {
     } finally {
       checker?.close()
       this.#logs?.close()
-      await this.#endRecording(recording)
+      // The verdict does not depend on the recording.
+      await recording?.end(this.now()).catch((error) => this.#reportUnwritten(error))
+      exit.texts.flush()
     }
   }
 
@@ -270,31 +272,22 @@ export class LiveRun extends Run {
     })
   }
 
-  /** A recording that cannot be written is a warning, unless it is the purpose of the command. */
   async #openRecording(): Promise<RecordingWriter | undefined> {
-    const { inputs, secrets, requiresRecording } = this.#options
+    const { inputs, secrets } = this.#options
     if (inputs.record === undefined) return undefined
-    const { startRecording } = await importWriter()
-    try {
-      return await startRecording(inputs.record, this.plan, this.plan.settings, inputs, secrets.redact)
-    } catch (error) {
-      if (requiresRecording || !(error instanceof UserError)) throw error
-      for (const { message } of error.mistakes) this.exit.onWarning(message)
-      return undefined
-    }
+    // Loads what recordings need, such as `node:zlib`. A gate that is not recorded starts faster without it.
+    const { startRecording } = await import('../recording/writer.ts')
+    return startRecording(inputs.record, this.plan, inputs, secrets.redact).catch((error) =>
+      this.#reportUnwritten(error),
+    )
   }
 
-  async #endRecording(recording: RecordingWriter | undefined): Promise<void> {
+  /** A recording that cannot be written is a warning, unless it is the purpose of the command. */
+  #reportUnwritten(error: unknown): undefined {
     const { inputs, requiresRecording } = this.#options
-    try {
-      await recording?.end(this.now())
-    } catch (error) {
-      if (requiresRecording) throw error
-      // The verdict does not depend on the recording.
-      const { describeWriteFailure } = await importWriter()
-      this.exit.onWarning(describeWriteFailure(inputs.record, error))
-      this.exit.texts.flush()
-    }
+    const message = `The recording ${inputs.record} could not be written: ${errorText(error)}`
+    if (requiresRecording) throw new UserError([{ input: 'record', message }])
+    this.exit.onWarning(message)
   }
 
   show(view: View): Promise<boolean> {
@@ -302,6 +295,3 @@ export class LiveRun extends Run {
     return followView(view, this.cluster, { clock, texts: this.exit.texts, cancelled })
   }
 }
-
-/** Loads what recordings need, such as `node:zlib`. A gate that is not recorded starts faster without it. */
-const importWriter = () => import('../recording/writer.ts')

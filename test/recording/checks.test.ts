@@ -76,7 +76,7 @@ it('the header of a recording contains no value of a request header', async () =
   })
   const path = join(folder, 'header.ndjson')
   const plan = { targets: [createTarget()], notices: [] }
-  const writer = await startRecording(path, plan, createSettings(), inputs, (text) => text)
+  const writer = await startRecording(path, { ...plan, settings: createSettings() }, inputs, (text) => text)
   await writer.end(moment(1))
   const { stdout } = await runCommand(['replay', path, '--json'])
   const [header = ''] = readFileSync(path, 'utf8').split('\n')
