@@ -8,7 +8,7 @@ import { type Line, type Paint, paintLines, stableText } from '../trace/line.ts'
 import { changeJson, changeLines, overviewLines } from '../trace/render-changes.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
-import { type ChangeListener, ChangesView, traceView } from '../trace/views.ts'
+import { type ChangeListener, ChangesView } from '../trace/views.ts'
 import type { Arguments } from './arguments.ts'
 import { flagAsWritten } from './inputs.ts'
 import {
@@ -40,10 +40,9 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
     const { startedAt, timeoutIsLiteral } = settings
     const endsWhenReady = args.flags.has('until-ready')
     const timeoutMs = target.clocks.timeoutMs ?? (timeoutIsLiteral ? settings.timeoutMs : 0)
-    const traced = new Trace(target, settings, run)
     const drawing = openDrawing(args, context, cluster !== undefined)
     let isReady = false
-    const view = traceView(target, traced, (state) => {
+    const view = new Trace(target, settings, run, (state) => {
       exit.texts.push(() => drawing.draw(state))
       isReady = endsWhenReady && state.isReady
       return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)

@@ -1,4 +1,11 @@
-import { distinctRequests, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
+import {
+  deniesAccess,
+  distinctRequests,
+  type FeedEvent,
+  isFailure,
+  requestKey,
+  type WatchRequest,
+} from '../cluster/feed.ts'
 import { type EventObject, isOfKind, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
@@ -11,8 +18,9 @@ import { isSelectedBy } from '../lifecycle/network/service-explanation.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { kindRule, kindsBehind } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { nameKey, type Target } from '../plan/target.ts'
+import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
+import { forbidden, type View } from './views.ts'
 
 /** The content of a trace view at one time. Times are milliseconds since the epoch on this machine's clock. */
 export interface TraceState {
@@ -77,8 +85,9 @@ const departedMs = 15_000
 /**
  * The state of one resource and of the objects that belong to it, as an endless gate of this target judges them: a failed
  * resource may recover, and a deleted one may be created again. Its time advances only when `handle` or `state` is called.
+ * Throws UserError if the resource cannot be read.
  */
-export class Trace {
+export class Trace implements View {
   readonly #target: Target
   readonly #settings: GateSettings
   readonly #gate: Gate
@@ -88,15 +97,22 @@ export class Trace {
   #connectionError: string | undefined
   readonly #source: TraceSource
 
-  /** @param source by default, all requests are watched, and no names are known */
+  readonly #draw: (state: TraceState) => boolean
+
+  /**
+   * @param source by default, all requests are watched, and no names are known
+   * @param draw called with every state that is shown; returns true to end the view
+   */
   constructor(
     target: Target,
     settings: GateSettings,
     source: TraceSource = { willSync: () => true, namesOf: () => undefined },
+    draw: (state: TraceState) => boolean = () => false,
   ) {
     this.#target = target
     this.#settings = settings
     this.#source = source
+    this.#draw = draw
     this.#gate = new Gate([target], settingsFor('view', settings), (request) => source.willSync(request))
   }
 
@@ -107,7 +123,13 @@ export class Trace {
     return [...wide, ...others]
   }
 
-  handle(event: FeedEvent): void {
+  draw(now: number): boolean {
+    return this.#draw(this.state(now))
+  }
+
+  handle(event: FeedEvent, request?: WatchRequest): void {
+    const isOwn = request !== undefined && requestKey(request) === requestKey(targetWatch(this.#target))
+    if (isOwn && deniesAccess(event)) throw forbidden(this.#target, event)
     this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined
     const name = 'object' in event && event.object.kind !== 'Event' ? nameOf(event.object) : undefined
     const before = name && this.#gate.store.get(name)

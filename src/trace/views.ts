@@ -8,7 +8,6 @@ import type { RunRecord } from '../gate/run-record.ts'
 import { consolidate } from '../gate/watch-requests.ts'
 import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { Changes, type ObjectChange, type Part } from './changes.ts'
-import type { Trace, TraceState } from './trace.ts'
 
 /** What shows the events of a run, live or recorded. */
 export interface View {
@@ -20,24 +19,6 @@ export interface View {
    * @param isLast whether the lists that are missing will not come
    */
   draw(now: number, isLast?: boolean): boolean
-}
-
-/**
- * The view of one resource. Throws UserError if the resource cannot be read.
- * @param draw called with every state; returns true to end the view
- */
-export function traceView(target: Target, trace: Trace, draw: (state: TraceState) => boolean): View {
-  const own = requestKey(targetWatch(target))
-  return {
-    get requests() {
-      return trace.requests
-    },
-    handle(event, request) {
-      if (deniesAccess(event) && request !== undefined && requestKey(request) === own) throw forbidden(target, event)
-      trace.handle(event)
-    },
-    draw: (now) => draw(trace.state(now)),
-  }
 }
 
 /** Callbacks of `ChangesView`. */
@@ -130,7 +111,10 @@ export class ChangesView implements View {
   }
 }
 
-function forbidden(target: Pick<Target, 'apiVersion' | 'kind' | 'name'>, { message }: { message: string }): UserError {
+export function forbidden(
+  target: Pick<Target, 'apiVersion' | 'kind' | 'name'>,
+  { message }: { message: string },
+): UserError {
   const what = target.name === '' ? `${target.kind} objects` : displayName(target)
   return new UserError([{ input: what, message: `It cannot be read: ${message}` }], 'forbidden')
 }

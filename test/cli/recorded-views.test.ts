@@ -12,7 +12,7 @@ import { paintLines } from '../../src/trace/line.ts'
 import { changeJson } from '../../src/trace/render-changes.ts'
 import { Trace } from '../../src/trace/trace.ts'
 import { renderTrace } from '../../src/trace/trace-view.ts'
-import { ChangesView, traceView, type View } from '../../src/trace/views.ts'
+import { ChangesView, type View } from '../../src/trace/views.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { runCommand } from '../support/command.ts'
 import { recordedEvents, recordingPath } from '../support/recordings.ts'
@@ -125,15 +125,12 @@ describe.each(recordings)('the recording %s', (name) => {
     const settings = settingsOf(await readHeader(played.path))
     const trace = new Trace(played.target, settings)
     const live: string[] = []
-    await play(
-      played,
-      traceView(played.target, trace, () => false),
-      (at) =>
-        live.push(
-          renderTrace(trace.state(at))
-            .flatMap((line) => paintLines(line, { color: false, redact: String }))
-            .join('\n'),
-        ),
+    await play(played, trace, (at) =>
+      live.push(
+        renderTrace(trace.state(at))
+          .flatMap((line) => paintLines(line, { color: false, redact: String }))
+          .join('\n'),
+      ),
     )
     const { kind, name: ofTarget, namespace } = played.target
     const recorded: string[] = []
