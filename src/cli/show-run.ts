@@ -29,14 +29,11 @@ export function showRun(
   const { flags } = args
   const { cancelled, secrets, stderr } = context
   const file = flags.get('recording')
-  const at = readMoment(args, file !== undefined)
-  const all = {
-    ...options,
-    mistakes: [...mistakes, ...at.mistakes],
-    needsReference: needsReference ?? file === undefined,
-    isOffline: file !== undefined,
-  }
-  return runWithInputs(name, args, context, all, async (read) => {
+  const isOffline = file !== undefined
+  const all = [...mistakes]
+  const atMs = readMoment(args, isOffline, all)
+  const ofInputs = { ...options, mistakes: all, needsReference: needsReference ?? !isOffline, isOffline }
+  return runWithInputs(name, args, context, ofInputs, async (read) => {
     const common = { purpose, cancelled, reporter: quietReporter(stderr) }
     if (file === undefined) {
       const options = { ...read, ...connectionOf(context), ...common, findReferences }
@@ -52,7 +49,7 @@ export function showRun(
       usesFlags: true,
       overrides,
       references: read.references.references.length === 0 ? undefined : read.references,
-      atMs: at.ms,
+      atMs,
       warn: (line, text) => printMessage(stderr, `${file}, line ${line}: ${text}`),
     })
     return show(run)
@@ -74,26 +71,17 @@ function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter']
 }
 
 /** The moment that `--at` names, in milliseconds since the start of the gate; undefined: the end. */
-function readMoment(
-  args: Arguments,
-  isRecorded: boolean,
-): { readonly ms?: number | undefined; readonly mistakes: readonly Mistake[] } {
+function readMoment(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): number | undefined {
   const written = args.flags.get('at')
-  const mistakes: Mistake[] = []
   if (isRecorded && args.flags.has('until-ready'))
     mistakes.push({ input: '--until-ready', message: 'A recording does not go on. Leave it out.' })
-  if (written === undefined) return { mistakes }
-  if (!isRecorded)
-    return {
-      mistakes: [{ input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' }],
-    }
-  const elapsed = /^(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)$/.exec(written)
-  const [, hours = '0', minutes = '0', seconds = '0'] = elapsed ?? []
-  const ms =
-    elapsed === null
-      ? parseDuration(written, (message) => {
-          mistakes.push({ input: flagAsWritten(args, 'at'), message: `${message} Or write it as the log does: 0:34.` })
-        })
-      : (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000
-  return { ms, mistakes }
+  if (!isRecorded && written !== undefined)
+    mistakes.push({ input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' })
+  if (!isRecorded || written === undefined) return undefined
+  const [isElapsed, hours = '0', minutes = '0', seconds = '0'] =
+    /^(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)$/.exec(written) ?? []
+  if (isElapsed !== undefined) return (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000
+  return parseDuration(written, (message) => {
+    mistakes.push({ input: flagAsWritten(args, 'at'), message: `${message} Or write it as the log does: 0:34.` })
+  })
 }
