@@ -1,9 +1,9 @@
 import { styleText } from 'node:util'
-import type { Reporter } from '../exit.ts'
 import type { EndedRunRecord, Entry, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import { plain } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
+import type { Reporter } from '../run/exit.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
 
 const redrawMs = 100

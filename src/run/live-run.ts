@@ -7,12 +7,10 @@ import { EvidenceReader } from '../diagnosis/evidence-reader.ts'
 import { ManifestDrift } from '../diagnosis/manifest-drift.ts'
 import { duration } from '../duration.ts'
 import { errorText, UserError } from '../errors.ts'
-import { Exit } from '../exit.ts'
 import type { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, type Entry, emptyRecord, type JudgedRunRecord, verdictOf } from '../gate/run-record.ts'
 import { gateSettings, gateTimeoutMs, settingsFor } from '../gate/settings.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
-import type { LiveLogs } from '../logs/live-logs.ts'
 import type { Checks } from '../plan/checks.ts'
 import { findEntry } from '../plan/health-check-entries.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
@@ -20,7 +18,9 @@ import { nameKey, type Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lookMs } from '../thresholds.ts'
 import type { View } from '../trace/views.ts'
+import { Exit } from './exit.ts'
 import { follow, followView } from './follow.ts'
+import type { LiveLogs } from './live-logs.ts'
 import { Run, type RunPlan } from './run.ts'
 import { openFiles, type RunOptions } from './run-inputs.ts'
 import { type LivePlan, planTargets, type Source } from './run-plan.ts'
@@ -259,7 +259,7 @@ export class LiveRun extends Run {
     const { clock, cancelled } = this.#options
     const { targets, streamed } = this.plan
     if (streamed.size === 0) return undefined
-    const { LiveLogs } = await import('../logs/live-logs.ts')
+    const { LiveLogs } = await import('./live-logs.ts')
     const { onEntry, onLog, onWarning } = this.exit
     return new LiveLogs({
       gate,

@@ -3,7 +3,6 @@ import { type Cluster, connect } from '../cluster/cluster.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { collectMistakes, type Mistake, throwMistakes } from '../errors.ts'
-import type { Reporter } from '../exit.ts'
 import type { Purpose } from '../gate/settings.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
 import { hasPods, isJudged, loadMilestones } from '../lifecycle/rules.ts'
@@ -15,6 +14,7 @@ import { type Resolution, resolveReferences, writtenMilestones } from '../plan/r
 import { parseStreamLogs, resolveStreamLogs } from '../plan/stream-logs.ts'
 import { furtherMistakesMs } from '../thresholds.ts'
 import { version } from '../version.ts'
+import type { Reporter } from './exit.ts'
 
 /** The user's inputs without mistakes. */
 export interface RunInputs {

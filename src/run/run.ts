@@ -1,6 +1,5 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { Exit } from '../exit.ts'
 import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
 import { lookAt } from '../gate/look.ts'
@@ -9,6 +8,7 @@ import { type GateSettings, gateTimeoutMs } from '../gate/settings.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { View } from '../trace/views.ts'
+import type { Exit } from './exit.ts'
 
 /** What a run judges, and how. */
 export interface RunPlan extends Plan {

@@ -5,11 +5,11 @@ import { gunzipSync } from 'node:zlib'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { EventObject } from '../../src/cluster/objects.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
-import type { Reporter } from '../../src/exit.ts'
 import type { Report } from '../../src/gate/report-schema.ts'
 import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
 import { type OnInvalidLine, readEvents } from '../../src/recording/reader.ts'
 import { RecordingIndex } from '../../src/recording/recording-index.ts'
+import type { Reporter } from '../../src/run/exit.ts'
 import { RecordedRun } from '../../src/run/recorded-run.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */

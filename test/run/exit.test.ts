@@ -1,8 +1,8 @@
-import { Secrets } from '../src/cluster/secrets.ts'
-import { Exit, type Reporter } from '../src/exit.ts'
-import type { RunRecord } from '../src/gate/run-record.ts'
-import { ManualClock } from './cluster-api/manual-clock.ts'
-import { createEntry, createRecord, createTargetRecord } from './report/builders.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
+import type { RunRecord } from '../../src/gate/run-record.ts'
+import { Exit, type Reporter } from '../../src/run/exit.ts'
+import { ManualClock } from '../cluster-api/manual-clock.ts'
+import { createEntry, createRecord, createTargetRecord } from '../report/builders.ts'
 
 const password = 'correct-horse-1'
 const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }

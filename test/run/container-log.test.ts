@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/cluster/failures.ts'
 import { Semaphore } from '../../src/cluster/semaphore.ts'
-import { ContainerLog } from '../../src/logs/container-log.ts'
+import { ContainerLog } from '../../src/run/container-log.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { Kubelet, quiet } from './kubelet.ts'
 

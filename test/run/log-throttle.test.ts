@@ -1,4 +1,4 @@
-import { LogThrottle } from '../../src/logs/live-logs.ts'
+import { LogThrottle } from '../../src/run/live-logs.ts'
 import { liveLogLines } from '../../src/thresholds.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 

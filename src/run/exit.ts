@@ -1,11 +1,11 @@
-import type { Clock } from './cluster/clock.ts'
-import type { Secrets } from './cluster/secrets.ts'
-import { TextQueue } from './cluster/text-queue.ts'
-import { KeyLines } from './cluster/token-shapes.ts'
-import { redactRecord } from './gate/redact-record.ts'
-import type { Entry, RunRecord } from './gate/run-record.ts'
-import type { Source } from './plan/target.ts'
-import type { LogOutput, RolloutHead } from './report/log.ts'
+import type { Clock } from '../cluster/clock.ts'
+import type { Secrets } from '../cluster/secrets.ts'
+import { TextQueue } from '../cluster/text-queue.ts'
+import { KeyLines } from '../cluster/token-shapes.ts'
+import { redactRecord } from '../gate/redact-record.ts'
+import type { Entry, RunRecord } from '../gate/run-record.ts'
+import type { Source } from '../plan/target.ts'
+import type { LogOutput, RolloutHead } from '../report/log.ts'
 
 /** Prints a rollout while it runs. Texts are raw: renderers escape them. */
 export interface Reporter {
