@@ -76,6 +76,8 @@ export class Gate {
   /** Since when every target is ready; undefined if any target is not ready. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
+  /** Whether a look has its first lists: only an answer of a watch can change that. */
+  #isListed = false
   /** The consolidated requests, and what they depend on. */
   #requests?: {
     readonly needed: readonly WatchRequest[]
@@ -123,6 +125,7 @@ export class Gate {
     // A gate without targets is ready.
     this.#conclude()
     this.#updateDeadlines()
+    if (settings.isLook) this.#isListed = this.isComplete
   }
 
   /** How the gate ended; undefined while it is open. */
@@ -133,7 +136,7 @@ export class Gate {
   /** Whether nothing more is to be watched: the verdict is found, or a look has its first lists. */
   get isOver(): boolean {
     const { isLook, lookUntil = Infinity, outlastsVerdict } = this.#settings
-    if (isLook) return this.isComplete || this.#now >= lookUntil
+    if (isLook) return this.#isListed || this.#now >= lookUntil
     return this.#end !== undefined && !outlastsVerdict
   }
 
@@ -263,6 +266,7 @@ export class Gate {
     if (this.#end === undefined) this.#targets.assess(assessed, progressKey)
     this.#conclude()
     this.#updateDeadlines()
+    if (this.#settings.isLook && (event.type === 'SYNCED' || isFailure(event))) this.#isListed = this.isComplete
   }
 
   /** After the verdict: keeps what explains it. */
