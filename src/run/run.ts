@@ -2,9 +2,8 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
-import { lookAt } from '../gate/look.ts'
 import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
-import { type GateSettings, gateTimeoutMs } from '../gate/settings.ts'
+import type { GateSettings } from '../gate/settings.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { View } from '../trace/views.ts'
@@ -53,10 +52,8 @@ export abstract class Run {
   /** Judges the targets until the gate is over, and reports what happens. */
   async judge(): Promise<Gate> {
     const { plan, exit } = this
-    const { startedAt, context, serverVersion: version, stallTimeoutMs } = plan.settings
-    const timeoutMs = gateTimeoutMs(plan.settings, plan.targets)
-    exit.onHead({ ...plan, startedAt, cluster: { context, version }, timeoutMs, stallTimeoutMs })
     const gate = this.createGate((entry) => this.onEntry(entry))
+    exit.onHead({ ...gate.record(), notices: plan.notices })
     exit.onStart(() => gate.record(this.now()))
     await this.follow(gate)
     return gate
@@ -80,6 +77,7 @@ export abstract class Run {
 
   /** Looks at the targets once: reads the first lists, and the evidence for targets that are not ready. */
   async look(): Promise<RunRecord> {
+    const { lookAt } = await import('../gate/look.ts')
     const gate = await this.judge()
     const now = this.now()
     gate.advance(now)
