@@ -64,7 +64,8 @@ export function settingsFor(purpose: Purpose, settings: GateSettings, lookUntil?
       failFast: false,
       outlastsVerdict: true,
     }
-  return { ...settings, isEndless: true, isLook: purpose === 'look', lookUntil, awaitChangeMs: 0, requireChangeMs: 0 }
+  const endless = { ...settings, isEndless: true, awaitChangeMs: 0, requireChangeMs: 0 }
+  return purpose === 'look' ? { ...endless, isLook: true, lookUntil } : endless
 }
 
 /** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */

@@ -19,7 +19,7 @@ export interface ContainerRun {
 /** Shows the lines of a log. */
 interface LogView {
   add(line: LogLine): void
-  /** Called at the end of each run. */
+  /** Called at the end of each run, and at the end. */
   flush(): void
   note(text: string): void
 }
@@ -100,8 +100,10 @@ export class ContainerLog {
   }
 
   close(): void {
+    if (this.#isClosed) return
     this.#state = 'closed'
     this.#interrupt()
+    this.#view.flush()
     this.#done.resolve()
   }
 

@@ -46,7 +46,6 @@ type ShownText = Pick<LogOutput, 'type' | 'text' | 'cutBytes'>
 interface Stream {
   readonly target: number
   readonly log: ContainerLog
-  readonly throttle: LogThrottle
 }
 
 /**
@@ -55,22 +54,40 @@ interface Stream {
  */
 export class LiveLogs {
   readonly #options: LiveLogsOptions
-  readonly #queue: EntryQueue
   readonly #slots = new Semaphore(liveLogStreams)
   readonly #allowance: LineAllowance = { lines: liveLogLines }
   readonly #streams = new Map<string, Stream>()
   readonly #warned = new Set<string>()
   #isScheduled = false
+  /** Entries that wait until the log lines before them are shown. */
+  #held: Entry[] = []
+  #waiting: Promise<unknown> | undefined
 
   constructor(options: LiveLogsOptions) {
     this.#options = options
-    this.#queue = new EntryQueue(options.listener.onEntry, options.listener.onLog)
   }
 
-  /** Shows an entry. The end of a target is shown only when the last lines of its ended containers were shown. */
+  /**
+   * Shows an entry. The end of a target is shown only when the last lines of its ended containers were shown; later entries wait
+   * too, to stay in order.
+   */
   entry(entry: Entry): void {
     const isEnd = entry.kind === 'verdict' && entry.target !== undefined
-    this.#queue.entry(entry, isEnd ? this.#complete(entry.target) : undefined)
+    const before = isEnd ? this.#complete(entry.target) : undefined
+    if (before !== undefined) {
+      const waiting = Promise.all([this.#waiting, before]).then(() => {
+        if (this.#waiting === waiting) this.#flush()
+      })
+      this.#waiting = waiting
+    }
+    if (this.#waiting === undefined) this.#options.listener.onEntry(entry)
+    else this.#held.push(entry)
+  }
+
+  /** Shows the entries that wait. */
+  #flush(): void {
+    this.#waiting = undefined
+    for (const entry of this.#held.splice(0)) this.#options.listener.onEntry(entry)
   }
 
   /** Reads the pods soon: only once, even if they change several times in the same microtask. */
@@ -88,13 +105,13 @@ export class LiveLogs {
     for (const target of this.#options.streamed) this.#read(target, this.#isJob(target))
     const { aborted } = this.#options.listener.cancelled
     await this.#finish([...this.#streams.values()], aborted ? lastLogLinesWhenCancelledMs : lastLogLinesMs)
-    this.#queue.flush()
+    this.#flush()
   }
 
   /** Stops all log streams without waiting for further lines. */
   close(): void {
-    closeAll(this.#streams.values())
-    this.#queue.flush()
+    for (const { log } of this.#streams.values()) log.close()
+    this.#flush()
   }
 
   /** Shows the last lines of a target's ended containers; undefined if it has none or its logs are not shown. */
@@ -118,7 +135,7 @@ export class LiveLogs {
     const ended = await within(this.#options.clock, limitMs, Promise.all(streams.map(({ log }) => log.finish())))
     if (ended === undefined)
       this.#warn('late', 'The last lines of some logs may be missing: the cluster did not return them in time.')
-    closeAll(streams)
+    for (const { log } of streams) log.close()
   }
 
   /**
@@ -144,11 +161,12 @@ export class LiveLogs {
   }
 
   #open(target: number, ref: ContainerRef): Stream {
-    const { source, clock, startedAt } = this.#options
+    const { source, clock, startedAt, listener } = this.#options
     const { pod, container } = ref
-    const show = (output: ShownText) => this.#queue.log({ at: clock.now(), target, pod, container, ...output })
     const throttle = new LogThrottle(clock, this.#allowance, (output) => {
-      show(output)
+      // An entry that waits is shown after the line, so the line gets no later time than that entry.
+      const at = Math.min(clock.now(), this.#held[0]?.at ?? Infinity)
+      listener.onLog({ at, target, pod, container, ...output })
       if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
     })
     const onFailure = (error: unknown) => this.#warnUnreadable(ref, error)
@@ -159,7 +177,7 @@ export class LiveLogs {
       onFailure,
     })
     if (this.#slots.isFull) this.#warn('slots', allSlotsTaken)
-    return { target, log, throttle }
+    return { target, log }
   }
 
   #warnUnreadable({ namespace, pod, container }: ContainerRef, error: unknown): void {
@@ -180,54 +198,12 @@ export class LiveLogs {
 const allowanceUsedUp = `${liveLogLines} lines of logs were shown. From now on only the last ${liveLogTailLines} lines of each container are shown, at its end.`
 const allSlotsTaken = `${liveLogStreams} logs are shown at a time. Others follow as these end.`
 
-function closeAll(streams: Iterable<Stream>): void {
-  for (const { log, throttle } of streams) {
-    log.close()
-    throttle.flush()
-  }
-}
-
 /** The latest run in a container's status; undefined before the first run. */
 function runOf(status: ContainerStatus | undefined): ContainerRun | undefined {
   const { state = {}, lastState = {}, restartCount = 0 } = status ?? {}
   if (state.running) return { restarts: restartCount, hasEnded: false }
   // During a pending restart, the count is that of the previous run.
   return state.terminated || lastState.terminated ? { restarts: restartCount, hasEnded: true } : undefined
-}
-
-/** Holds entries until the log lines before them are shown. Later entries wait too, to stay in order. */
-class EntryQueue {
-  readonly #showEntry: (entry: Entry) => void
-  readonly #showLog: (output: LogOutput) => void
-  #held: Entry[] = []
-  #waiting: Promise<unknown> | undefined
-
-  constructor(showEntry: (entry: Entry) => void, showLog: (output: LogOutput) => void) {
-    this.#showEntry = showEntry
-    this.#showLog = showLog
-  }
-
-  /** @param before resolves when the entry may be shown */
-  entry(entry: Entry, before: Promise<void> | undefined): void {
-    if (before !== undefined) {
-      const waiting = Promise.all([this.#waiting, before]).then(() => {
-        if (this.#waiting === waiting) this.flush()
-      })
-      this.#waiting = waiting
-    }
-    if (this.#waiting === undefined) this.#showEntry(entry)
-    else this.#held.push(entry)
-  }
-
-  /** Shows a log line. A held entry is shown after it, so the line gets no later time than that entry. */
-  log(output: LogOutput): void {
-    this.#showLog({ ...output, at: Math.min(output.at, this.#held[0]?.at ?? output.at) })
-  }
-
-  flush(): void {
-    this.#waiting = undefined
-    for (const entry of this.#held.splice(0)) this.#showEntry(entry)
-  }
 }
 
 /** How many more lines all containers together may show. The last lines of each container are always shown. */

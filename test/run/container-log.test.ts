@@ -149,7 +149,7 @@ test.each([
   const { clock, kubelet, log, newEvents } = start()
   kubelet.refuse(refusal)
   log.update(running)
-  expect(await newEvents()).toEqual([`(${refusal.message})`])
+  expect(await newEvents()).toEqual([`(${refusal.message})`, '(end)'])
   expect(clock.pending).toEqual([])
   log.update(ended)
   await log.finish()
@@ -181,7 +181,7 @@ test('at the end, what was written until then is passed on, and the stream is cl
   const finished = log.finish()
   kubelet.isHanging = false
   await finished
-  expect(await newEvents()).toEqual(['one', 'two'])
+  expect(await newEvents()).toEqual(['one', 'two', '(end)'])
   expect(kubelet.open).toBe(0)
   expect(clock.pending).toEqual([])
 })
@@ -200,11 +200,11 @@ test('at the end, a container without a start in its status is read once, and it
   kubelet.write(1, 'written before its status')
   kubelet.exit()
   await log.finish()
-  expect(await newEvents()).toEqual(['written before its status'])
+  expect(await newEvents()).toEqual(['written before its status', '(end)'])
   const other = start()
   other.kubelet.refuse(new ApiError(400, 'waiting to start'))
   await other.log.finish()
-  expect(await other.newEvents()).toEqual([])
+  expect(await other.newEvents()).toEqual(['(end)'])
 })
 
 test('at the end, a running container that still waits for a slot is not read', async () => {
@@ -213,7 +213,7 @@ test('at the end, a running container that still waits for a slot is not read', 
   log.update(running)
   await log.finish()
   slots.release()
-  expect(await newEvents()).toEqual([])
+  expect(await newEvents()).toEqual(['(end)'])
   expect(kubelet.requests).toEqual([])
 })
 
@@ -226,7 +226,7 @@ test('at the end, lines that do not arrive are given up', async () => {
   await quiet()
   log.close()
   await finished
-  expect(await newEvents()).toEqual([])
+  expect(await newEvents()).toEqual(['(end)'])
   expect(kubelet.open).toBe(0)
   expect(clock.pending).toEqual([])
 })
