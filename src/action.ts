@@ -183,8 +183,10 @@ async function gate(job: Job): Promise<EndedRunRecord> {
   }
   const log = new LogPrinter(print, { color: !process.env['NO_COLOR'], groups: true })
   const reporter: Reporter = {
-    onHead: (head) => log.onHead(head),
-    onStart: (present) => extras?.start(present, references.references),
+    onStart: (present, notices) => {
+      log.onStart(present, notices)
+      extras?.start(present, references.references)
+    },
     onEntry: (entry) => {
       log.onEntry(entry)
       extras?.update()

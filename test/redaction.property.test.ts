@@ -189,14 +189,13 @@ function withEveryText(text: string): EndedRunRecord {
 /** Everything that leaves, with a text in each of its fields. */
 async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Record<string, string>>> {
   const record = withEveryText(text)
-  const head = { ...record, notices: [text] }
   const [log, terminal, view]: string[][] = [[], [], []]
   const output = (lines: string[]) => redactOutput({ write: (written) => lines?.push(written), isTTY: true }, secrets)
   const run = async (reporter: Reporter & { end(record: EndedRunRecord): void }) => {
     const clock = new ManualClock()
     const exit = new Exit(reporter, secrets, clock)
     exit.texts.follow(() => [])
-    exit.onHead(head)
+    exit.onStart(() => record, [text])
     for (const entry of record.entries) exit.onEntry(entry)
     exit.onLog({ at: start, target: 0, pod: 'web', container: 'app', type: 'line', text })
     exit.onWarning(text)
@@ -207,7 +206,7 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
   }
   const printer = new LogPrinter((lines) => log?.push(...lines), { color: true, groups: true })
   const exit = await run({
-    onHead: (of) => printer.onHead(of),
+    onStart: (present, notices) => printer.onStart(present, notices),
     onEntry: (entry) => printer.onEntry(entry),
     onLog: (of) => printer.onLog(of),
     onWarning: (warning) => log?.push(warning),

@@ -59,7 +59,7 @@ export function showRun(
 /** Prints only what concerns the inputs. */
 function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter'] {
   return {
-    onHead: ({ notices }) =>
+    onStart: (_, notices) =>
       printLines(
         stderr,
         notices.map((text) => plain(text)),

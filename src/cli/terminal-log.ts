@@ -53,7 +53,8 @@ export class TerminalLog extends LogPrinter implements Reporter {
   }
 
   /** Draws the state until `close`. */
-  onStart(present: () => RunRecord): void {
+  override onStart(present: () => RunRecord, notices: readonly string[]): void {
+    super.onStart(present, notices)
     if (!this.#options.drawsState) return
     this.#present = present
     this.#timer = setInterval(() => this.#redraw(), redrawMs)

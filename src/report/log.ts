@@ -65,12 +65,6 @@ interface LogHead extends Pick<RunRecord, 'startedAt' | 'cluster' | 'timeoutMs' 
 
 type LogTarget = NonNullable<Entry['added']>
 
-/** The content of the header. */
-export interface RolloutHead extends LogHead {
-  /** Messages about the inputs, as raw text: renderers escape it. */
-  readonly notices: readonly string[]
-}
-
 const maxNameWidth = 48
 const maxWordWidth = 32
 /**
@@ -386,9 +380,11 @@ export class LogPrinter {
     return this.#layout?.names ?? []
   }
 
-  onHead(head: RolloutHead): void {
+  /** @param notices messages about the inputs, as raw text */
+  onStart(present: () => LogHead, notices: readonly string[]): void {
+    const head = present()
     this.#layout = layoutLog(head, this.#options)
-    this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
+    this.#print([renderHeader(head, this.#layout), ...notices.map((text) => plain(text))])
   }
 
   /**

@@ -5,13 +5,12 @@ import { KeyLines } from '../cluster/token-shapes.ts'
 import { redactRecord } from '../gate/redact-record.ts'
 import type { Entry, RunRecord } from '../gate/run-record.ts'
 import type { Source } from '../plan/target.ts'
-import type { LogOutput, RolloutHead } from '../report/log.ts'
+import type { LogOutput } from '../report/log.ts'
 
 /** Prints a rollout while it runs. Texts are raw: renderers escape them. */
 export interface Reporter {
-  readonly onHead: (head: RolloutHead) => void
-  /** Called when the gate starts; `present` returns its present state. */
-  readonly onStart?: (present: () => RunRecord) => void
+  /** Called when the gate starts; `present` returns its present state. `notices`: messages about the inputs. */
+  readonly onStart: (present: () => RunRecord, notices: readonly string[]) => void
   readonly onEntry: (entry: Entry) => void
   /** Called with a log line of a container, for `stream-logs`. */
   readonly onLog: (output: LogOutput) => void
@@ -37,18 +36,16 @@ export class Exit implements Reporter {
     this.texts = new TextQueue(clock)
   }
 
-  readonly onHead = (head: RolloutHead): void =>
-    this.#reporter.onHead({ ...head, notices: head.notices.map(this.#secrets.redact) })
-
   /** While texts wait for lists, the previous state is shown; at the start, a state without texts. */
-  readonly onStart = (present: () => RunRecord): void => {
+  readonly onStart = (present: () => RunRecord, notices: readonly string[]): void => {
     let shown: RunRecord | undefined
-    this.#reporter.onStart?.(() => {
+    const presentShown = () => {
       const state = present()
       const { isWaiting } = this.texts
       if (shown === undefined || !isWaiting) shown = redactRecord(state, isWaiting ? () => '' : this.#secrets.redact)
       return { ...shown, finishedAt: state.finishedAt }
-    })
+    }
+    this.#reporter.onStart(presentShown, notices.map(this.#secrets.redact))
   }
 
   readonly onEntry = (entry: Entry): void =>

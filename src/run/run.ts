@@ -53,8 +53,7 @@ export abstract class Run {
   async judge(): Promise<Gate> {
     const { plan, exit } = this
     const gate = this.createGate((entry) => this.onEntry(entry))
-    exit.onHead({ ...gate.record(), notices: plan.notices })
-    exit.onStart(() => gate.record(this.now()))
+    exit.onStart(() => gate.record(this.now()), plan.notices)
     await this.follow(gate)
     return gate
   }

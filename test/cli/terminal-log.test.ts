@@ -166,15 +166,13 @@ describe('a screen', () => {
 
 describe('the log of a terminal', () => {
   const state = runRecord([record('web')], 1)
-  const head = { ...state, targets: state.targets, notices: [] }
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
   const ended: EndedRunRecord = { ...state, ...verdict }
 
   test('leaves the lines and the verdict on the screen, without the block', () => {
     const terminal = new Terminal()
     const log = new TerminalLog(terminal, { color: false, drawsState: true, groups: false })
-    log.onHead(head)
-    log.onStart(() => state)
+    log.onStart(() => state, [])
     log.onEntry({ at: start, target: 0, kind: 'progress', text: '3 pods scheduled' })
     log.onEntry({ at: start, kind: 'heartbeat', text: 'still waiting' })
     expect(terminal.lines.join('\n')).toContain('deployment/web  ●●◐')
@@ -190,8 +188,7 @@ describe('the log of a terminal', () => {
   test('shows the cursor once it is closed, and then prints plain lines', () => {
     const terminal = new Terminal()
     const log = new TerminalLog(terminal, { color: false, drawsState: true, groups: false })
-    log.onHead(head)
-    log.onStart(() => state)
+    log.onStart(() => state, [])
     log.close()
     expect(terminal.cursorShown).toBe(true)
     log.onEntry({ at: start, target: 0, kind: 'note', text: 'late entry' })
@@ -202,7 +199,7 @@ describe('the log of a terminal', () => {
     for (const groups of [true, false]) {
       const terminal = new Terminal()
       const log = new TerminalLog(terminal, { color: false, drawsState: false, groups })
-      log.onHead(head)
+      log.onStart(() => state, [])
       log.end(ended)
       expect(terminal.lines.some((line) => line.startsWith('::group::'))).toBe(groups)
     }

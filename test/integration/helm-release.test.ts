@@ -135,7 +135,7 @@ async function gatePending(
     { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', record, ...inputs },
     new EventLoopClock(Date.now(), 20),
     {
-      onHead: (head) => heads.push(head.targets.length),
+      onStart: (present) => heads.push(present().targets.length),
       onEntry: ({ text }) => {
         if (!entries.some((each) => each.includes('pending'))) if (text.includes('pending')) finish()
         entries.push(text)

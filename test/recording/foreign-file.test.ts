@@ -81,7 +81,7 @@ test('a signal ends a replay with hours of silence, between two moments of the g
     if (entries++ === 0) setTimeout(() => cancelled.abort())
   }
   const ignore = () => {}
-  const reporter = { onHead: ignore, onEntry, onLog: ignore, onWarning: ignore }
+  const reporter = { onStart: ignore, onEntry, onLog: ignore, onWarning: ignore }
   const run = await openReplay('gate.ndjson', { cancelled: cancelled.signal, reporter })
   const gate = await run.judge()
   expect(gate.verdict?.outcome).toBe('cancelled')

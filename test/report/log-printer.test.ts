@@ -49,7 +49,7 @@ it.each([
 it('held back entries are printed at the end of the turn of the event loop, or before the next other entry', async () => {
   const lines: string[] = []
   const printer = new LogPrinter((more) => lines.push(...more), { color: false, groups: true })
-  printer.onHead({ ...head, notices: [] })
+  printer.onStart(() => head, [])
   lines.length = 0
   printer.onEntry(readyEntry(0))
   expect(lines).toEqual([])

@@ -13,8 +13,8 @@ function open() {
   const shown: string[] = []
   let present: (() => RunRecord) | undefined
   const reporter: Reporter = {
-    onHead: ({ notices }) => shown.push(...notices),
-    onStart: (state) => {
+    onStart: (state, notices) => {
+      shown.push(...notices)
       present = state
     },
     onEntry: ({ text }) => shown.push(text),
@@ -63,7 +63,7 @@ test('the lines of a private key are replaced in each log, while other logs go o
 test('until the lists have arrived, the present state has no texts', () => {
   const { exit, learn, state } = open()
   const message = `cannot log in with ${password}`
-  exit.onStart(() => createRecord({ targets: [createTargetRecord({ message })] }))
+  exit.onStart(() => createRecord({ targets: [createTargetRecord({ message })] }), [])
   expect(state()?.targets[0]?.message).toBe('')
   learn()
   expect(state()?.targets[0]?.message).toBe('cannot log in with ***')

@@ -2,12 +2,12 @@ import { Secrets } from '../../src/cluster/secrets.ts'
 import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
-import type { RolloutHead } from '../../src/report/log.ts'
+import type { Reporter } from '../../src/run/exit.ts'
 import { gateRollout } from '../../src/run/live-run.ts'
 import type { EventLoopClock } from './event-loop-clock.ts'
 
 export interface GateOptions {
-  readonly onHead?: (head: RolloutHead) => void
+  readonly onStart?: Reporter['onStart']
   readonly onEntry?: (entry: Entry) => void
   readonly cancelled?: AbortSignal
 }
@@ -19,7 +19,7 @@ export interface GateOptions {
 export async function gateInVirtualTime(
   raw: Readonly<Record<string, string>>,
   clock: EventLoopClock,
-  { onHead = () => {}, onEntry = () => {}, cancelled = new AbortController().signal }: GateOptions = {},
+  { onStart = () => {}, onEntry = () => {}, cancelled = new AbortController().signal }: GateOptions = {},
 ): Promise<EndedRunRecord> {
   let isOver = false
   const ended = gateRollout({
@@ -27,7 +27,7 @@ export async function gateInVirtualTime(
     references: parseReferences(raw['resources'] ?? ''),
     streamLogs: [],
     purpose: 'gate',
-    reporter: { onHead, onEntry, onLog: () => {}, onWarning: () => {} },
+    reporter: { onStart, onEntry, onLog: () => {}, onWarning: () => {} },
     mask: () => {},
     secrets: new Secrets(),
     cancelled,

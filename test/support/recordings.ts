@@ -176,7 +176,7 @@ function runOn(lines: readonly string[]): readonly string[] {
   return [...lines.slice(0, -1), ...added.map((event) => JSON.stringify(event))]
 }
 
-const silent: Reporter = { onHead: () => {}, onEntry: () => {}, onLog: () => {}, onWarning: () => {} }
+const silent: Reporter = { onStart: () => {}, onEntry: () => {}, onLog: () => {}, onWarning: () => {} }
 
 /** Opens a recording for the replay of its gate. */
 export function openReplay(
