@@ -1,249 +1,120 @@
-import type { TimedAnswer } from '../cluster/feed.ts'
-import type { KubeObject, Pod } from '../cluster/objects.ts'
-import { duration } from '../duration.ts'
+import { deniesAccess, type TimedAnswer, type WatchRequest } from '../cluster/feed.ts'
+import type { Store } from '../cluster/store.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
-import { podsOfTarget, requestOf, withAnswers, withPods } from '../lifecycle/answers.ts'
-import type { Assessment, Question } from '../lifecycle/assessment.ts'
-import { fallenProblem, findBreak, type HeldPods, withReadyPods } from '../lifecycle/hold.ts'
+import { isRight, whatServes, withAnswers, withPods } from '../lifecycle/answers.ts'
+import type { Assessment } from '../lifecycle/assessment.ts'
+import { withHold } from '../lifecycle/hold.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import type { Hold, RuleContext } from '../lifecycle/rule-context.ts'
-import { ownProblem } from '../lifecycle/status-problems.ts'
-import type { Checks } from '../plan/checks.ts'
-import { nameKey, type Target } from '../plan/target.ts'
-import { type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
-import { fallenMs, lastAnswerMs, requestIntervalMs } from '../thresholds.ts'
-import { answerRecords } from './check-history.ts'
-import type { Deadline } from './deadlines.ts'
-import { examineCheck, type Parts, podsOf } from './examine-check.ts'
-import { absentVerdict, type CheckRecords, type Verdict, verdictOf } from './run-record.ts'
-import { type GatedTarget, objectOf } from './target-state.ts'
-import type { TargetEvent } from './target-step.ts'
+import type { Hold } from '../lifecycle/rule-context.ts'
+import type { Checks, RequestCheck } from '../plan/checks.ts'
+import { pluralOf } from '../plan/kinds.ts'
+import { displayName, type NamedTarget, nameKey, type Target } from '../plan/target.ts'
+import { maxRecordedAnswers } from '../thresholds.ts'
+import { type AnswerRecord, type CheckRecords, deniedVerdict, type RequestRecord, type Verdict } from './run-record.ts'
 
-/** Creates the checks after the targets are ready; see the constructor of `AfterReady`. */
-export interface AfterReadyFactory {
-  readonly holdMs: number
-  create(parts: () => Parts): AfterReady
+/** What the checks read of a target of the gate. */
+interface CheckedTarget {
+  readonly name: string
+  readonly target: Target
+  readonly rule: Rule
+  readonly state: { readonly type: string; readonly assessment?: Assessment | undefined }
+  readonly requests: { readonly needed: readonly WatchRequest[] }
 }
 
-/** The checks of a gate. The gate itself does not import this file: without checks, it is not loaded. */
-export function afterReady(checks: Checks): AfterReadyFactory {
-  return { holdMs: checks.holdMs, create: (parts) => new AfterReady(checks, parts) }
+interface CheckedTargets {
+  readonly all: readonly CheckedTarget[]
+  named(reference: NamedTarget): readonly CheckedTarget[]
 }
 
-/**
- * The checks after the targets are ready (`http-checks` and `hold`), and the verdict by their answers. The
- * class has no clock: answers are events of the feed. All moments are milliseconds since the epoch.
- */
-export class AfterReady {
-  readonly #checks: Checks
-  readonly #held = new Map<GatedTarget, HeldPods>()
-  /** The targets that are not ready in the hold, and since when. */
-  readonly #fallen = new Map<GatedTarget, number>()
-  readonly #parts: () => Parts
-  #hold: Hold | undefined
-  /** When the targets were last judged at or after the end of the hold. */
-  #judgedAt = -Infinity
-  #lastAnswerAt = -Infinity
-  /** Since when the API server is reachable again; undefined while it is not. */
-  #reachableSince: number | undefined = -Infinity
-  /** @param parts read only after the constructor */
-  constructor(checks: Checks, parts: () => Parts) {
-    this.#checks = checks
-    this.#parts = parts
-  }
-
-  /** The rule of a target with the lines that name it. */
-  rule(rule: Rule, target: Target): Rule {
-    const checks = this.#checks.httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
-    const watching = checks.length > 0 || this.#checks.holdMs > 0 ? withPods(rule) : rule
-    const answering = checks.length === 0 ? watching : withAnswers(watching, checks)
-    const isHeld = this.#checks.holdMs > 0 && rule.readyWhenAbsent === undefined
-    return isHeld ? { ...answering, milestones: [...answering.milestones, 'held'] } : answering
-  }
-
-  get isHolding(): boolean {
-    return this.#hold !== undefined
-  }
-
-  get hold(): Hold | undefined {
-    return this.#hold
-  }
-
+/** The checks of a gate after its targets are ready (`http-checks` and `hold`). Without checks, their code is not loaded. */
+export interface AfterReady extends Checks {
+  /** The rule of a target with the lines that name it, and with the hold. */
+  rule(rule: Rule, target: Target): Rule
+  /** The verdict by the mistakes that only the cluster shows; undefined as long as there are none. */
+  mistaken(targets: CheckedTargets, store: Store): Verdict | undefined
   /** What was asked and answered so far. */
-  get records(): CheckRecords {
-    const { httpChecks, holdMs } = this.#checks
-    const { since } = this.#hold ?? {}
-    return {
-      httpChecks: answerRecords(httpChecks, this.#parts().store.allAnswers),
-      hold: holdMs > 0 ? { seconds: holdMs / 1_000, ...(since !== undefined && { since }) } : undefined,
-    }
-  }
+  records(store: Store, hold: Hold | undefined): CheckRecords
+}
 
-  /**
-   * Keeps the answer of a pod that may be asked.
-   * @returns the targets whose lines it answers
-   */
-  observe(event: TimedAnswer): readonly GatedTarget[] {
-    const { reference } = this.#checks.httpChecks[event.check] ?? {}
-    if (reference === undefined) return []
-    const { named, store } = this.#parts()
-    const asking = named(reference).filter(
-      ({ state }) => state.type !== 'ended' && state.assessment?.answering?.has(event.pod),
-    )
-    if (asking.length === 0) return []
-    this.#lastAnswerAt = event.at
-    store.apply({ namespace: reference.namespace, ...event })
-    return asking
-  }
-
-  /**
-   * What breaks the hold of a target; undefined if nothing does. A pod that is replaced, or that a scale adds, has until the end
-   * of the hold to become ready, and so has a target whose status is not ready.
-   */
-  broken(gated: GatedTarget, object: KubeObject, assessment: Assessment, context: RuleContext): Problem | undefined {
-    if (!this.isHolding) return undefined
-    const { serving } = gated.rule
-    const all = serving === undefined ? [] : podsOfTarget(assessment, object, serving, context)
-    // The pods of a gated workload are its own, also behind a Service.
-    const isOwn = (pod: Pod) => serving?.selects === undefined || context.revisionOf(pod) === undefined
-    const pods = all.filter(isOwn)
-    const held = this.#held.get(gated) ?? new Map()
-    this.#held.set(gated, withReadyPods(held, pods))
-    const { failure } = assessment
-    if (assessment.status === 'ready') this.#fallen.delete(gated)
-    else if (!this.#fallen.has(gated)) this.#fallen.set(gated, context.now)
-    if (failure !== undefined && traitsOf(failure).isAnswer) return undefined
-    return failure ?? findBreak(pods, held, assessment, context)
-  }
-
-  /**
-   * Until when a target may be not ready although the hold has ended: its controller reconciles it at intervals, and reports so
-   * for some seconds. Pods have only the time of the hold.
-   */
-  #fallenUntil(gated: GatedTarget): number {
-    const { serving } = gated.rule
-    const hasOwnPods = serving !== undefined && serving.selects === undefined && serving.presentPods === undefined
-    const since = objectOf(gated.state) === undefined ? undefined : this.#fallen.get(gated)
-    if (since === undefined) return -Infinity
-    return hasOwnPods && since < (this.#hold?.until ?? 0) ? since : since + fallenMs
-  }
-
-  /** Whether the end of the hold ends a target that is not ready. */
-  hasFallen(gated: GatedTarget, now: number): boolean {
-    return now >= this.#fallenUntil(gated)
-  }
-
-  /** The event that ends a target which did not stay ready for the whole hold. */
-  notHeld(problem: Problem, now: number): TargetEvent {
-    const { since = now } = this.#hold ?? {}
-    const detail = { holdMs: this.#checks.holdMs, afterMs: now - since, cause: problemSentence(problem) }
-    return { type: 'end', verdict: verdictOf('failed', 'not-held', detail), problem }
-  }
-
-  /** The event that ends a target which is not ready at the end of the hold, or was deleted during the hold. */
-  notReady(gated: GatedTarget, now: number): TargetEvent {
-    const { state } = gated
-    const object = objectOf(state)
-    const { seen } = state
-    if (object !== undefined && state.assessment !== undefined)
-      return this.notHeld(fallenProblem(object, state.assessment, now), this.#fallen.get(gated) ?? now)
-    const gone = object ?? seen?.object
-    if (gone === undefined) return { type: 'end', verdict: absentVerdict('failed', gated.target) }
-    return this.notHeld({ ...ownProblem(gone, now), reason: 'deleted', detail: {} }, now)
-  }
-
-  /** Called when the gate judges its targets at or after the end of the hold. */
-  judgeHold(now: number): void {
-    this.#judgedAt = now
-  }
-
-  /** Whether something is asked before the gate may end as ready. */
-  isWaiting(now: number): boolean {
-    return this.#hold !== undefined && (now < this.#hold.until || this.questions.length > 0)
-  }
-
-  /** What the targets ask their pods. */
-  get questions(): readonly Question[] {
-    return this.#parts().all.flatMap(questionsOf)
-  }
-
-  /** Since when the last answers are missing. */
-  #unansweredSince({ until }: Hold): number {
-    return Math.max(until, this.#lastAnswerAt, this.#reachableSince ?? Infinity)
-  }
-
-  /** When the way to the pods counts as broken: since the end of the hold, nothing has answered for longer than an answer takes. */
-  #unansweredAt(hold: Hold): number {
-    const timeoutsMs = this.questions.map(({ check }) => check.timeoutMs + requestIntervalMs)
-    return timeoutsMs.length === 0 ? Infinity : this.#unansweredSince(hold) + Math.max(lastAnswerMs, ...timeoutsMs)
-  }
-
-  /** The watches have answered when the targets were judged, so only the pods could not be reached. */
-  #unansweredVerdict(hold: Hold): Verdict | undefined {
-    if (this.#judgedAt < this.#unansweredAt(hold)) return undefined
-    const waited = duration(this.#judgedAt - this.#unansweredSince(hold))
-    const open = new Set(this.questions.map(({ check }) => requestOf(check)))
-    const outage = `after the hold, no request reached a pod for ${waited}: ${[...open].join(', ')}`
-    return verdictOf('unknown', 'api-unreachable', { outage })
-  }
-
-  /**
-   * Called when all targets are ready and have answered.
-   * @returns the text of the log if the hold begins; undefined if there is none, or if it has ended
-   */
-  beginHold(now: number): string | undefined {
-    const { holdMs } = this.#checks
-    if (this.#hold !== undefined || holdMs === 0) return undefined
-    this.#hold = { since: now, until: now + holdMs }
-    for (const gated of this.#parts().all) this.#held.set(gated, withReadyPods(new Map(), podsOf(gated, this.#parts())))
-    return `everything is ready: it must stay so for ${duration(holdMs)}`
-  }
-
-  /** The text of the milestone `held`; undefined without a hold. */
-  get heldText(): string | undefined {
-    return this.#hold && `stayed ready for ${duration(this.#checks.holdMs)}`
-  }
-
-  /** What the gate waits for after ready, for a heartbeat. */
-  describe(now: number): readonly string[] {
-    if (this.#hold === undefined) return []
-    if (now >= this.#hold.until) return ['waiting for the last answers']
-    return [`must stay so for ${duration(this.#hold.until - now)} more`]
-  }
-
-  /**
-   * The moments at which time alone changes something.
-   * @param isUnavailable whether a watch is unavailable: then the end of the hold waits
-   */
-  deadlines(now: number, isUnavailable: boolean): readonly Deadline[] {
-    if (this.#hold === undefined) return []
-    const { until } = this.#hold
-    this.#reachableSince = isUnavailable ? undefined : (this.#reachableSince ?? now)
-    if (isUnavailable) return []
-    const fallen = this.#parts().all.map((gated) => Math.max(until, this.#fallenUntil(gated)))
-    const moments = [until, this.#unansweredAt(this.#hold), ...fallen]
-    const next = Math.min(...moments.filter((at) => at > this.#judgedAt))
-    return next < Infinity ? [{ at: next, ends: 'hold' }] : []
-  }
-
-  /** How the checks end the gate: a mistake in them, or pods that cannot be reached; undefined while they do not. */
-  verdict(): Verdict | undefined {
-    return this.#mistakes() ?? (this.#hold && this.#unansweredVerdict(this.#hold))
-  }
-
-  /** The mistakes that only the cluster shows: a reference that reaches no gated pod, a port that does not exist. */
-  #mistakes(): Verdict | undefined {
-    const mistakes: Mistake[] = []
-    for (const check of this.#checks.httpChecks) {
-      const found = examineCheck(check, this.#parts())
-      if (found !== undefined && 'outcome' in found) return found
-      if (found !== undefined) mistakes.push(found)
-    }
-    if (mistakes.length === 0) return undefined
-    return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
+export function afterReady(checks: Checks): AfterReady {
+  const { httpChecks, holdMs } = checks
+  return {
+    ...checks,
+    rule: (rule, target) => {
+      const own = httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
+      if (own.length === 0 && holdMs === 0) return rule
+      const watching = withPods(rule)
+      const answering = own.length === 0 ? watching : withAnswers(watching, own)
+      return holdMs === 0 || rule.readyWhenAbsent !== undefined ? answering : withHold(answering)
+    },
+    mistaken: (targets, store) => mistakesVerdict(httpChecks, targets, store),
+    records: (store, hold) => ({
+      httpChecks: answerRecords(httpChecks, store.allAnswers),
+      hold: holdMs === 0 ? undefined : { seconds: holdMs / 1_000, ...(hold && { since: hold.since }) },
+    }),
   }
 }
 
-function questionsOf({ state }: GatedTarget): readonly Question[] {
-  return state.type === 'ended' ? [] : (state.assessment?.questions ?? [])
+function mistakesVerdict(checks: readonly RequestCheck[], targets: CheckedTargets, store: Store): Verdict | undefined {
+  const mistakes: Mistake[] = []
+  for (const check of checks) {
+    const [gated] = targets.named(check.reference)
+    const place = { input: 'http-checks', line: check.line }
+    const message = gated === undefined ? missingTarget(check, targets) : unservedText(gated)
+    if (message !== undefined) mistakes.push({ ...place, message })
+    if (gated === undefined || message !== undefined) continue
+    const mistake = gated.state.assessment?.mistakes?.find(({ line }) => line === check.line)
+    const denied = mistake?.hasNoPods === true ? deniedPods(gated, store) : undefined
+    if (denied !== undefined) return denied
+    // The pods of a workload may still be created.
+    const mayGetPods = mistake?.hasNoPods === true && gated.rule.serving?.presentPods === undefined
+    if (mistake !== undefined && !mayGetPods) mistakes.push(mistake)
+  }
+  if (mistakes.length === 0) return undefined
+  return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
+}
+
+/** Undefined while an operator may still deploy the target. */
+function missingTarget({ reference }: RequestCheck, { all }: CheckedTargets): string | undefined {
+  if (all.some(({ rule, state }) => rule.arrival !== undefined && state.type !== 'ready')) return undefined
+  const { namespace } = reference
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`
+  const gated = all.map(({ name }) => name).join(', ')
+  return `${displayName(reference)}${where} is not gated. Name it in resources too. Gated is ${gated}.`
+}
+
+function unservedText({ rule, target }: CheckedTarget): string | undefined {
+  if (rule.readyWhenAbsent !== undefined)
+    return `${displayName(target)} is gated by --for=delete, so it answers nothing once it is ready.`
+  return rule.serving === undefined ? `A ${target.kind} serves no requests. ${whatServes}` : undefined
+}
+
+/** The verdict that the pods behind a target may not be read. */
+function deniedPods(gated: CheckedTarget, store: Store): Verdict | undefined {
+  const denied = gated.requests.needed.flatMap((request) => store.refusal(request) ?? []).find(deniesAccess)
+  if (denied === undefined) return undefined
+  const { kind = '', message } = denied
+  return deniedVerdict('misconfigured', { name: `${pluralOf(kind)} behind ${gated.name}`, wasReadable: false, message })
+}
+
+/** The lines of `http-checks` with their answers, as the summary and the report show them: all counts, and the answers that matter. */
+function answerRecords(httpChecks: readonly RequestCheck[], all: readonly TimedAnswer[]): readonly RequestRecord[] {
+  return httpChecks.map((line) => {
+    const answers = all
+      .filter(({ check }) => check === line.index)
+      .map((answer): AnswerRecord => {
+        const { type: _type, check: _check, namespace: _namespace, matches: _matches, ...recorded } = answer
+        return { ...recorded, right: isRight(line, answer) }
+      })
+    const errors = answers.filter(({ right }) => !right).length
+    return { request: line.text, asked: answers.length, errors, answers: keep(answers) }
+  })
+}
+
+/** The last right answer of each pod, and the last wrong answers of all pods. */
+function keep(answers: readonly AnswerRecord[]): readonly AnswerRecord[] {
+  const wrong = new Set(answers.filter(({ right }) => !right).slice(-maxRecordedAnswers))
+  const right = new Map(answers.flatMap((answer) => (answer.right ? [[answer.pod, answer] as const] : [])))
+  const shown = new Set([...[...right.values()].slice(-maxRecordedAnswers), ...wrong])
+  return answers.filter((answer) => shown.has(answer))
 }

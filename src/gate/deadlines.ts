@@ -1,11 +1,13 @@
-import { problemSentence } from '../reasons/reasons.ts'
-import { deletedMs, maxOpenFields } from '../thresholds.ts'
+import type { Hold } from '../lifecycle/rule-context.ts'
+import { ownProblem } from '../lifecycle/status-problems.ts'
+import { type Problem, problemSentence } from '../reasons/reasons.ts'
+import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import { unchangedVerdict } from './present-version.ts'
 import { absentVerdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import { describeState, problemVerdict } from './target-record.ts'
-import { type GatedTarget, isUndecided, objectOf, problemsIn, wasDeleted } from './target-state.ts'
+import { type GatedTarget, isUndecided, objectOf, problemsIn, type TargetState, wasDeleted } from './target-state.ts'
 import type { TargetVerdict } from './target-step.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */
@@ -14,8 +16,6 @@ export type Deadline =
   | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
   /** The gate's timeout: ends every open target. The watches that these targets need must answer first. */
   | { readonly at: number; readonly ends: 'all-targets' }
-  /** The end of the hold: ends every target that is not ready. The watches that the targets need must answer first. */
-  | { readonly at: number; readonly ends: 'hold' }
   /** Ends the gate as ready. The watches that the targets need must answer first: a target may have failed unseen. */
   | { readonly at: number; readonly ends: 'ready-gate' }
   /** Ends the gate: `failFastMs` after the first failure (`fail-fast`), or when an outage lasts too long. */
@@ -25,7 +25,7 @@ export type Deadline =
 
 /** Whether the watches of targets must answer before a deadline passes. */
 export function needsAnswers({ ends }: Pick<Deadline, 'ends'>): boolean {
-  return ends === 'target' || ends === 'all-targets' || ends === 'ready-gate' || ends === 'hold'
+  return ends === 'target' || ends === 'all-targets' || ends === 'ready-gate'
 }
 
 /** Sorts deadlines by moment; at the same moment, those that need answers come first. */
@@ -33,23 +33,17 @@ export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline
   return deadlines.toSorted((a, b) => a.at - b.at || Number(needsAnswers(b)) - Number(needsAnswers(a)))
 }
 
-/**
- * The deadlines of one target. While `isUnanswered`, none of them ends the target; while `isHolding`, only its deletion does.
- */
-export function targetDeadlines(
-  gated: GatedTarget,
-  now: number,
-  isUnanswered: boolean,
-  isHolding = false,
-): readonly Deadline[] {
+/** The deadlines of one target. While `isUnanswered`, none of them ends the target. */
+export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: boolean): readonly Deadline[] {
   const { state, recheckAt } = gated
+  const hold = gated.holding()
   let ends: readonly (End | undefined)[] = []
   if (!isUnanswered && isUndecided(state) && !gated.settings.isEndless)
     ends =
       state.type === 'awaiting-change'
         ? [changeDeadline(gated), gated.rule.arrival && timeoutDeadline(gated)]
-        : isHolding
-          ? [deletionDeadline(gated)]
+        : hold !== undefined
+          ? [holdDeadline(gated, hold)]
           : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
   const deadlines = ends
     .filter((end) => end !== undefined)
@@ -104,6 +98,34 @@ function deletionDeadline({ state, target }: GatedTarget): End | undefined {
     at: state.absence.since + deletedMs,
     verdict: () => verdictOf('failed', 'deleted', {}),
   }
+}
+
+/**
+ * The end of the hold, for a target that is not ready then; of a deleted one, the end of its time to come back. A target without
+ * pods of its own has some seconds more: its controller reconciles it at intervals, and reports so for some seconds. Pods have
+ * only the time of the hold.
+ */
+function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
+  const { state, rule } = gated
+  const { serving } = rule
+  const hasOwnPods = serving !== undefined && serving.selects === undefined && serving.presentPods === undefined
+  const fallenAt = objectOf(state) === undefined ? undefined : state.milestones.restartedAt
+  const graceMs = fallenAt === undefined || (hasOwnPods && fallenAt < until) ? 0 : fallenMs
+  const at = deletionDeadline(gated)?.at ?? Math.max(until, (fallenAt ?? until) + graceMs)
+  const verdict = () => {
+    const problem = problemInHold(state, at)
+    const cause = problem === undefined ? describeState(state) : problemSentence(problem)
+    const detail = { holdMs: until - since, afterMs: (fallenAt ?? at) - since, cause }
+    return { ...verdictOf('failed', 'not-held', detail), problem }
+  }
+  return { at, verdict }
+}
+
+/** Why a target is not ready: a deleted one may have had no problem. */
+function problemInHold(state: TargetState, now: number): Problem | undefined {
+  const { seen, assessment } = state
+  if (objectOf(state) !== undefined || seen === undefined) return assessment?.problems[0] ?? assessment?.overdue
+  return { ...ownProblem(seen.object, now), reason: 'deleted', detail: {} }
 }
 
 /** `milestone-timeouts`: the current milestone was not reached in time. */

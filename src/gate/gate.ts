@@ -1,7 +1,15 @@
-import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import {
+  deniesAccess,
+  type FeedEvent,
+  isFailure,
+  requestKey,
+  type TimedAnswer,
+  type WatchRequest,
+} from '../cluster/feed.ts'
 import { objectMistake } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
+import { duration } from '../duration.ts'
 import type { Question } from '../lifecycle/assessment.ts'
 import { gatedPods } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
@@ -9,8 +17,14 @@ import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
-import { failFastMs, heartbeatMs, outageAtTimeoutMs, unknownMs } from '../thresholds.ts'
-import type { AfterReady, AfterReadyFactory } from './after-ready.ts'
+import {
+  failFastMs,
+  heartbeatMs,
+  lastAnswerMs,
+  outageAtTimeoutMs,
+  requestIntervalMs,
+  unknownMs,
+} from '../thresholds.ts'
 import { ApiHealth } from './api-health.ts'
 import { type Deadline, needsAnswers, sortDeadlines, targetDeadlines, timeoutVerdict } from './deadlines.ts'
 import { eventKind, GatedTargets } from './gated-targets.ts'
@@ -59,8 +73,6 @@ export class Gate {
   readonly store: Store
   readonly #settings: GateSettings
   readonly #targets: GatedTargets
-  /** The checks after the targets are ready: requests and the hold. */
-  readonly #after: AfterReady | undefined
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
   /** Watches of a whole namespace that the server refused: watches of single objects replace them. */
@@ -73,6 +85,8 @@ export class Gate {
   #earliest: NextDeadline | undefined
   #now: number
   readonly #answers = new WatchAnswers()
+  /** When a pod last answered, or an outage ended. */
+  #reachedAt = -Infinity
   /** Since when every target is ready; undefined if any target is not ready. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
@@ -94,33 +108,24 @@ export class Gate {
   /**
    * @param willSync whether the first list of a request is expected (see Store)
    * @param onEntry is called with each new timeline entry
-   * @param afterReady creates the checks after the targets are ready; by default there are none
    */
   constructor(
     targets: readonly Target[],
     settings: GateSettings,
     willSync: (request: WatchRequest) => boolean,
     onEntry: (entry: Entry) => void = () => {},
-    afterReady?: AfterReadyFactory,
   ) {
     this.#settings = { ...settings, timeoutMs: gateTimeoutMs(settings, targets) }
     this.#now = settings.startedAt
     this.#onEntry = onEntry
     this.store = new Store(willSync, this.#watched)
     this.#health = new ApiHealth(this.#watched)
-    this.#after = afterReady?.create(() => ({
-      all: this.#targets.all,
-      store: this.store,
-      named: (reference) => this.#targets.named(reference),
-      contextOf: (gated) => this.#targets.contextOf(gated, this.#now),
-    }))
     this.#targets = new GatedTargets(targets, {
       settings: this.#settings,
       store: this.store,
       health: this.#health,
       now: () => this.#now,
       log: this.#log,
-      after: this.#after,
     })
     // A gate without targets is ready.
     this.#conclude()
@@ -167,7 +172,9 @@ export class Gate {
 
   /** What to ask for besides watches: it may change after each event and each deadline. */
   get questions(): readonly Question[] {
-    return this.#end === undefined ? (this.#after?.questions ?? []) : []
+    return this.#end === undefined
+      ? this.#targets.unended.flatMap(({ state }) => state.assessment?.questions ?? [])
+      : []
   }
 
   /** Whether an object is a target whose change has not arrived yet: its present state is ignored. */
@@ -222,7 +229,7 @@ export class Gate {
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
     const due = this.#due(at)
-    const concerned = due.some(({ ends }) => ends === 'all-targets' || ends === 'hold')
+    const concerned = due.some(({ ends }) => ends === 'all-targets')
       ? this.#targets.unended
       : due.flatMap((deadline) => (deadline.ends === 'target' ? [deadline.gated] : []))
     const needed = concerned.flatMap((gated) => [...requestsOf(gated), ...gated.requests.explaining])
@@ -257,8 +264,10 @@ export class Gate {
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
-    if (this.#after !== undefined) for (const gated of this.#observeForAfter(event, this.#after)) concerned.add(gated)
-    for (const change of event.type !== 'ANSWER' && this.#isValid(event) ? this.store.apply(event) : [])
+    const isAnswer = event.type === 'ANSWER'
+    if (isAnswer || isGood !== this.#health.isGood) this.#reachedAt = this.#now
+    if (isAnswer) for (const gated of this.#observeAnswer(event)) concerned.add(gated)
+    for (const change of !isAnswer && this.#isValid(event) ? this.store.apply(event) : [])
       for (const gated of this.#targets.handleChange(change)) concerned.add(gated)
     const concernsAll = isFailure(event) || event.type === 'ALIVE' || isGood !== this.#health.isGood
     const listed = event.type === 'SYNCED' ? this.#targets.concernedByList(event) : [...concerned]
@@ -274,12 +283,19 @@ export class Gate {
     if (isRead || containsEvidence(event)) this.store.apply(event)
   }
 
-  /** The targets that an answer may affect. What they waited for may have passed at the same moment. */
-  #observeForAfter(event: FeedEvent, after: AfterReady): readonly GatedTarget[] {
-    if (event.type !== 'ANSWER') return []
-    const rechecked = this.#due(event.at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
-    this.#targets.assess(rechecked, this.#targets.progressKey)
-    return after.observe(event)
+  /**
+   * Keeps the answer of a pod that may be asked. What its target waited for may have passed at the same moment.
+   * @returns the targets whose lines it answers
+   */
+  #observeAnswer(event: TimedAnswer): readonly GatedTarget[] {
+    const { reference } = this.#settings.afterReady?.httpChecks[event.check] ?? {}
+    if (reference === undefined) return []
+    this.#recheck(event.at)
+    const isAsked = ({ state }: GatedTarget) =>
+      state.type !== 'ended' && state.assessment?.answering?.has(event.pod) === true
+    const asked = this.#targets.named(reference).filter(isAsked)
+    if (asked.length > 0) this.store.apply({ namespace: reference.namespace, ...event })
+    return asked
   }
 
   /** Whether an event contains no invalid object. An invalid one ends its target, or is ignored: rules rely on its types. */
@@ -327,7 +343,7 @@ export class Gate {
       stallTimeoutMs,
       targets: this.#targets.all.map((gated) => targetRecord(gated, this.#targets.all[causes.get(gated.index) ?? -1])),
       entries: this.#entries,
-      ...this.#after?.records,
+      ...this.#settings.afterReady?.records(this.store, this.#targets.holding),
       annotations: unlessEmpty(annotations),
       healthCheckKinds: unlessEmpty(healthCheckKinds),
       basis: { denied, unreadable },
@@ -339,11 +355,16 @@ export class Gate {
     return [...this.#deadlines.values()].flatMap((deadlines) => deadlines.filter((deadline) => deadline.at <= at))
   }
 
+  /** Assesses the targets for which a moment that their assessments asked for has come. */
+  #recheck(at: number): void {
+    const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
+    this.#targets.assess(rechecked, this.#targets.progressKey)
+  }
+
   /** Handles the deadlines that are due. */
   #handleDeadlines(at: number): void {
     this.#now = at
-    const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
-    this.#targets.assess(rechecked, this.#targets.progressKey)
+    this.#recheck(at)
     this.#updateDeadlines()
     const due = this.#due(at)
     const isTimeout = due.some(({ ends }) => ends === 'all-targets')
@@ -356,13 +377,7 @@ export class Gate {
       return
     }
     for (const { gated, verdict } of ends)
-      this.#targets.judge(gated, () =>
-        this.#targets.apply(
-          gated,
-          this.#after?.isHolding ? this.#after.notReady(gated, at) : { type: 'end', verdict: verdict() },
-        ),
-      )
-    if (due.some((deadline) => deadline.ends === 'hold')) this.#endHold(at)
+      this.#targets.judge(gated, () => this.#targets.apply(gated, { type: 'end', verdict: verdict() }))
     for (const gated of isTimeout ? this.#targets.open : [])
       this.#targets.judge(gated, () =>
         this.#targets.apply(gated, { type: 'end', verdict: timeoutVerdict(gated, this.#settings.timeoutMs) }),
@@ -375,20 +390,19 @@ export class Gate {
         name: gated.name,
         description: describeOpen(gated, this.#targets.all[causes.get(gated.index) ?? -1]),
       }))
-      const notes = [...(open.length === 0 ? (this.#after?.describe(at) ?? []) : []), ...this.#health.describe(at)]
+      const notes = [...(open.length === 0 ? this.#describeHold(at) : []), ...this.#health.describe(at)]
       this.#log({ kind: 'heartbeat', text: heartbeatText(open, notes) })
     }
     this.#updateDeadlines()
   }
 
-  /** Ends the hold: a target that is not ready now has not held. The watches have answered, or the target waits for them. */
-  #endHold(at: number): void {
-    const after = this.#after
-    if (after === undefined) return
-    after.judgeHold(at)
-    for (const gated of this.#targets.open)
-      if (!this.#targets.isUnanswered(gated) && after.hasFallen(gated, at))
-        this.#targets.judge(gated, () => this.#targets.apply(gated, after.notReady(gated, at)))
+  /** What the gate waits for after its targets are ready, for a heartbeat. */
+  #describeHold(at: number): readonly string[] {
+    const { holding } = this.#targets
+    if (holding === undefined) return []
+    return [
+      at < holding.until ? `must stay so for ${duration(holding.until - at)} more` : 'waiting for the last answers',
+    ]
   }
 
   /** Sets the deadlines of the targets that may have moved, and those of the gate. */
@@ -397,7 +411,7 @@ export class Gate {
       const isUnanswered = this.#targets.isUnanswered(gated) || this.#targets.isWaitingHook(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'held', isHeld })
-      this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered, this.#after?.isHolding))
+      this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered))
     }
     const { isEndless, lookUntil = 0 } = this.#settings
     const ofGate: readonly Deadline[] = isEndless
@@ -409,7 +423,8 @@ export class Gate {
           { at: this.#failFastAt, ends: 'gate' },
           { at: this.#heartbeatAt, ends: 'nothing' },
           { at: this.#health.refusalsDueAt, ends: 'nothing' },
-          ...(this.#after?.deadlines(this.#now, this.#isUnavailable) ?? []),
+          { at: this.#holdEndsAt, ends: 'nothing' },
+          { at: this.#unansweredAt, ends: 'gate' },
         ]
     this.#setDeadlines('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
   }
@@ -431,7 +446,7 @@ export class Gate {
    */
   get #timeoutAt(): number {
     const { startedAt, timeoutMs, timeoutIsLiteral, awaitRevisionMs } = this.#settings
-    if (timeoutMs === 0 || this.#after?.isHolding) return Infinity
+    if (timeoutMs === 0 || this.#targets.holding !== undefined) return Infinity
     const isFromStart = timeoutIsLiteral || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
@@ -443,6 +458,23 @@ export class Gate {
   /** When an outage ends the gate. */
   get #unavailableAt(): number {
     return this.#health.isGood ? Infinity : (this.#health.dueAt(this.#targets.neededRequests) ?? Infinity)
+  }
+
+  /** The end of a hold that has begun and not ended. */
+  get #holdEndsAt(): number {
+    const { until = -Infinity } = this.#targets.holding ?? {}
+    return this.#now < until ? until : Infinity
+  }
+
+  /**
+   * When the way to the pods counts as broken: since the end of the hold, nothing has answered for longer than an answer takes.
+   * During an outage of a watch, that is the cause.
+   */
+  get #unansweredAt(): number {
+    const { until = Infinity } = this.#targets.holding ?? {}
+    if (this.#now < until || this.#isUnavailable || this.questions.length === 0) return Infinity
+    const waitsMs = this.questions.map(({ check }) => check.timeoutMs + requestIntervalMs)
+    return Math.max(until, this.#reachedAt) + Math.max(lastAnswerMs, ...waitsMs)
   }
 
   get #failFastAt(): number {
@@ -459,10 +491,20 @@ export class Gate {
 
   /** The verdict of an outage that has lasted too long. */
   #unknownVerdict(isTimeout = false): Verdict | undefined {
-    if (this.#health.isGood || this.#settings.isEndless) return undefined
+    if (this.#settings.isEndless) return undefined
+    if (this.#now >= this.#unansweredAt) return this.#unansweredVerdict
+    if (this.#health.isGood) return undefined
     const needed = this.#targets.neededRequests
     const isLost = isTimeout && this.#health.isUnavailable(needed)
     return isLost ? this.#health.verdictNow(needed, this.#now) : this.#health.verdict(needed, this.#now)
+  }
+
+  get #unansweredVerdict(): Verdict {
+    const { until = this.#now } = this.#targets.holding ?? {}
+    const requests = new Set(this.questions.map(({ check }) => `${check.method} ${check.path}`))
+    const waited = duration(this.#now - Math.max(until, this.#reachedAt))
+    const outage = `after the hold, no request reached a pod for ${waited}: ${[...requests].join(', ')}`
+    return verdictOf('unknown', 'api-unreachable', { outage })
   }
 
   /** The verdict if a deadline would end a target whose kind was never listed completely. */
@@ -519,10 +561,10 @@ export class Gate {
     if (!isDone) this.#readySince = undefined
     if (isDone) this.#failTogether()
     if (this.#end !== undefined) return
-    const hasBroken = this.#after?.isHolding === true && unended.length < all.length
-    const asked = hasBroken ? undefined : this.#after?.verdict()
+    const hasBroken = this.#targets.holding !== undefined && unended.length < all.length
+    const mistaken = hasBroken ? undefined : this.#settings.afterReady?.mistaken(this.#targets, this.store)
     if (unknown !== undefined) this.#finish(unknown)
-    else if (asked !== undefined) this.#finish(asked)
+    else if (mistaken !== undefined) this.#finish(mistaken)
     else if (isDone || hasBroken || this.#now >= this.#failFastAt)
       this.#finishIfSeen(decide(all, this.#targets.causes()), isConfirmed)
   }
@@ -546,8 +588,8 @@ export class Gate {
       return
     }
     const { text, form } = sentenceOf(problem)
-    const verdict = { outcome: 'failed', reason: problem.reason, message: text, form } as const
-    this.#targets.apply(first, { type: 'end', verdict, problem })
+    const verdict = { outcome: 'failed', reason: problem.reason, message: text, form, problem } as const
+    this.#targets.apply(first, { type: 'end', verdict })
   }
 
   /**
@@ -556,32 +598,31 @@ export class Gate {
    */
   #finishIfSeen(verdict: Verdict, isConfirmed: boolean): void {
     if (verdict.outcome === 'ready') {
-      if (this.#after?.isWaiting(this.#now)) {
+      const { holding } = this.#targets
+      // In the hold, the last questions must be answered too.
+      if (holding !== undefined && (this.#now < holding.until || this.questions.length > 0)) {
         this.#readySince = undefined
         return
       }
       this.#readySince ??= this.#now
       if (this.#isUnavailable || (!isConfirmed && this.#silentWatches.length > 0)) return
-      if (this.#after !== undefined && !this.#mayEnd(this.#after)) return
+      const { holdMs = 0 } = this.#settings.afterReady ?? {}
+      if (holding === undefined && holdMs > 0) {
+        this.#beginHold(holdMs)
+        return
+      }
+      const message = `stayed ready for ${duration(holdMs)}`
+      if (holdMs > 0) for (const gated of this.#targets.all) this.#targets.apply(gated, { type: 'hold-ended', message })
     }
     this.#finish(verdict)
   }
 
-  /** Whether the gate may end as ready; else the hold begins. */
-  #mayEnd(after: AfterReady): boolean {
-    const { all } = this.#targets
-    const text = after.beginHold(this.#now)
-    if (text === undefined) {
-      const message = after.heldText
-      if (message !== undefined) for (const gated of all) this.#targets.apply(gated, { type: 'hold-ended', message })
-      return true
-    }
+  #beginHold(holdMs: number): void {
     this.#readySince = undefined
-    this.#log({ kind: 'note', text })
-    for (const gated of all) this.#targets.apply(gated, { type: 'holding' })
+    this.#targets.holding = { since: this.#now, until: this.#now + holdMs }
+    this.#log({ kind: 'note', text: `everything is ready: it must stay so for ${duration(holdMs)}` })
     // In the hold, pods that have answered are asked again.
-    this.#targets.assess(all, this.#targets.progressKey)
-    return false
+    this.#targets.assess(this.#targets.all, this.#targets.progressKey)
   }
 
   /** When the watches must answer before the gate ends as ready. During an outage, the lists after it are the answers. */

@@ -17,7 +17,7 @@ import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { keyedChange, Readers, type Reads } from '../lifecycle/reads.ts'
-import type { PodRevision, RuleContext } from '../lifecycle/rule-context.ts'
+import type { Hold, PodRevision, RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
@@ -26,7 +26,6 @@ import { observeTarget, type TargetHistory } from '../lifecycle/target-history.t
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
 import { definedClocks, displayName, fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
-import type { AfterReady } from './after-ready.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCauses } from './causes.ts'
 import { firstFailureAt } from './outcome.ts'
@@ -76,7 +75,6 @@ interface GateParts {
   readonly health: ApiHealth
   readonly now: () => number
   readonly log: (entry: Omit<Entry, 'at'>) => void
-  readonly after: AfterReady | undefined
 }
 
 /** The targets of a gate: finds those that a change affects, assesses them and changes their states. */
@@ -87,7 +85,6 @@ export class GatedTargets {
   readonly #health: ApiHealth
   readonly #now: () => number
   readonly #log: (entry: Omit<Entry, 'at'>) => void
-  readonly #after: AfterReady | undefined
   readonly #gateTime: GateTime
   readonly #contexts: SharedContexts
   readonly #byName = new Map<string, GatedTarget[]>()
@@ -96,18 +93,19 @@ export class GatedTargets {
   /** The target that deployed another one. */
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
   readonly #others = new OtherTargets()
+  /** The hold, once it has begun. */
+  holding: Hold | undefined
   readonly #readers = new Readers<GatedTarget>()
   /** What follows from all targets together; absent since a target ended, was added, or reads other watches. */
   #derived: Derived | undefined
   #changed = new Set<GatedTarget>()
 
-  constructor(targets: readonly Target[], { settings, store, health, now, log, after }: GateParts) {
+  constructor(targets: readonly Target[], { settings, store, health, now, log }: GateParts) {
     this.#settings = settings
     this.#store = store
     this.#health = health
     this.#now = now
     this.#log = log
-    this.#after = after
     this.#gateTime = createGateTime(settings)
     this.#contexts = createContexts(store, this.#gateTime, settings)
     this.#add(targets)
@@ -137,7 +135,7 @@ export class GatedTargets {
   #gate(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
     const settings = this.#settings
     const own = targetRule(target, settings)
-    const rule = this.#after?.rule(own, target) ?? own
+    const rule = settings.afterReady?.rule(own, target) ?? own
     const changedAt = rule.changedAt ?? specWrittenAt
     /**
      * The latest result of `changedAt`: most assessments follow a change of a pod, and ask for it again with the same
@@ -170,6 +168,7 @@ export class GatedTargets {
         this.#keepReads(gated, context.reads)
         return isOfSpec === false && this.#isPending(gated) ? false : isOfPods
       },
+      holding: () => this.holding,
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       findUndo: (object, revision, problem) =>
         rule.undo?.find(object, revision, problem, this.contextOf(gated, this.#now())),
@@ -411,7 +410,7 @@ export class GatedTargets {
   #assessObject(gated: GatedTarget, object: KubeObject, readers?: Set<GatedTarget>): void {
     const { reads: before } = gated
     this.#readAndApply(gated, object, readers)
-    // What was read after the assessment, as by the hold, counts too.
+    // What was read after the assessment counts too.
     if (gated.reads !== undefined && gated.reads !== before) this.#readers.replace(gated, before, gated.reads)
   }
 
@@ -437,11 +436,6 @@ export class GatedTargets {
     // What the target itself reports does not depend on the objects that explain it.
     const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : gated.requests.explaining
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
-    const broken = isUnavailable ? undefined : this.#after?.broken(gated, object, assessment, context)
-    if (this.#after !== undefined && broken !== undefined) {
-      this.apply(gated, this.#after.notHeld(broken, this.#now()))
-      return
-    }
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).isConsequence)
     const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
     const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, context) : undefined
@@ -531,7 +525,7 @@ export class GatedTargets {
       ...this.#contextWith(gated, history, now),
       knownRevision: arrival?.known,
       before,
-      holding: this.#after?.hold,
+      holding: this.holding,
     }
   }
 

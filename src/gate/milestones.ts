@@ -19,8 +19,6 @@ export interface MilestoneProgress {
   readonly highest: ReadonlyMap<string, number>
   /** When the counters were restarted. */
   readonly restartedAt?: number
-  /** The hold has begun. */
-  readonly isHolding?: true
 }
 
 /** The milestone of the hold: a ready target reaches it at the end. */
@@ -129,10 +127,11 @@ export function finishMilestones(before: MilestoneProgress, message: string, at:
   return { ...before, reachedAt: [...reachedAt, ...left.map(() => at)], present: [...others, ...left] }
 }
 
-/** The milestones for the report. `end`: whether the target is open, failed or ready. */
+/** The milestones for the report. `end`: whether the target is open, failed or ready; `isHolding`: the hold has begun. */
 export function milestoneRecords(
-  { names, reachedAt, shownAt, present, isHolding }: MilestoneProgress,
+  { names, reachedAt, shownAt, present }: MilestoneProgress,
   end: 'open' | 'failed' | 'ready',
+  isHolding = false,
 ): readonly MilestoneRecord[] {
   return names.map((name, index) => {
     const at = reachedAt[index]

@@ -3,6 +3,7 @@ import { type LifecycleSettings, lifecycleSettings } from '../lifecycle/rule-con
 import type { TargetChecks } from '../lifecycle/rules.ts'
 import type { Target } from '../plan/target.ts'
 import { awaitRevisionMs } from '../thresholds.ts'
+import type { AfterReady } from './after-ready.ts'
 
 /** The settings of a gate. Durations in milliseconds; 0 turns a clock off. */
 export interface GateSettings extends LifecycleSettings, TargetChecks {
@@ -34,6 +35,8 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly annotations?: readonly string[]
   /** See `RunRecord.healthCheckKinds`. */
   readonly healthCheckKinds?: readonly string[]
+  /** The checks after the targets are ready, if there are any. */
+  readonly afterReady?: AfterReady | undefined
   /** Whether no target ends. */
   readonly isEndless?: boolean
   /** When a look is over at the latest: milliseconds since the epoch. */

@@ -106,7 +106,11 @@ export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedTar
     source,
     clocks,
     ...(isUndecided(state) ? {} : { endedAt: state.at }),
-    milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
+    milestones: milestoneRecords(
+      milestones,
+      isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed',
+      gated.holding() !== undefined,
+    ),
     problems: problems.map((problem) => recordProblem(problem, target)),
     notes: unlessEmpty(notes),
     ...versionAge(state.seen?.changedAt, wasReadyAtFirstSight(state, gated), gated),

@@ -6,7 +6,7 @@ import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import { type Need, needs, type Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
-import type { KnownRevision } from '../lifecycle/rule-context.ts'
+import type { Hold, KnownRevision } from '../lifecycle/rule-context.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
@@ -41,6 +41,8 @@ export interface StepContext {
 
 /** A target with its present state. */
 export interface GatedTarget extends StepContext {
+  /** The hold of the gate, once it has begun. */
+  readonly holding: () => Hold | undefined
   /** The state that the last step returned. */
   state: TargetState
   /** When it is assessed again although nothing changes: the earliest moment to come that its assessment asked for. */

@@ -52,6 +52,8 @@ import {
 export interface TargetVerdict extends Verdict<TargetOutcome> {
   /** Set if the message repeats the outcome: the log shows this text instead, after `stalled after 5 m: `. */
   readonly logText?: string
+  /** Replaces the problems of the target: it concerns all targets together, or was no problem before. */
+  readonly problem?: Problem | undefined
 }
 
 /** An event that may change the state of a target. */
@@ -93,11 +95,9 @@ export type TargetEvent =
       readonly availableRevision?: number | undefined
     }
   | { readonly type: 'held'; readonly isHeld: boolean }
-  /** The hold begins, or the target has held to its end. */
-  | { readonly type: 'holding' }
+  /** The target has stayed ready for the whole hold. */
   | { readonly type: 'hold-ended'; readonly message: string }
-  /** `problem` concerns all targets together, and replaces the problems of the target itself. */
-  | { readonly type: 'end'; readonly verdict: TargetVerdict; readonly problem?: Problem }
+  | { readonly type: 'end'; readonly verdict: TargetVerdict }
   /** The object cannot be judged: it is invalid, or a rule threw an error. */
   | { readonly type: 'unjudged'; readonly message: string }
 
@@ -155,8 +155,6 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return isPresent(state) ? afterRevisions(state, event.revisions, now, context) : unchanged
     case 'assessed':
       return isPresent(state) ? afterAssessment(state, event, now, context) : unchanged
-    case 'holding':
-      return { state: { ...state, milestones: { ...state.milestones, isHolding: true } }, entries: [] }
     case 'hold-ended': {
       const milestones = finishHold(state.milestones, event.message, now)
       if (milestones === undefined || state.type !== 'ready') return unchanged
@@ -166,10 +164,8 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       const stall = holdStall(state.stall, event.isHeld, now)
       return isUndecided(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
     }
-    case 'end': {
-      const { problem, verdict } = event
-      return end(state, verdict, now, context, problem && [problem])
-    }
+    case 'end':
+      return end(state, event.verdict, now, context)
     // Nothing about the object is read again: that may throw the same error.
     case 'unjudged': {
       const { milestones } = state
@@ -497,7 +493,9 @@ function afterAssessment(
   const verdict = unchanged ?? (failure && problemVerdict('failed', failure, assessment, target))
   if (verdict !== undefined) {
     const ended = end({ ...after, type: 'judged' }, verdict, now, context)
-    return { state: ended.state, entries: [...entries, ...ended.entries] }
+    // The verdict of a broken hold contains what broke it.
+    const containsAll = failure !== undefined && traitsOf(failure).isOfProblem === true
+    return { state: ended.state, entries: [...(containsAll ? [] : entries), ...ended.entries] }
   }
   if (!isReady) return { state: { ...after, type: 'judged' }, entries }
   if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
@@ -573,12 +571,12 @@ const undoableOutcomes: ReadonlySet<TargetOutcome> = new Set(['failed', 'stalled
 /** Ends a target. A target of an endless gate is left unchanged. */
 function end(
   state: UnendedState,
-  { logText, ...verdict }: TargetVerdict,
+  { logText, problem, ...verdict }: TargetVerdict,
   now: number,
   context: StepContext,
-  problems = reportedProblems(state),
 ): Step {
   if (context.settings.isEndless) return { state, entries: [] }
+  const problems = problem === undefined ? reportedProblems(state) : [problem]
   const { milestones, seen, assessment } = state
   const object = objectOf(state)
   const snapshot = context.takeSnapshot(object, problems)
@@ -604,9 +602,9 @@ export function undoOf(
   const object = objectOf(state)
   if (object === undefined || !undoableOutcomes.has(outcome)) return undefined
   const failure = state.assessment?.failure ?? problems[0]
-  // The controller's deadline passed: what is wrong with the pods is the cause.
-  const isDeadline = failure !== undefined && traitsOf(failure).yieldsToPods === true
-  const problem = (isDeadline && problems.find((each) => each.reason !== failure.reason)) || failure
+  // The controller's deadline passed, or the hold is broken: what is wrong with the pods is the cause.
+  const hasCause = failure !== undefined && (traitsOf(failure).yieldsToPods ?? traitsOf(failure).isOfProblem) === true
+  const problem = (hasCause && problems.find((each) => each.reason !== failure.reason)) || failure
   return context.findUndo(object, revision, problem)
 }
 

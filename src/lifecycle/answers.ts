@@ -225,7 +225,7 @@ function portIn(pod: Pod, { target }: ServedPort): number | undefined {
 }
 
 /** `GET /healthz` */
-export function requestOf({ method, path }: RequestCheck): string {
+function requestOf({ method, path }: RequestCheck): string {
   return `${method} ${path}`
 }
 

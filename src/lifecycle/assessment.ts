@@ -48,6 +48,12 @@ export interface CheckMistake extends Mistake {
   readonly hasNoPods: boolean
 }
 
+/**
+ * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
+ * the deaths of each container when the pod was first seen ready.
+ */
+export type HeldPods = ReadonlyMap<string | undefined, ReadonlyMap<string, number>>
+
 /** The state of a target: what its rule finds about the object, what it reads and the time. */
 export type Assessment = AssessedFacts &
   (
@@ -81,6 +87,8 @@ export interface AssessedFacts {
   readonly answering?: ReadonlySet<string>
   /** The mistakes in its lines of `http-checks`. */
   readonly mistakes?: readonly CheckMistake[]
+  /** Set during the hold. */
+  readonly heldPods?: HeldPods
   /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean
   /** The object has done work that an undo does not reverse: a Job. */

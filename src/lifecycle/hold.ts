@@ -1,20 +1,57 @@
 import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
-import type { Problem } from '../reasons/reasons.ts'
-import type { Assessment } from './assessment.ts'
+import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
+import { podsOfTarget } from './answers.ts'
+import type { Assessment, Draft, HeldPods } from './assessment.ts'
+import { type Rule, type Serving, withCheck } from './rule.ts'
 import type { RuleContext } from './rule-context.ts'
 import { ownProblem } from './status-problems.ts'
 import { explainDeath } from './workloads/kubelet-messages.ts'
 import { condition, containersOf, isReady, isReplaced, type PodContainer } from './workloads/pod-fields.ts'
 import { examinePod } from './workloads/pod-state.ts'
 
+/** A target that must stay ready for the time of the hold. */
+export function withHold(rule: Rule): Rule {
+  const held = withCheck(rule, (draft, object, context) => assessHold(draft, object, rule.serving, context))
+  return { ...held, milestones: [...rule.milestones, 'held'] }
+}
+
 /**
- * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
- * the deaths of each container when the pod was first seen ready.
+ * In the hold, a failure of the target or a break by one of its pods fails it as `not-held`. A pod that is replaced, or that a
+ * scale adds, has until the end of the hold to become ready, and so has a target whose status is not ready.
  */
-export type HeldPods = ReadonlyMap<string | undefined, ReadonlyMap<string, number>>
+function assessHold(draft: Draft, object: KubeObject, serving: Serving | undefined, context: RuleContext): Draft {
+  const { holding, before, now } = context
+  if (holding === undefined) return draft
+  const all = serving === undefined ? [] : podsOfTarget(draft, object, serving, context)
+  // The pods of a gated workload are its own, also behind a Service.
+  const pods = all.filter((pod) => serving?.selects === undefined || context.revisionOf(pod) === undefined)
+  const heldPods = withReadyPods(before?.heldPods ?? new Map(), pods)
+  const held = { ...draft, heldPods, ...(!draft.ready && { overdue: unreadyProblem(object, draft, now) }) }
+  const { failure } = draft
+  if (failure !== undefined && traitsOf(failure).isAnswer) return held
+  const cause = failure ?? findBreak(pods, heldPods, draft, context)
+  if (cause === undefined) return held
+  const { since, until } = holding
+  const detail = { holdMs: until - since, afterMs: now - since, cause: problemSentence(cause) }
+  const broken: Problem = { ...ownProblem(object, now), reason: 'not-held', detail }
+  return {
+    ...held,
+    ready: false,
+    failure: broken,
+    problems: [cause],
+    message: messageOf(broken),
+    // It had reached them: only `held` is open.
+    milestones: before?.milestones ?? draft.milestones,
+  }
+}
+
+/** The problem of a target that the end of the hold ends, if it has no other. */
+function unreadyProblem(object: KubeObject, { message }: Pick<Draft, 'message'>, now: number): Problem {
+  return { ...ownProblem(object, now), reason: 'condition-false', detail: { signals: [], cause: message } }
+}
 
 /** The held pods together with those that have become ready since. */
-export function withReadyPods(before: HeldPods, pods: readonly Pod[]): HeldPods {
+function withReadyPods(before: HeldPods, pods: readonly Pod[]): HeldPods {
   const added = pods.filter((pod) => isReady(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
     ? before
@@ -37,7 +74,7 @@ function deathCount({ status, runsOnce, isDoneSidecar }: PodContainer): number {
  * What breaks the hold of a target: a container of a pod that was ready died, or such a pod is no longer ready. A pod that is
  * deleted, evicted, drained or preempted breaks nothing, because its controller replaces it, and neither does one that completed.
  */
-export function findBreak(
+function findBreak(
   pods: readonly Pod[],
   held: HeldPods,
   assessment: Pick<Assessment, 'problems'>,
@@ -53,7 +90,7 @@ export function findBreak(
       ({ subject, container }) =>
         isSameSubject(subject, subjectOf(pod)) && (dead === undefined || container === dead.container.name),
     )
-    return known[0] ?? (dead === undefined ? unreadyProblem(pod, context) : deathProblem(pod, dead, context))
+    return known[0] ?? (dead === undefined ? lostReadiness(pod, context) : deathProblem(pod, dead, context))
   }
   return undefined
 }
@@ -61,7 +98,7 @@ export function findBreak(
 function deathProblem(pod: Pod, dead: PodContainer, context: RuleContext): Problem | undefined {
   const { state, lastState } = dead.status ?? {}
   const death = state?.terminated ?? lastState?.terminated
-  if (death === undefined) return unreadyProblem(pod, context)
+  if (death === undefined) return lostReadiness(pod, context)
   const own = ownProblem(pod, context.time(death.finishedAt) ?? context.now)
   return {
     ...own,
@@ -71,24 +108,10 @@ function deathProblem(pod: Pod, dead: PodContainer, context: RuleContext): Probl
   }
 }
 
-function unreadyProblem(pod: Pod, context: RuleContext): Problem {
+function lostReadiness(pod: Pod, context: RuleContext): Problem {
   const { message } = condition(pod, 'Ready') ?? {}
   const since = context.time(condition(pod, 'Ready')?.lastTransitionTime) ?? context.now
   const unready = containersOf(pod).find(({ isInit, status }) => !isInit && status?.ready === false)
   const detail = { isRunning: true, wasReady: true, ...(message && { failure: message }) }
   return { ...ownProblem(pod, since), reason: 'readiness-failing', detail, container: unready?.container.name }
-}
-
-/** What breaks the hold of a target without pods: it is no longer ready. */
-export function fallenProblem(
-  object: KubeObject,
-  { problems, message }: Pick<Assessment, 'problems' | 'message'>,
-  now: number,
-): Problem {
-  const own: Problem = {
-    ...ownProblem(object, now),
-    reason: 'condition-false',
-    detail: { signals: [], cause: message },
-  }
-  return problems[0] ?? own
 }

@@ -109,7 +109,11 @@ async function completePlan({ options, startedAt, healthChecks, cluster }: Sourc
   const { checks } = planned
   if (purpose !== 'gate' || checks === undefined) return plan
   const { afterReady } = await import('../gate/after-ready.ts')
-  return { ...plan, afterReady: afterReady(checks), checker: await openChecker(checks, cluster, clock, secrets) }
+  return {
+    ...plan,
+    settings: { ...plan.settings, afterReady: afterReady(checks) },
+    checker: await openChecker(checks, cluster, clock, secrets),
+  }
 }
 
 /**

@@ -98,13 +98,13 @@ export class RecordedRun extends Run {
       ...settingsOf(header, inputs),
       healthChecks,
       ...(await loadChecks(planned.targets, index.kinds)),
+      afterReady:
+        purpose === 'gate' && checks ? (await import('../gate/after-ready.ts')).afterReady(checks) : undefined,
     }
     return new RecordedRun(options, index, inputs, {
       ...planned,
       settings: settingsFor(purpose, settings),
       references: references ?? noReferences,
-      afterReady:
-        purpose === 'gate' && checks ? (await import('../gate/after-ready.ts')).afterReady(checks) : undefined,
       usesFlags,
     })
   }
@@ -148,7 +148,7 @@ export class RecordedRun extends Run {
       if (cancelled.aborted) break
       handle(event)
     }
-    const clocksMs = longestTimeoutMs(this.plan) + (this.plan.afterReady?.holdMs ?? 0)
+    const clocksMs = longestTimeoutMs(this.plan) + (this.plan.settings.afterReady?.holdMs ?? 0)
     if (!cancelled.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
     gate.handle({ type: 'CANCEL', at: reached })
   }

@@ -1,6 +1,5 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
 import type { GateSettings } from '../gate/settings.ts'
@@ -14,8 +13,6 @@ export interface RunPlan extends Plan {
   readonly settings: GateSettings
   /** Where the user wrote the targets. */
   readonly references: Pick<ParsedReferences, 'input' | 'places'>
-  /** The checks of a gate once its targets are ready, if there are any. */
-  readonly afterReady?: AfterReadyFactory | undefined
   /** Whether hints name flags of the command line, not inputs of the action. */
   readonly usesFlags: boolean
 }
@@ -59,8 +56,8 @@ export abstract class Run {
   }
 
   createGate(onEntry?: (entry: Entry) => void): Gate {
-    const { targets, settings, afterReady } = this.plan
-    return new Gate(targets, settings, (request) => this.willSync(request), onEntry, afterReady)
+    const { targets, settings } = this.plan
+    return new Gate(targets, settings, (request) => this.willSync(request), onEntry)
   }
 
   /** Judges the targets. Returns the record with its evidence, as it may leave the process. */

@@ -314,16 +314,11 @@ describe('whatever happens to a target', () => {
 
   it('a deadline ends it while it is open, unless its stall clock is held', () => {
     forEachStep((_, __, { state }, now, target) => {
-      const ends = targetDeadlines({ ...target, state, requests: firstRequests(target.target) }, now, false).filter(
-        ({ ends }) => ends === 'target',
-      )
+      const open = { ...target, state, requests: firstRequests(target.target), holding: () => undefined }
+      const ends = targetDeadlines(open, now, false).filter(({ ends }) => ends === 'target')
       if (!isUndecided(state)) expect(ends).toEqual([])
       else if (state.stall.heldSince === undefined) expect(ends.length).toBeGreaterThan(0)
-      expect(
-        targetDeadlines({ ...target, state, requests: firstRequests(target.target) }, now, true).filter(
-          ({ ends }) => ends === 'target',
-        ),
-      ).toEqual([])
+      expect(targetDeadlines(open, now, true).filter(({ ends }) => ends === 'target')).toEqual([])
     })
   })
 

@@ -41,7 +41,7 @@ test('a finished rollout opens no watch, and loads no module of Node that only o
 /** A text of each file that is loaded only for `http-checks` and `hold`. */
 const textsOfChecks = [
   'is no method of HTTP', // plan/checks.ts
-  'everything is ready: it must stay so for', // gate/after-ready.ts
+  'is not gated. Name it in resources too', // gate/after-ready.ts
   'was not asked: no pod is wanted', // lifecycle/answers.ts
   'do not permit to forward ports of pods', // checks/access.ts
 ]

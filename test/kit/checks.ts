@@ -1,6 +1,6 @@
 import type { Answer, ApiResource, FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject, Pod, PodStatus, Service } from '../../src/cluster/objects.ts'
-import { type AfterReadyFactory, afterReady } from '../../src/gate/after-ready.ts'
+import { type AfterReady, afterReady } from '../../src/gate/after-ready.ts'
 import { readInputs } from '../../src/inputs.ts'
 import { parseChecks, placeChecks, resolveCheckKinds } from '../../src/plan/checks.ts'
 import type { Target } from '../../src/plan/target.ts'
@@ -13,7 +13,7 @@ export function createChecks(
   raw: Parameters<typeof readInputs>[0],
   targets: readonly Target[] = [createTarget()],
   resources: readonly ApiResource[] = BUILT_IN_RESOURCES,
-): AfterReadyFactory {
+): AfterReady {
   const { mistakes, ...checks } = parseChecks(readInputs(raw).inputs)
   if (mistakes.length > 0) throw new Error(JSON.stringify(mistakes))
   return afterReady(placeChecks(resolveCheckKinds(checks, resources), targets, 'shop'))

@@ -2,7 +2,7 @@ import { failureFromStatus } from '../../src/cluster/failures.ts'
 import type { Failure, FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
-import type { AfterReadyFactory } from '../../src/gate/after-ready.ts'
+import type { AfterReady } from '../../src/gate/after-ready.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { JudgedRunRecord, Outcome, TargetOutcome } from '../../src/gate/run-record.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
@@ -121,7 +121,7 @@ export interface RunOptions {
   readonly settings?: Partial<GateSettings>
   /** In a live run every first list will come; a recording contains the lists that came. */
   readonly live?: boolean
-  readonly afterReady?: AfterReadyFactory
+  readonly afterReady?: AfterReady
 }
 
 /** Result of a run; `seconds` are since the start of the gate. */
@@ -158,7 +158,7 @@ export function createGate(
 ): Gate {
   const lists = steps.flat().filter((event) => event.type === 'SYNCED')
   const willSync = (request: WatchRequest) => live || lists.some((list) => covers(list, request))
-  return new Gate(targets, createSettings(settings), willSync, undefined, afterReady)
+  return new Gate(targets, createSettings({ ...settings, afterReady }), willSync)
 }
 
 function feed(gate: Gate, steps: readonly (readonly FeedEvent[])[]): void {
