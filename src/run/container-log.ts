@@ -52,9 +52,8 @@ export class ContainerLog {
   #read = -1
   /** Streams opened since the last line. */
   #attempts = 0
-  #hasLines = false
-  /** Whether the next line is the first of a new run. */
-  #isRestarted = false
+  /** The restart count of the run that wrote the last line. */
+  #shown: number | undefined
   /** The last message of the kubelet. */
   #kubeletLine: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
@@ -155,16 +154,15 @@ export class ContainerLog {
     const before = this.#opened
     this.#opened = Math.max(before, restarts)
     // A run started and ended between two versions of the status.
-    if (restarts > before + 1) await this.#readStream(true).catch(() => {})
-    this.#isRestarted ||= restarts > before
-    return this.#readStream(false)
+    if (restarts > before + 1) await this.#readStream(restarts - 1, true).catch(() => {})
+    return this.#readStream(restarts, false)
   }
 
   /**
    * Reads one stream from the latest line on. The final stream ends with the present log; others follow the container. Returns
    * whether the server ended the stream, not `#interrupt` or its silence.
    */
-  async #readStream(previous: boolean): Promise<boolean> {
+  async #readStream(run: number, previous: boolean): Promise<boolean> {
     const { source } = this.#resources
     const isFinal = this.#state === 'finishing'
     const stream = new AbortController()
@@ -186,7 +184,7 @@ export class ContainerLog {
         this.#lastLineAt = this.#resources.clock.now()
         // Lines of stdout and stderr may be out of order: only the first ones are those of the stream before.
         if (line.at !== undefined) isRepeated &&= line.at <= this.#latest
-        if (line.at === undefined ? this.#isNewMessage(line) : !isRepeated) this.#emit(line)
+        if (line.at === undefined ? this.#isNewMessage(line) : !isRepeated) this.#emit(line, run)
       }
     } catch (error) {
       if (!stream.signal.aborted) throw error
@@ -214,12 +212,11 @@ export class ContainerLog {
     return isNew
   }
 
-  #emit(line: LogLine): void {
+  #emit(line: LogLine, run: number): void {
     this.#latest = Math.max(this.#latest, line.at ?? 0)
     this.#attempts = 0
-    if (this.#isRestarted && this.#hasLines) this.#view.note('restarted')
-    this.#isRestarted = false
-    this.#hasLines = true
+    if (run > (this.#shown ?? run)) this.#view.note('restarted')
+    this.#shown = run
     this.#view.add(line)
   }
 
@@ -230,7 +227,7 @@ export class ContainerLog {
     const isPermanent = isGone || failure === 'refused'
     const isLastAttempt = isPermanent || this.#state === 'finishing'
     // The status may report the start of a container too early, or never.
-    const isReported = failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#hasLines)
+    const isReported = failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#shown !== undefined)
     if (isReported && (isLastAttempt || this.#attempts >= reportedLogAttempts)) this.#resources.onFailure(error)
     if (isLastAttempt) this.close()
     return Math.max(retryAfterOf(error), this.#nextPauseMs)

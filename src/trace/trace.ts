@@ -90,14 +90,13 @@ const departedMs = 15_000
 export class Trace implements View {
   readonly #target: Target
   readonly #settings: GateSettings
+  readonly #source: TraceSource
+  readonly #draw: (state: TraceState) => boolean
   readonly #gate: Gate
   #departed: DepartedObject[] = []
   #deletedAt: number | undefined
   #recreatedAt: number | undefined
   #connectionError: string | undefined
-  readonly #source: TraceSource
-
-  readonly #draw: (state: TraceState) => boolean
 
   /**
    * @param source by default, all requests are watched, and no names are known
@@ -128,8 +127,8 @@ export class Trace implements View {
   }
 
   handle(event: FeedEvent, request?: WatchRequest): void {
-    const isOwn = request !== undefined && requestKey(request) === requestKey(targetWatch(this.#target))
-    if (isOwn && deniesAccess(event)) throw forbidden(this.#target, event)
+    const isOwn = () => request !== undefined && requestKey(request) === requestKey(targetWatch(this.#target))
+    if (deniesAccess(event) && isOwn()) throw forbidden(this.#target, event)
     this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined
     const name = 'object' in event && event.object.kind !== 'Event' ? nameOf(event.object) : undefined
     const before = name && this.#gate.store.get(name)
