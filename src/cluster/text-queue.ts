@@ -11,8 +11,7 @@ const quotingKind = 'Event'
  */
 export class TextQueue {
   readonly #clock: Clock
-  readonly #answered = new Set<string>()
-  /** When each watch began that has not answered yet. */
+  /** When each watch began that has not answered yet; -Infinity of one that has. */
   readonly #waitingSince = new Map<string, number>()
   #requests: readonly WatchRequest[] = []
   #requestsOf: () => readonly WatchRequest[] = () => []
@@ -34,11 +33,8 @@ export class TextQueue {
     if (event.type !== 'SYNCED' && !isFailure(event)) return
     this.#updateRequests()
     const keys = event.kind === undefined ? [...this.#waitingSince.keys()] : [requestKey(event)]
-    for (const key of keys) {
-      this.#answered.add(key)
-      this.#waitingSince.delete(key)
-    }
-    if (this.#waitingSince.size === 0) this.#release()
+    for (const key of keys) this.#waitingSince.set(key, Number.NEGATIVE_INFINITY)
+    if (this.#listsUntil() === Number.NEGATIVE_INFINITY) this.#release()
   }
 
   /** Whether a list has not arrived yet that texts wait for. */
@@ -57,7 +53,7 @@ export class TextQueue {
    * @param refresh resolves when these watches have answered or failed
    */
   async finish(refresh: (requests: readonly WatchRequest[]) => Promise<void>, cancelled: AbortSignal): Promise<void> {
-    const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
+    const missing = this.#requests.filter((request) => Number.isFinite(this.#waitingSince.get(requestKey(request))))
     if (this.#queue.length > 0 && missing.length > 0) {
       const limitMs = cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs
       // A failure of a watch is reported to its sink.
@@ -97,8 +93,7 @@ export class TextQueue {
     this.#requests = requests
     for (const request of requests) {
       const key = requestKey(request)
-      if (request.kind === quotingKind || this.#answered.has(key) || this.#waitingSince.has(key)) continue
-      this.#waitingSince.set(key, this.#clock.now())
+      if (request.kind !== quotingKind && !this.#waitingSince.has(key)) this.#waitingSince.set(key, this.#clock.now())
     }
   }
 }
