@@ -263,19 +263,22 @@ export class Gate {
     this.#answers.observe(event)
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
-    const concerned = new Set<GatedTarget>()
-    const isAnswer = event.type === 'ANSWER'
-    if (isAnswer || isGood !== this.#health.isGood) this.#reachedAt = this.#now
-    if (isAnswer) for (const gated of this.#observeAnswer(event)) concerned.add(gated)
-    for (const change of !isAnswer && this.#isValid(event) ? this.store.apply(event) : [])
-      for (const gated of this.#targets.handleChange(change)) concerned.add(gated)
-    const concernsAll = isFailure(event) || event.type === 'ALIVE' || isGood !== this.#health.isGood
-    const listed = event.type === 'SYNCED' ? this.#targets.concernedByList(event) : [...concerned]
-    const assessed = concernsAll ? this.#targets.all : listed
-    if (this.#end === undefined) this.#targets.assess(assessed, progressKey)
+    const concerned = this.#applyEvent(event)
+    const hasTurned = isGood !== this.#health.isGood
+    if (hasTurned) this.#reachedAt = this.#now
+    const concernsAll = isFailure(event) || event.type === 'ALIVE' || hasTurned
+    if (this.#end === undefined) this.#targets.assess(concernsAll ? this.#targets.all : concerned, progressKey)
     this.#conclude()
     this.#updateDeadlines()
     if (this.#settings.isLook && (event.type === 'SYNCED' || isFailure(event))) this.#isListed = this.isComplete
+  }
+
+  /** Applies an event to the store. Returns the targets that it concerns. */
+  #applyEvent(event: FeedEvent): readonly GatedTarget[] {
+    if (event.type === 'ANSWER') return this.#applyAnswer(event)
+    const changes = this.#isValid(event) ? this.store.apply(event) : []
+    if (event.type === 'SYNCED') return this.#targets.concernedByList(event)
+    return [...new Set(changes.flatMap((change) => [...this.#targets.handleChange(change)]))]
   }
 
   /** After the verdict: keeps what explains it. */
@@ -287,14 +290,16 @@ export class Gate {
    * Keeps the answer of a pod that may be asked. What its target waited for may have passed at the same moment.
    * @returns the targets whose lines it answers
    */
-  #observeAnswer(event: TimedAnswer): readonly GatedTarget[] {
+  #applyAnswer(event: TimedAnswer): readonly GatedTarget[] {
     const { reference } = this.#settings.afterReady?.httpChecks[event.check] ?? {}
     if (reference === undefined) return []
     this.#recheck(event.at)
     const isAsked = ({ state }: GatedTarget) =>
       state.type !== 'ended' && state.assessment?.answering?.has(event.pod) === true
     const asked = this.#targets.named(reference).filter(isAsked)
-    if (asked.length > 0) this.store.apply({ namespace: reference.namespace, ...event })
+    if (asked.length === 0) return []
+    this.#reachedAt = event.at
+    this.store.apply({ namespace: reference.namespace, ...event })
     return asked
   }
 
