@@ -79,7 +79,8 @@ class PodConnection extends Duplex {
     this.#socket = socket
     // An error after the answer was read has no other listener.
     this.on('error', () => {})
-    socket.on('message', (message) => this.#receive(message))
+    // The default `binaryType` is a buffer for each message.
+    socket.on('message', (message) => this.#receive(message as Buffer))
     socket.on('error', (error) => this.#fail(error))
     socket.on('close', (code) => {
       if (this.destroyed) return

@@ -5,6 +5,7 @@ import type { Assessment, Draft, HeldPods } from './assessment.ts'
 import { type Rule, type Serving, withCheck } from './rule.ts'
 import type { RuleContext } from './rule-context.ts'
 import { ownProblem } from './status-problems.ts'
+import { presentDeath } from './workloads/death-count.ts'
 import { explainDeath } from './workloads/kubelet-messages.ts'
 import { condition, containersOf, isReady, isReplaced, type PodContainer } from './workloads/pod-fields.ts'
 import { examinePod } from './workloads/pod-state.ts'
@@ -64,10 +65,9 @@ function deathsOf(pod: Pod): ReadonlyMap<string, number> {
 
 /** Until its restart, a container that died is not counted in `restartCount`. */
 function deathCount({ status, runsOnce, isDoneSidecar }: PodContainer): number {
-  const { state, lastState, restartCount = 0 } = status ?? {}
-  const ended = state?.terminated ?? (state?.running === undefined ? lastState?.terminated : undefined)
-  const isDeath = ended !== undefined && !isDoneSidecar && !(runsOnce && ended.exitCode === 0)
-  return restartCount + Number(isDeath)
+  if (status === undefined) return 0
+  const isDead = !isDoneSidecar && presentDeath(status, runsOnce) !== undefined
+  return (status.restartCount ?? 0) + Number(isDead)
 }
 
 /**

@@ -58,7 +58,7 @@ export class PodPorts {
       send(0, portBytes)
       send(1, portBytes)
       const pod = connect(this.#ports.get(`${namespace}/${name}:${port}`) ?? closedPort, '127.0.0.1')
-      client.on('message', (message) => pod.write(message.subarray(1)))
+      client.on('message', (message) => pod.write((message as Buffer).subarray(1)))
       client.on('close', () => {
         this.#sockets.delete(client)
         pod.destroy()
