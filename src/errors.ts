@@ -186,3 +186,8 @@ export function jsonValue(text: string): unknown {
     return undefined
   }
 }
+
+/** The text in one line. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}

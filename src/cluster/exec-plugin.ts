@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cutText, jsonValue, UserError, withoutEnd } from '../errors.ts'
+import { cutText, jsonValue, oneLine, UserError, withoutEnd } from '../errors.ts'
 import { credentialPluginMs } from '../thresholds.ts'
 
 /** The maximum length of a program's output in an error. */
@@ -140,8 +140,4 @@ function parseCredential(command: string, stdout: string): ExecCredential {
 
 function refused(message: string): UserError {
   return new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim()
 }

@@ -1,5 +1,6 @@
 import type { Answer, TimedAnswer } from '../cluster/feed.ts'
 import { type KubeObject, type Pod, shortName, subjectOf } from '../cluster/objects.ts'
+import { oneLine } from '../errors.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
@@ -320,10 +321,6 @@ function answerReason(check: RequestCheck, answer: Answer, place: Place): Answer
 
 /** The status with which Go's net/http and nginx answer a plain request to a port with TLS. */
 const badRequest = 400
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim()
-}
 
 /** The errors of Node.js and of the kubelet's port-forward (pkg/kubelet/cri/streaming/portforward). */
 function causeOf(error: string): CheckDetails['no-answer']['cause'] {

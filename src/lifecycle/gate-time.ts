@@ -17,8 +17,14 @@ export function createGateTime({
   serverOffsetMs,
 }: Pick<GateTime, 'startedAt' | 'settleTimeMs'> & { readonly serverOffsetMs: number }): GateTime {
   const time = (timestamp: string | null | undefined) => {
-    const parsed = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
-    return parsed >= 0 && parsed < endOfTime ? parsed - serverOffsetMs : undefined
+    const moment = momentOf(timestamp)
+    return moment === undefined ? undefined : moment - serverOffsetMs
   }
   return { startedAt, settleTimeMs, time }
+}
+
+/** The moment of a timestamp, in milliseconds since the epoch; undefined for anything else, and before 1970 or after 9998. */
+export function momentOf(timestamp: unknown): number | undefined {
+  const moment = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
+  return moment >= 0 && moment < endOfTime ? moment : undefined
 }

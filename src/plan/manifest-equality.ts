@@ -4,6 +4,7 @@ import { type Fields, isObject, type KubeObject, type ManagedFields } from '../c
 import type { Redactor } from '../cluster/redact.ts'
 import { readDuration } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
+import { words } from './names.ts'
 import type { Plan } from './resolve-targets.ts'
 import type { ManifestObject } from './target.ts'
 
@@ -146,10 +147,6 @@ const defaults: Readonly<Record<string, unknown>> = {
   scope: ['*', 'Cluster'],
   'service.port': 443,
   preemptionPolicy: 'PreemptLowerPriority',
-}
-
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/))
 }
 
 /** Whether the server stores this value where a manifest has none. `parent`: the live object around it. */

@@ -90,3 +90,8 @@ function parseRequirement(text: string): Requirement | undefined {
   if (not === '!' || operator === undefined || !values.every((value) => selectorValue.test(value))) return undefined
   return { key, operator: operator === '!=' || operator === 'notin' ? 'not-in' : 'in', values }
 }
+
+/** The words of a text as a set. */
+export function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/))
+}

@@ -8,6 +8,7 @@ import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { errorText, jsonValue, UserError } from '../errors.ts'
+import { momentOf } from '../lifecycle/gate-time.ts'
 import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
@@ -119,15 +120,6 @@ function withoutNulls(value: unknown, depth = 0): unknown {
   if (!isObject(value)) return value
   const fields = Object.entries(value).filter(([, field]) => field !== null)
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, depth + 1)]))
-}
-
-/** The first moment that ISO 8601 cannot write with four digits of the year; with a duration added, it may be no date. */
-const endOfMoments = Date.UTC(10_000, 0)
-
-/** The moment of a text, in milliseconds since the epoch; undefined for anything else, and before 1970 or after 9999. */
-function momentOf(value: unknown): number | undefined {
-  const moment = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return moment >= 0 && moment < endOfMoments ? moment : undefined
 }
 
 /** The failure of an `ERROR` line; none for an expired resource version (410). */

@@ -1,5 +1,6 @@
 import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
+import { words } from '../../plan/names.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unclearSettles } from '../../thresholds.ts'
@@ -21,7 +22,6 @@ import {
   specSuspension,
   summarizeSignals,
   tokensOf,
-  words,
 } from './status.ts'
 
 /**

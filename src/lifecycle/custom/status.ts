@@ -1,4 +1,5 @@
 import { type Condition, type Fields, isObject, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
+import { words } from '../../plan/names.ts'
 import {
   type ConditionSignal,
   conditionSignal,
@@ -32,11 +33,6 @@ export interface Signal extends ConditionSignal {
 
 /** The meaning and weight of a condition. */
 type Reading = Pick<Signal, 'meaning' | 'weight'>
-
-/** The words of a text as a set. */
-export function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/))
-}
 
 /*
  * Words. No standard exists: these are the words that controllers commonly use (`phase` in the Kubernetes API conventions,

@@ -16,7 +16,7 @@ import type { Labelled } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest, podsMetadata } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { condition, isReplaced, portsOf } from '../workloads/pod-fields.ts'
+import { condition, isReady, isReplaced, portsOf } from '../workloads/pod-fields.ts'
 import { examinePod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
 
@@ -217,10 +217,6 @@ export function explainUnserved(
     return message ? [`pod/${pod.metadata.name} has ${message}`] : []
   })
   return end({ type: 'pods-not-ready', ...counts, isOldReady: staying.some(isReady), podMessage }, cause)
-}
-
-function isReady(pod: Pod): boolean {
-  return condition(pod, 'Ready')?.status === 'True'
 }
 
 function passed(text: string): Check {
