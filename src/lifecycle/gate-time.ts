@@ -18,13 +18,13 @@ export function createGateTime({
 }: Pick<GateTime, 'startedAt' | 'settleTimeMs'> & { readonly serverOffsetMs: number }): GateTime {
   const time = (timestamp: string | null | undefined) => {
     const moment = momentOf(timestamp)
-    return moment === undefined ? undefined : moment - serverOffsetMs
+    return moment === undefined || moment >= endOfTime ? undefined : moment - serverOffsetMs
   }
   return { startedAt, settleTimeMs, time }
 }
 
-/** The moment of a timestamp, in milliseconds since the epoch; undefined for anything else, and before 1970 or after 9998. */
+/** The moment of a timestamp, in milliseconds since the epoch; undefined for anything else, and before 1970 or after 9999. */
 export function momentOf(timestamp: unknown): number | undefined {
   const moment = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
-  return moment >= 0 && moment < endOfTime ? moment : undefined
+  return moment >= 0 && moment < Date.UTC(10_000, 0) ? moment : undefined
 }
