@@ -1,7 +1,8 @@
 import { deniesAccess, type TimedAnswer, type WatchRequest } from '../cluster/feed.ts'
+import { shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
-import { isRight, whatServes, withAnswers, withPods } from '../lifecycle/answers.ts'
+import { choosePort, isRight, withAnswers } from '../lifecycle/answers.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { withHold } from '../lifecycle/hold.ts'
 import type { Rule } from '../lifecycle/rule.ts'
@@ -42,9 +43,7 @@ export function afterReady(checks: Checks): AfterReady {
     ...checks,
     rule: (rule, target) => {
       const own = httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
-      if (own.length === 0 && holdMs === 0) return rule
-      const watching = withPods(rule)
-      const answering = own.length === 0 ? watching : withAnswers(watching, own)
+      const answering = own.length === 0 ? rule : withAnswers(rule, own)
       return holdMs === 0 || rule.readyWhenAbsent !== undefined ? answering : withHold(answering)
     },
     mistaken: (targets, store) => mistakesVerdict(httpChecks, targets, store),
@@ -59,23 +58,17 @@ function mistakesVerdict(checks: readonly RequestCheck[], targets: CheckedTarget
   const mistakes: Mistake[] = []
   for (const check of checks) {
     const [gated] = targets.named(check.reference)
-    const place = { input: 'http-checks', line: check.line }
-    const message = gated === undefined ? missingTarget(check, targets) : unservedText(gated)
-    if (message !== undefined) mistakes.push({ ...place, message })
-    if (gated === undefined || message !== undefined) continue
-    const mistake = gated.state.assessment?.mistakes?.find(({ line }) => line === check.line)
-    const denied = mistake?.hasNoPods === true ? deniedPods(gated, store) : undefined
+    const denied = gated && deniedPods(gated, store)
     if (denied !== undefined) return denied
-    // The pods of a workload may still be created.
-    const mayGetPods = mistake?.hasNoPods === true && gated.rule.serving?.presentPods === undefined
-    if (mistake !== undefined && !mayGetPods) mistakes.push(mistake)
+    const message = gated === undefined ? missingText(check, targets) : mistakeText(check, gated, store)
+    if (message !== undefined) mistakes.push({ input: 'http-checks', line: check.line, message })
   }
   if (mistakes.length === 0) return undefined
   return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
 }
 
 /** Undefined while an operator may still deploy the target. */
-function missingTarget({ reference }: RequestCheck, { all }: CheckedTargets): string | undefined {
+function missingText({ reference }: RequestCheck, { all }: CheckedTargets): string | undefined {
   if (all.some(({ rule, state }) => rule.arrival !== undefined && state.type !== 'ready')) return undefined
   const { namespace } = reference
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`
@@ -83,18 +76,36 @@ function missingTarget({ reference }: RequestCheck, { all }: CheckedTargets): st
   return `${displayName(reference)}${where} is not gated. Name it in resources too. Gated is ${gated}.`
 }
 
-function unservedText({ rule, target }: CheckedTarget): string | undefined {
-  if (rule.readyWhenAbsent !== undefined)
+const whatServes = 'Name a Service, or a resource that runs pods.'
+
+function mistakeText(
+  check: RequestCheck,
+  { name, target, rule, state }: CheckedTarget,
+  store: Store,
+): string | undefined {
+  const { serving, readyWhenAbsent } = rule
+  if (readyWhenAbsent !== undefined)
     return `${displayName(target)} is gated by --for=delete, so it answers nothing once it is ready.`
-  return rule.serving === undefined ? `A ${target.kind} serves no requests. ${whatServes}` : undefined
+  if (serving === undefined) return `A ${target.kind} serves no requests. ${whatServes}`
+  const object = store.get(target)
+  const port = object && choosePort(check, object, serving)
+  if (object !== undefined && typeof port === 'string') return `${shortName(object)}: ${port}`
+  const isWithoutPods = serving.presentPods !== undefined && hasNoPods(state)
+  return isWithoutPods ? `${name} is ready, and no pod is behind it. ${whatServes}` : undefined
 }
 
-/** The verdict that the pods behind a target may not be read. */
-function deniedPods(gated: CheckedTarget, store: Store): Verdict | undefined {
-  const denied = gated.requests.needed.flatMap((request) => store.refusal(request) ?? []).find(deniesAccess)
+/** Whether a ready target that is not scaled to zero has not had a pod. */
+function hasNoPods({ assessment }: CheckedTarget['state']): boolean {
+  return assessment?.answering?.size === 0
+}
+
+/** The verdict that the pods behind a target may not be read, if none is known. */
+function deniedPods({ name, state, requests }: CheckedTarget, store: Store): Verdict | undefined {
+  const refusals = hasNoPods(state) ? requests.needed.flatMap((request) => store.refusal(request) ?? []) : []
+  const denied = refusals.find(deniesAccess)
   if (denied === undefined) return undefined
   const { kind = '', message } = denied
-  return deniedVerdict('misconfigured', { name: `${pluralOf(kind)} behind ${gated.name}`, wasReadable: false, message })
+  return deniedVerdict('misconfigured', { name: `${pluralOf(kind)} behind ${name}`, wasReadable: false, message })
 }
 
 /** The lines of `http-checks` with their answers, as the summary and the report show them: all counts, and the answers that matter. */

@@ -1,21 +1,18 @@
 import type { Answer, TimedAnswer } from '../cluster/feed.ts'
-import { type KubeObject, type Pod, shortName, subjectOf } from '../cluster/objects.ts'
+import { type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
 import { oneLine } from '../errors.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
-import { type CheckMistake, type Draft, type Milestone, type Question, revisedPods } from './assessment.ts'
+import { type Draft, type Milestone, type Question, revisedPods } from './assessment.ts'
 import { presentAt, prove } from './proof.ts'
 import { type Rule, type ServedPort, type Serving, withCheck } from './rule.ts'
 import type { Hold, RuleContext } from './rule-context.ts'
 import { podRequest, podsWithUid } from './selector.ts'
 import { ownProblem } from './status-problems.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
-
-/** What a line may name. */
-export const whatServes = 'Name a Service, or a resource that runs pods.'
 
 /** Whether an answer is the expected one. A recording may lack `matches`: then its part of the body decides. */
 export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
@@ -27,7 +24,6 @@ export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answ
 /**
  * A target with lines of `http-checks` is ready only after it has answered each of them, and fails when wrong or missing answers
  * prove that one of its pods does not.
- * @param rule with the watches of its pods: see `withPods`
  */
 export function withAnswers(rule: Rule, checks: readonly RequestCheck[]): Rule {
   const { serving } = rule
@@ -36,16 +32,6 @@ export function withAnswers(rule: Rule, checks: readonly RequestCheck[]): Rule {
     ...withCheck(rule, (draft, object, context) => answered(draft, object, checks, serving, context)),
     milestones: [...rule.milestones, 'answers'],
   }
-}
-
-/** The rule with the watches of the pods behind its objects: not every kind needs them to be judged. */
-export function withPods(rule: Rule): Rule {
-  const { serving } = rule
-  if (serving === undefined) return rule
-  return withCheck(rule, (draft, object, context) => {
-    for (const request of serving.requests(object, context)) context.watch(request)
-    return draft
-  })
 }
 
 /** A pod of the gated revision that stays, with its answers to a line. */
@@ -75,40 +61,34 @@ function answered(
   serving: Serving,
   context: RuleContext,
 ): Draft {
-  const { holding: hold } = context
+  const { holding: hold, before } = context
   const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
   const all = podsOfTarget(draft, object, serving, context)
   const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
   const lines = checks.map((check) => lineOf(check, pods, object, serving, context))
-  const isSkipped = pods.length === 0 && serving.isEmpty(object, context)
-  const hasNoPods = all.length === 0 && draft.ready && !isSkipped
-  const mistakes =
-    context.before?.questions !== undefined
-      ? []
-      : checks.flatMap((check) => mistakeIn(check, object, serving, hasNoPods) ?? [])
-  if (isSkipped) {
+  if (pods.length === 0 && serving.isEmpty(object, context)) {
     const milestone: Milestone = { name: 'answers', state: draft.ready ? 'skipped' : 'open', message: '' }
     const skipped = checks.map((check) => `${requestOf(check)} was not asked: no pod is wanted`)
-    return { ...draft, milestones: [...milestones, milestone], notes: [...draft.notes, ...skipped], mistakes }
+    return { ...draft, milestones: [...milestones, milestone], notes: [...draft.notes, ...skipped] }
   }
   const open = hold === undefined ? lines.filter(({ isAnswered }) => !isAnswered) : []
   const [first] = open
   const found = lines.flatMap((line) => problemOf(line) ?? [])
   const failure = found.find(({ proven }) => proven)
+  const milestone = milestoneOf(lines, open, draft.ready)
+  const isAsked = draft.ready || hold !== undefined
   return {
     ...draft,
-    milestones: [...milestones, milestoneOf(lines, open, draft.ready)],
+    milestones: [...milestones, milestone],
     ready: draft.ready && open.length === 0 && failure === undefined,
     failure: failure ?? draft.failure,
     problems: [...found, ...draft.problems],
-    message: failure === undefined ? messageOfAnswers(draft, lines, open) : messageOf(failure),
-    mistakes,
+    message: failure === undefined ? messageWith(milestone, draft) : messageOf(failure),
     ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, context.now) }),
-    ...((draft.ready || hold !== undefined) &&
-      mistakes.length === 0 && {
-        questions: lines.flatMap((line) => questionsOf(line, serving, hold)),
-        answering: new Set(pods.map(({ metadata }) => metadata.name)),
-      }),
+    ...(isAsked && { questions: lines.flatMap((line) => questionsOf(line, serving, hold)) }),
+    answering: isAsked
+      ? new Set([...(before?.answering ?? []), ...all.map(({ metadata }) => metadata.name)])
+      : before?.answering,
   }
 }
 
@@ -146,21 +126,7 @@ function lineOf(
   }
 }
 
-/** A line that was not asked yet must find a port, and a ready target that is not scaled to zero must have pods. */
-function mistakeIn(
-  check: RequestCheck,
-  object: KubeObject,
-  serving: Serving,
-  hasNoPods: boolean,
-): CheckMistake | undefined {
-  const place = { input: 'http-checks', line: check.line }
-  const port = choosePort(check, object, serving)
-  if (typeof port === 'string') return { ...place, message: `${shortName(object)}: ${port}`, hasNoPods: false }
-  const message = `${shortName(object)} is ready, and no pod is behind it. ${whatServes}`
-  return hasNoPods ? { ...place, message, hasNoPods } : undefined
-}
-
-/** The pods of the gated revision behind a target. */
+/** The pods of the gated revision behind a target; they are watched. */
 export function podsOfTarget(
   assessed: Pick<Draft, 'pods' | 'keptPods'>,
   object: KubeObject,
@@ -168,6 +134,8 @@ export function podsOfTarget(
   context: RuleContext,
 ): readonly Pod[] {
   const { revisionOf } = context
+  // Not every kind needs its pods to be judged.
+  for (const request of serving.requests(object, context)) context.watch(request)
   if (serving.presentPods !== undefined) return serving.presentPods(object, context)
   if (serving.selects !== undefined)
     return context
@@ -192,7 +160,7 @@ function inOrder(pods: readonly Pod[]): readonly Pod[] {
  * The port of a line: by name or number, or the only one.
  * @returns what is wrong with it, with the ports that there are, if there is no such port
  */
-function choosePort(
+export function choosePort(
   { port: written }: Pick<RequestCheck, 'port'>,
   object: KubeObject,
   { ports, selects }: Serving,
@@ -372,9 +340,8 @@ function openText(open: readonly Line[]): string {
     .join(', ')
 }
 
-function messageOfAnswers(draft: Draft, lines: readonly Line[], open: readonly Line[]): string {
-  if (!draft.ready) return draft.message
-  if (open.length > 0) return openText(open)
-  const text = answeredText(lines)
-  return text === '' ? draft.message : `${draft.message} · ${text}`
+/** The answers follow what else makes a target ready. */
+function messageWith({ state, message }: Milestone, draft: Draft): string {
+  if (!draft.ready || message === '') return draft.message
+  return state === 'open' ? message : `${draft.message} · ${message}`
 }

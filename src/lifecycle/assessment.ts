@@ -1,5 +1,4 @@
 import { isOfKind, type KubeObject, type ObjectName, type Pod } from '../cluster/objects.ts'
-import type { Mistake } from '../errors.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 
@@ -42,12 +41,6 @@ export interface Question {
   readonly at: number
 }
 
-/** A mistake in a line of `http-checks` that the object shows. */
-export interface CheckMistake extends Mistake {
-  /** No pod is known, which may be because access to pods is refused. */
-  readonly hasNoPods: boolean
-}
-
 /**
  * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
  * the deaths of each container when the pod was first seen ready.
@@ -83,10 +76,8 @@ export interface AssessedFacts {
   readonly overdue?: Problem
   /** What its lines of `http-checks` ask its pods; absent until the target itself is ready. */
   readonly questions?: readonly Question[]
-  /** The names of the pods whose answers to these lines count, also of those that are not asked now. */
-  readonly answering?: ReadonlySet<string>
-  /** The mistakes in its lines of `http-checks`. */
-  readonly mistakes?: readonly CheckMistake[]
+  /** The names of its pods so far: their answers count, also of those that are not asked now. */
+  readonly answering?: ReadonlySet<string> | undefined
   /** Set during the hold. */
   readonly heldPods?: HeldPods
   /** The object ended successfully: the gate ignores later changes. */

@@ -22,8 +22,8 @@ export function withHold(rule: Rule): Rule {
  */
 function assessHold(draft: Draft, object: KubeObject, serving: Serving | undefined, context: RuleContext): Draft {
   const { holding, before, now } = context
-  if (holding === undefined) return draft
   const all = serving === undefined ? [] : podsOfTarget(draft, object, serving, context)
+  if (holding === undefined) return draft
   // The pods of a gated workload are its own, also behind a Service.
   const pods = all.filter((pod) => serving?.selects === undefined || context.revisionOf(pod) === undefined)
   const heldPods = withReadyPods(before?.heldPods ?? new Map(), pods)
