@@ -4,7 +4,7 @@ import { failureOf, isForbidden, isNotFound, isUnauthorized, statusOf } from '..
 import type { Answer, Observation } from '../cluster/feed.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { Question } from '../lifecycle/assessment.ts'
-import type { Checks, Header, RequestCheck } from '../plan/checks.ts'
+import type { Header, RequestCheck } from '../plan/checks.ts'
 import {
   answerBodyCharacters,
   maxCheckedBodyBytes,
@@ -13,19 +13,14 @@ import {
   withdrawnMs,
 } from '../thresholds.ts'
 import { version } from '../version.ts'
-import { askPod, reviewAccess } from './access.ts'
+import { askPod } from './access.ts'
 import { type HttpAnswer, MissingAnswer } from './exchange.ts'
 
 interface CheckerOptions {
-  /** With their kinds and namespaces. */
-  readonly checks: Checks
   readonly cluster: Cluster
   readonly clock: Clock
   /** Removes the secrets from a text before it is cut. */
   readonly redact: (text: string) => string
-}
-
-interface Listener {
   /** Gets the answers, and the refusals of the API server. */
   readonly observe: (observation: Observation) => void
   /** Gets a sentence, once, if the API server reports an error in place of a pod's answer. */
@@ -35,7 +30,6 @@ interface Listener {
 /** Sends the requests that the gate asks for, at most 16 at a time, and reports their answers. */
 export class Checker {
   readonly #options: CheckerOptions
-  #listener: Listener | undefined
   #questions: readonly Question[] = []
   readonly #inFlight = new Map<string, AbortController>()
   /** When a question may be asked again, after the API server has refused to forward it. */
@@ -48,19 +42,6 @@ export class Checker {
 
   constructor(options: CheckerOptions) {
     this.#options = options
-  }
-
-  /**
-   * Reviews the access that the checks need.
-   * @throws UserError if it is missing
-   */
-  review(): Promise<void> {
-    return reviewAccess(this.#options.checks.httpChecks, this.#options.cluster)
-  }
-
-  /** Begins to ask. */
-  start(listener: Listener): void {
-    this.#listener = listener
   }
 
   /** Sends the questions that are due, and aborts those that the list no longer contains. */
@@ -113,7 +94,7 @@ export class Checker {
     this.#inFlight.delete(key)
     if (observation === undefined) this.#retryAt.set(key, this.#options.clock.now() + questionRetryMs)
     // The gate handles the answer at once, and may replace its questions, before the next ones are asked.
-    else this.#listener?.observe(observation)
+    else this.#options.observe(observation)
     this.#askDue()
   }
 
@@ -179,7 +160,7 @@ export class Checker {
   #warn(message: string): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    this.#listener?.onWarning(
+    this.#options.onWarning(
       `Pods cannot be asked, because the API server reports an error: ${this.#shortened(message)}`,
     )
   }

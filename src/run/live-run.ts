@@ -1,5 +1,5 @@
 import type { Checker } from '../checks/checker.ts'
-import { type Clock, unlessAborted } from '../cluster/clock.ts'
+import { unlessAborted } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
@@ -11,7 +11,6 @@ import type { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, type Entry, emptyRecord, type JudgedRunRecord, verdictOf } from '../gate/run-record.ts'
 import { gateSettings, gateTimeoutMs, settingsFor } from '../gate/settings.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
-import type { Checks } from '../plan/checks.ts'
 import { findEntry } from '../plan/health-check-entries.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
 import { nameKey, type Target } from '../plan/target.ts'
@@ -88,11 +87,14 @@ async function planRun(source: Source, awaited: readonly Target[] = []): Promise
   }
 }
 
-type Plan = LivePlan & RunPlan & { readonly checker?: Checker | undefined }
+type Plan = LivePlan & RunPlan
 
-/** Adds the settings, and the checks after the targets are ready. A gate without such checks does not load their code. */
+/**
+ * Adds the settings, and the checks after the targets are ready. A gate without such checks does not load their code.
+ * @throws UserError if the access that requests need is missing
+ */
 async function completePlan({ options, startedAt, healthChecks, cluster }: Source, planned: LivePlan): Promise<Plan> {
-  const { purpose, inputs, clock, references, secrets, usesFlags = false } = options
+  const { purpose, inputs, clock, references, usesFlags = false } = options
   const { context, version: serverVersion = '', serverOffsetMs } = cluster
   const judged = planned.targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
   const settings = gateSettings(inputs, {
@@ -109,28 +111,11 @@ async function completePlan({ options, startedAt, healthChecks, cluster }: Sourc
   const { checks } = planned
   if (purpose !== 'gate' || checks === undefined) return plan
   const { afterReady } = await import('../gate/after-ready.ts')
-  return {
-    ...plan,
-    settings: { ...plan.settings, afterReady: afterReady(checks) },
-    checker: await openChecker(checks, cluster, clock, secrets),
+  if (checks.httpChecks.length > 0) {
+    const { reviewAccess } = await import('../checks/access.ts')
+    await reviewAccess(checks.httpChecks, cluster)
   }
-}
-
-/**
- * Checks the access that requests need.
- * @throws UserError if access is missing
- */
-async function openChecker(
-  checks: Checks,
-  cluster: Cluster,
-  clock: Clock,
-  { redact }: RunOptions['secrets'],
-): Promise<Checker | undefined> {
-  if (checks.httpChecks.length === 0) return undefined
-  const { Checker } = await import('../checks/checker.ts')
-  const checker = new Checker({ checks, cluster, clock, redact })
-  await checker.review()
-  return checker
+  return { ...plan, settings: { ...plan.settings, afterReady: afterReady(checks) } }
 }
 
 /** A run on a cluster. */
@@ -206,7 +191,8 @@ export class LiveRun extends Run {
   async follow(gate: Gate): Promise<void> {
     const { purpose, inputs, clock, cancelled } = this.#options
     const { exit, cluster } = this
-    const checker = this.plan.checker
+    const createChecker = await this.#loadChecker()
+    let checker: Checker | undefined
     const recording = await this.#openRecording()
     this.#drift = purpose === 'gate' ? new ManifestDrift(this.plan, cluster.redact) : undefined
     this.#logs = await this.#openLogs(gate)
@@ -216,7 +202,7 @@ export class LiveRun extends Run {
         observe(answer)
         ask()
       }
-      checker?.start({ observe: onAnswer, onWarning: exit.onWarning })
+      checker = createChecker?.(onAnswer)
       this.#evidence = new EvidenceReader(gate, cluster, observe, inputs.logLines)
       observe({ type: 'DISCOVERY', resources: this.plan.kinds })
     }
@@ -257,6 +243,15 @@ export class LiveRun extends Run {
 
   protected override recordOf(gate: Gate): JudgedRunRecord {
     return this.#drift?.addTo(gate.record()) ?? gate.record()
+  }
+
+  /** Loads what sends requests to pods, if there are any. */
+  async #loadChecker(): Promise<((observe: (answer: Observation) => void) => Checker) | undefined> {
+    const { clock, secrets } = this.#options
+    if (!this.plan.settings.afterReady?.httpChecks.length) return undefined
+    const { Checker } = await import('../checks/checker.ts')
+    const { cluster, exit } = this
+    return (observe) => new Checker({ cluster, clock, redact: secrets.redact, observe, onWarning: exit.onWarning })
   }
 
   async #openLogs(gate: Gate): Promise<LiveLogs | undefined> {

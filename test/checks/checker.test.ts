@@ -56,11 +56,13 @@ async function start({ httpChecks = line(), secrets = new Secrets(), app }: Star
   const parsed = parseChecks({ httpChecks, holdMs: 0 })
   expect(parsed.mistakes).toEqual([])
   const clock = new ManualClock(1_000_000)
-  const checker = new Checker({ checks: parsed, cluster, clock, redact: secrets.redact })
   const observations: Observation[] = []
   const warnings: string[] = []
   let onAnswer = () => {}
-  checker.start({
+  const checker = new Checker({
+    cluster,
+    clock,
+    redact: secrets.redact,
     observe: (observation) => {
       observations.push(observation)
       checker.update([...remaining(observation)])
