@@ -34,7 +34,7 @@ export class Comment implements Extra {
       this.#onMissing('There is no pull request to comment on: neither in the event nor for the commit.')
       return
     }
-    const links = await findLinks(this.#shared, signal)
+    const links = await findLinks(this.#shared)
     const body = commentBody(record, name, links)
     if (await this.#update(this.#id, body, links, signal)) return
     // A comment of an earlier run; or the present one was deleted.

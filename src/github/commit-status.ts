@@ -17,7 +17,7 @@ export class CommitStatus implements Extra {
   /** Each update is a new status, which replaces the one before. GitHub accepts 1,000 for a commit and name. */
   async show(record: RunRecord, signal: AbortSignal): Promise<void> {
     const { octokit, origin, name, onOpened } = this.#shared
-    const headSha = await origin.commit(signal)
+    const headSha = origin.commit
     const { data } = await octokit.rest.repos.createCommitStatus({
       ...requestOf(origin.run, signal),
       sha: headSha,

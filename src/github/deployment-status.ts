@@ -46,7 +46,7 @@ export class DeploymentStatus implements Extra {
     const { octokit, origin } = this.#shared
     this.#id ??= await this.#create(record, signal)
     if (this.#id === undefined) return
-    await this.#open(this.#id, signal)
+    this.#open(this.#id)
     await octokit.rest.repos.createDeploymentStatus({
       ...requestOf(origin.run, signal),
       deployment_id: this.#id,
@@ -58,10 +58,10 @@ export class DeploymentStatus implements Extra {
     this.#shown = state
   }
 
-  async #open(id: number, signal: AbortSignal): Promise<void> {
+  #open(id: number): void {
     if (this.#isOpened) return
     const { origin, name, onOpened } = this.#shared
-    onOpened({ extra: this.name, id, url: '', headSha: await origin.commit(signal), name })
+    onOpened({ extra: this.name, id, url: '', headSha: origin.commit, name })
     this.#isOpened = true
   }
 
@@ -70,7 +70,7 @@ export class DeploymentStatus implements Extra {
     const { environment = environmentName(record) } = this.#settings
     // Without a connection to the cluster, the environment is unknown.
     if (environment === '') return undefined
-    const sha = await origin.commit(signal)
+    const sha = origin.commit
     const own = await this.#findOwn(sha, environment, signal)
     if (own !== undefined) return own
     const { data } = await octokit.rest.repos.createDeployment({

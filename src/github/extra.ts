@@ -3,7 +3,6 @@ import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
 import { originLookupMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { withPermission } from './failure.ts'
 import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 
 /** Shows the rollout on GitHub outside the job log. */
@@ -63,7 +62,6 @@ export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => P
 export type Octokit = InstanceType<typeof GitHub>
 
 const pageSize = 100
-const readPulls = 'pull-requests: read'
 
 /**
  * Where a gate comes from: its commit, pull request and log. All extras of a gate share one `Origin`, so that they agree. A
@@ -72,7 +70,6 @@ const readPulls = 'pull-requests: read'
 export class Origin {
   readonly run: WorkflowRun
   readonly #octokit: Octokit
-  #headSha: string | undefined
   /** Undefined: not looked up yet. */
   #pullRequest: number | 'none' | undefined
   #logUrl: Promise<string> | undefined
@@ -81,26 +78,13 @@ export class Origin {
   constructor(octokit: Octokit, run: WorkflowRun, jobId?: string) {
     this.run = run
     this.#octokit = octokit
-    if (run.mayBeMergeCommit !== true) this.#headSha = run.headSha
     this.#pullRequest = run.pullRequest
     if (jobId !== undefined) this.#logUrl = Promise.resolve(logUrlOf(run, jobId))
   }
 
-  /** The commit that the extras belong to. Rejects with octokit's error. */
-  async commit(signal: AbortSignal): Promise<string> {
-    this.#headSha ??= await this.#headOfMergeCommit(signal)
-    return this.#headSha
-  }
-
-  /**
-   * The head of the pull request if the workspace contains its merge commit: pull requests do not show merge commits. Else
-   * the commit in the workspace: somebody pushed after the checkout, and the new head was not deployed.
-   */
-  async #headOfMergeCommit(signal: AbortSignal): Promise<string> {
-    const { pullRequest, headSha = '' } = this.run
-    const request = { ...requestOf(this.run, signal), pull_number: Number(pullRequest) }
-    const { data } = await withPermission(readPulls, this.#octokit.rest.pulls.get(request))
-    return data.merge_commit_sha === headSha ? data.head.sha : headSha
+  /** The commit that the extras belong to. Without one, there are no extras: `WorkflowRun.conflict` names the cause. */
+  get commit(): string {
+    return this.run.headSha ?? ''
   }
 
   /** The number of the pull request; undefined if there is none. Rejects with octokit's error. */
@@ -116,13 +100,13 @@ export class Origin {
     const request = { ...requestOf(this.run, signal), head: forkBranch, state: 'open' as const }
     const { data } = await this.#octokit.rest.pulls.list(request)
     // A branch may have pull requests into several branches.
-    const headSha = await this.commit(signal)
+    const headSha = this.commit
     return (data.find(({ head }) => head.sha === headSha) ?? data[0])?.number
   }
 
   /** The open pull request whose head is the commit, else the one whose merge created the commit. */
   async #ofCommit(signal: AbortSignal): Promise<number | undefined> {
-    const headSha = await this.commit(signal)
+    const headSha = this.commit
     const request = { ...requestOf(this.run, signal), commit_sha: headSha }
     const { data } = await this.#octokit.rest.repos.listPullRequestsAssociatedWithCommit(request)
     const open = data.find(({ state, head }) => state === 'open' && head.sha === headSha)

@@ -14,8 +14,6 @@ export interface Failure {
   readonly retryAfterMs: number
   /** Part of a sentence: `GitHub answered 502`. */
   readonly cause: string
-  /** The permission that the request needs, if it is not that of the extra. */
-  readonly permission?: string
 }
 
 type Headers = Readonly<Record<string, string | number | undefined>>
@@ -35,7 +33,6 @@ export function readFailure(error: unknown, now: number): Failure {
   const fail = (type: Failure['type'], cause: string, retryAfterMs = 0) => ({ type, retryAfterMs, cause })
   if (['AbortError', 'TimeoutError'].includes(Object(error).name))
     return fail('temporary', 'GitHub did not answer in time')
-  if (error instanceof LookupError) return { ...readFailure(error.cause, now), permission: error.permission }
   if (!isHttpError(error)) return fail('invalid', errorText(error))
   const { status, message, response } = error
   // Without a response, octokit's error has the status 500, and its cause is the error of `fetch`.
@@ -52,25 +49,6 @@ export function readFailure(error: unknown, now: number): Failure {
   if (status === 401) return fail('forbidden', 'GitHub does not accept the token')
   // GitHub answers 404 for objects that the token cannot read.
   return fail(status === 403 || status === 404 ? 'forbidden' : 'invalid', `GitHub answered ${status} (${message})`)
-}
-
-/** A failed look-up, which needs another permission than the extra that it is for. Its cause is octokit's error. */
-class LookupError extends Error {
-  readonly permission: string
-
-  constructor(permission: string, cause: unknown) {
-    super(`A look-up with ${permission} failed`, { cause })
-    this.permission = permission
-  }
-}
-
-/** Marks the error of a look-up with the permission that it needs. */
-export async function withPermission<T>(permission: string, lookup: Promise<T>): Promise<T> {
-  try {
-    return await lookup
-  } catch (error) {
-    throw new LookupError(permission, error)
-  }
 }
 
 /**
@@ -111,12 +89,12 @@ export function describeExtra(extra: ExtraName): string {
 
 /** The warning for the user, with the fix. Safe to print. */
 export function describeFailure(
-  { type, cause, permission }: Failure,
+  { type, cause }: Failure,
   extra: ExtraName,
   { readOnlyBecause }: Pick<WorkflowRun, 'readOnlyBecause'>,
 ): string {
   const start = `The verdict stands, but ${describeExtra(extra).toLowerCase()} could not be written: ${plain(cause)}.`
   if (type !== 'forbidden') return start
   const why = readOnlyBecause === undefined ? '' : ` ${readOnlyTokens[readOnlyBecause]}`
-  return `${start} It needs a github-token with the permission \`${permission ?? knownExtras[extra].permission}\`: write it under \`permissions:\` of the job.${why}`
+  return `${start} It needs a github-token with the permission \`${knownExtras[extra].permission}\`: write it under \`permissions:\` of the job.${why}`
 }

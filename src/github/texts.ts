@@ -130,13 +130,9 @@ export interface Links {
   readonly tracked: TrackedFiles
 }
 
-/** Looks up what a text links to. Rejects with octokit's error. */
-export async function findLinks(
-  { origin, tracked }: Pick<Shared, 'origin' | 'tracked'>,
-  signal: AbortSignal,
-): Promise<Links> {
-  const headSha = await origin.commit(signal)
-  return { run: origin.run, headSha, logUrl: await origin.logUrl(), tracked }
+/** Looks up what a text links to. Never rejects. */
+export async function findLinks({ origin, tracked }: Pick<Shared, 'origin' | 'tracked'>): Promise<Links> {
+  return { run: origin.run, headSha: origin.commit, logUrl: await origin.logUrl(), tracked }
 }
 
 /**

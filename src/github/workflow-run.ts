@@ -9,10 +9,10 @@ export interface WorkflowRun {
   readonly repo: string
   /**
    * The commit that the extras belong to: the input `sha`, else the commit of the event; for a pull request its head, not
-   * the merge commit. For a comment on a pull request, whose event has no commit: the one in the workspace.
+   * the merge commit.
    */
   readonly headSha?: string | undefined
-  /** Why nothing may be written: the workspace, whose content was deployed, contains another commit. */
+  /** Why nothing may be written: the workspace, whose content was deployed, contains another commit, or the event contains none. */
   readonly conflict?: string | undefined
   /** The pull request in the event. `none`: the event is about an issue, so no pull request may be searched for. */
   readonly pullRequest?: number | 'none' | undefined
@@ -20,8 +20,6 @@ export interface WorkflowRun {
   readonly forkBranch?: string | undefined
   /** Whether the event is about an open pull request. One that is closed may be merged, and its environment permanent. */
   readonly isOpenPullRequest: boolean
-  /** Whether `headSha` may be the merge commit of the pull request, as the checkout of a comment's workflow may be. */
-  readonly mayBeMergeCommit?: boolean
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
   /** What the event is about, if an extra may have written it. */
@@ -50,18 +48,18 @@ export interface WrittenSubject {
 /** The runner's variables: https://docs.github.com/actions/reference/workflows-and-actions/variables */
 export type RunnerVariables = Readonly<Record<string, string | undefined>>
 
-/** A pull request of an event about checks: https://docs.github.com/webhooks/webhook-events-and-payloads#check_suite */
+/** A pull request of a workflow run: https://docs.github.com/webhooks/webhook-events-and-payloads#workflow_run */
 interface ListedPullRequest {
   readonly number: number
   readonly head?: { readonly sha?: string }
   readonly base?: { readonly repo?: { readonly id?: number } }
 }
 
-/** A check suite, check run or workflow run. Its `pull_requests` is empty for a branch of a fork. */
-interface CheckedCommit {
+/** The workflow run that triggered this one. Its `pull_requests` is empty for a branch of a fork. */
+interface TriggeringRun {
   readonly head_sha?: string
   readonly head_branch?: string | null
-  /** The event that triggered a workflow run. */
+  /** The event that triggered it. */
   readonly event?: string
   readonly head_repository?: { readonly full_name?: string; readonly owner?: { readonly login?: string } } | null
   readonly pull_requests?: readonly ListedPullRequest[]
@@ -79,12 +77,9 @@ export interface Payload {
   readonly comment?: { readonly body?: string }
   readonly issue?: { readonly number?: number; readonly state?: string; readonly pull_request?: object }
   readonly merge_group?: { readonly head_sha?: string; readonly head_ref?: string }
-  readonly workflow_run?: CheckedCommit
-  readonly check_run?: CheckedCommit
-  readonly check_suite?: CheckedCommit
+  readonly workflow_run?: TriggeringRun
   readonly deployment?: { readonly id?: number; readonly sha?: string }
-  /** The commit of a `status` event, and the name of the status. */
-  readonly sha?: string
+  /** The name of the status of a `status` event. */
   readonly context?: string
 }
 
@@ -137,7 +132,7 @@ export function readWorkflowRun(
   return {
     owner,
     repo,
-    ...(sha === undefined ? commitOf(event, subject, need('GITHUB_SHA'), checkedOut) : { headSha: sha }),
+    ...(sha === undefined ? commitOf(event, payload, need('GITHUB_SHA'), checkedOut) : { headSha: sha }),
     pullRequest: subject.pullRequest,
     forkBranch: subject.forkBranch,
     isOpenPullRequest: isOpenPullRequest(payload),
@@ -157,27 +152,27 @@ export function readWorkflowRun(
 /** On these events `GITHUB_SHA` is the merge commit of the pull request, which `actions/checkout` checks out. */
 const isOfMergeCommit = /^pull_request(_review|_review_comment)?$/
 
+/** On these events `GITHUB_SHA` is the last commit of the default branch, which is seldom the one that was deployed. */
+const isOfDefaultBranch = /^(check_run|check_suite|status)$/
+
 /**
  * The commit of the event. A result belongs to the commit that was deployed, so the workspace, if it is a checkout, must
  * contain this commit: otherwise a commit could pass that nobody deployed.
  */
 function commitOf(
   event: string,
-  subject: Subject,
+  payload: Payload,
   githubSha: string,
   checkedOut: string | undefined,
-): Pick<WorkflowRun, 'headSha' | 'conflict' | 'mayBeMergeCommit'> {
+): Pick<WorkflowRun, 'headSha' | 'conflict'> {
   const fix = 'Set the input sha to the commit that was deployed.'
-  if (!subject.hasNoCommit) {
-    const headSha = subject.headSha ?? githubSha
-    const accepted = isOfMergeCommit.test(event) ? [headSha, githubSha] : [headSha]
-    if (checkedOut === undefined || accepted.includes(checkedOut)) return { headSha }
-    const found = `The workspace contains the commit ${checkedOut.slice(0, 7)}, but the event ${event} is about ${headSha.slice(0, 7)}.`
-    return { headSha, conflict: `${found} ${fix}` }
-  }
-  if (checkedOut !== undefined && checkedOut !== githubSha) return { headSha: checkedOut, mayBeMergeCommit: true }
-  const place = checkedOut === undefined ? 'no checkout' : `the commit ${githubSha.slice(0, 7)} of the default branch`
-  return { conflict: `The event ${event} contains no commit, and the workspace contains ${place}. ${fix}` }
+  if (isOfDefaultBranch.test(event) || payload.issue?.pull_request !== undefined)
+    return { conflict: `On the event ${event}, GITHUB_SHA is the last commit of the default branch. ${fix}` }
+  const { headSha = githubSha } = subjectOf(payload)
+  const accepted = isOfMergeCommit.test(event) ? [headSha, githubSha] : [headSha]
+  if (checkedOut === undefined || accepted.includes(checkedOut)) return { headSha }
+  const found = `The workspace contains the commit ${checkedOut.slice(0, 7)}, but the event ${event} is about ${headSha.slice(0, 7)}.`
+  return { headSha, conflict: `${found} ${fix}` }
 }
 
 /** The event of a workflow run lists pull requests also for a push to a branch that is the head of one. */
@@ -187,36 +182,28 @@ function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): bool
   return workflow_run?.event?.startsWith('pull_request') === true
 }
 
-/** What an event is about. Without `headSha`, `GITHUB_SHA` is the commit, unless the event contains none. */
-interface Subject extends Pick<WorkflowRun, 'pullRequest' | 'forkBranch'> {
-  readonly headSha?: string | undefined
-  readonly hasNoCommit?: boolean
-}
-
 /**
- * For many events `GITHUB_SHA` is not the commit that the event is about: for `pull_request` it is a merge commit; for
- * `pull_request_target`, `issue_comment`, `check_run`, `check_suite`, `status` and `workflow_run` it is the last commit of
- * the base or default branch
+ * What an event is about. Without `headSha`, `GITHUB_SHA` is the commit. For other events it is not: for `pull_request` it is a
+ * merge commit; for `pull_request_target` and `workflow_run` it is the last commit of the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */
-function subjectOf(payload: Payload): Subject {
-  const { pull_request, issue, merge_group, workflow_run, check_run, check_suite, deployment, sha } = payload
+function subjectOf(payload: Payload): Pick<WorkflowRun, 'headSha' | 'pullRequest' | 'forkBranch'> {
+  const { pull_request, issue, merge_group, workflow_run, deployment } = payload
   // The event of a deployment that a workflow created also contains the run of that workflow.
   if (deployment !== undefined) return { headSha: deployment.sha }
   if (pull_request !== undefined) return { headSha: pull_request.head?.sha, pullRequest: pull_request.number }
-  const checked = workflow_run ?? check_run ?? check_suite
-  if (checked !== undefined)
+  if (workflow_run !== undefined)
     return {
-      headSha: checked.head_sha,
-      pullRequest: listedPullRequest(checked, payload),
-      forkBranch: forkBranch(checked, payload),
+      headSha: workflow_run.head_sha,
+      pullRequest: listedPullRequest(workflow_run, payload),
+      forkBranch: forkBranch(workflow_run, payload),
     }
   // refs/heads/gh-readonly-queue/main/pr-12-0123abcd…
   const queued = /\/pr-(\d+)-[0-9a-f]+$/.exec(merge_group?.head_ref ?? '')?.[1]
   if (merge_group !== undefined)
     return { headSha: merge_group.head_sha, pullRequest: queued === undefined ? undefined : Number(queued) }
-  if (issue === undefined) return { headSha: sha }
-  return issue.pull_request === undefined ? { pullRequest: 'none' } : { hasNoCommit: true, pullRequest: issue.number }
+  if (issue === undefined) return {}
+  return { pullRequest: issue.pull_request === undefined ? 'none' : issue.number }
 }
 
 /** What an extra may have written that caused the event. */
@@ -230,13 +217,12 @@ function writtenSubject(event: string, { comment, context = '' }: Payload): Writ
 }
 
 /** The list may contain pull requests of other repositories: those of forks into which the commit was pushed, too. */
-function listedPullRequest({ pull_requests = [], head_sha }: CheckedCommit, { repository }: Payload) {
+function listedPullRequest({ pull_requests = [], head_sha }: TriggeringRun, { repository }: Payload) {
   const own = pull_requests.filter(({ base }) => base?.repo?.id === repository?.id)
   return (own.find(({ head }) => head?.sha === head_sha) ?? own[0])?.number
 }
 
-/** Undefined for a check: its event does not contain the fork. */
-function forkBranch({ head_branch, head_repository }: CheckedCommit, { repository }: Payload): string | undefined {
+function forkBranch({ head_branch, head_repository }: TriggeringRun, { repository }: Payload): string | undefined {
   if (!head_repository || head_repository.full_name === repository?.full_name) return undefined
   const owner = head_repository.owner?.login
   return owner && head_branch ? `${owner}:${head_branch}` : undefined

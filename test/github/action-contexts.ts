@@ -111,25 +111,6 @@ export const eventContexts: readonly {
     pullRequest: 12,
   },
   {
-    event: 'check_run',
-    payload: {
-      check_run: {
-        head_sha: headSha,
-        check_suite: { head_branch: 'topic', head_sha: headSha, pull_requests: listed },
-        pull_requests: listed,
-      },
-    },
-    sha: headSha,
-    pullRequest: 12,
-  },
-  {
-    event: 'check_suite',
-    payload: { check_suite: { head_sha: headSha, head_branch: 'topic', pull_requests: listed } },
-    sha: headSha,
-    pullRequest: 12,
-  },
-  { event: 'status', payload: { sha: headSha, state: 'success', branches: [] }, sha: headSha },
-  {
     // The event of a deployment that a workflow created contains the run of that workflow too.
     event: 'deployment',
     payload: {

@@ -416,35 +416,6 @@ it.each(eventContexts)(
 const answer = (operation: string, body: unknown) => github.handlers.set(operation, () => ({ status: 200, body }))
 const operations = () => github.requests.map(({ operation }) => operation)
 
-it('the origin of a comment on a pull request is its head, looked up once for all extras', async () => {
-  answer('pulls/get', { number: 12, head: { sha: headSha } })
-  const context = createIssueComment()
-  const origin = originOf(context)
-  for (const each of extraNames) await makers[each](context, origin).show(createRecord(), never)
-  expect(operations().filter((operation) => operation.startsWith('pulls/'))).toEqual(['pulls/get'])
-  expect(github.requests[0]?.path).toBe('/api/v3/repos/acme/shop/pulls/12')
-  expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
-  expect(github.requests.find(({ operation }) => operation === 'repos/create-commit-status')?.path).toContain(headSha)
-  expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
-})
-
-const mergeCommit = '5'.repeat(40)
-const replaced = '6'.repeat(40)
-
-it.each([
-  ['the head, if the workspace contains it', headSha, headSha],
-  ['the head, if the workspace contains its merge commit', mergeCommit, headSha],
-  [
-    'the commit in the workspace, if a push or a force-push has replaced the head since the checkout',
-    replaced,
-    replaced,
-  ],
-])('the origin of a comment on a pull request is %s', async (_, checkedOut, expected) => {
-  answer('pulls/get', { number: 12, head: { sha: headSha }, merge_commit_sha: mergeCommit })
-  expect(await originOf({ ...createIssueComment(), checkedOut }).commit(never)).toBe(expected)
-  expect(operations()).toEqual(['pulls/get'])
-})
-
 it('the origin of a comment on an issue has no pull request, not even that of the default branch', async () => {
   const context = createIssueComment(false)
   await makers.comment(context).show(createRecord(), never)
@@ -478,25 +449,14 @@ it('the pull request of a fork is searched by the commit if the branch has none'
   expect(notices).toHaveLength(1)
 })
 
-it('the origin whose look-up is forbidden names the permission of the look-up, and writes nothing', async () => {
-  github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
-  const error = await makers
-    .deployment(createIssueComment())
-    .show(createRecord(), never)
-    .catch((error: unknown) => error)
-  const words = describeFailure(readFailure(error, 0), 'deployment', {})
-  expect(words).toContain('a github-token with the permission `pull-requests: read`')
-  expect(operations()).toEqual(['pulls/get'])
-})
-
-it('the origin whose look-up failed for a while is looked up again', async () => {
-  const extra = makers.deployment(createIssueComment())
+it('the pull request of a commit whose look-up failed for a while is looked up again', async () => {
+  const extra = makers.comment(createContext())
   github.refuse = () => ({ status: 502 })
   await expect(extra.show(createRecord(), never)).rejects.toThrow()
   github.refuse = () => undefined
-  answer('pulls/get', { number: 12, head: { sha: headSha } })
+  answer('repos/list-pull-requests-associated-with-commit', [{ number: 12, state: 'open', head: { sha: githubSha } }])
   await extra.show(createRecord(), never)
-  expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
+  expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
 })
 
 it.each([

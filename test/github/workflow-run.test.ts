@@ -34,10 +34,6 @@ it.each(eventContexts)(
   },
 )
 
-it('a run for a comment on a pull request has the commit in the workspace', () => {
-  expect(readRun(createIssueComment())).toMatchObject({ headSha, pullRequest: 12 })
-})
-
 it('a run for a comment on an issue has no pull request, and must not search for one', () => {
   expect(readRun(createIssueComment(false))).toMatchObject({ headSha: githubSha, pullRequest: 'none' })
 })
@@ -108,8 +104,6 @@ it.each([
   ['workflow_run', headSha],
   ['workflow_run', undefined],
   ['deployment', headSha],
-  ['issue_comment', headSha],
-  ['issue_comment', other],
 ])('the commit in the workspace agrees with the event if the input sha is not set: %s (%#)', (event, checkedOut) => {
   expect(readRun(contextOf(event)(checkedOut)).conflict).toBeUndefined()
 })
@@ -120,7 +114,6 @@ it.each([
   ['push, with another branch', 'push', other],
   ['merge_group, with the default branch', 'merge_group', githubSha],
   ['workflow_run, whose checkout is the default branch', 'workflow_run', githubSha],
-  ['status, whose checkout is the default branch', 'status', githubSha],
   ['deployment, with another commit', 'deployment', other],
 ])('the commit in the workspace, if the input sha is not set, contradicts the event %s', (_, event, checkedOut) => {
   expect(readRun(contextOf(event)(checkedOut)).conflict).toMatch(
@@ -128,19 +121,14 @@ it.each([
   )
 })
 
-it.each([
-  [undefined, 'The event issue_comment contains no commit, and the workspace contains no checkout.'],
-  [
-    githubSha,
-    'The event issue_comment contains no commit, and the workspace contains the commit 2222222 of the default branch.',
-  ],
-])(
-  'the commit in the workspace must be that of a comment on a pull request if the input sha is not set (%#)',
-  (checkedOut, text) => {
-    const { conflict } = readRun(contextOf('issue_comment')(checkedOut))
-    expect(conflict).toBe(`${text} Set the input sha to the commit that was deployed.`)
-  },
-)
+it.each(['check_run', 'check_suite', 'status', 'issue_comment'])('on %s the input sha must be set', (event) => {
+  const issue = { number: 12, pull_request: {} }
+  const run = readRun(createEventContext(event, event === 'issue_comment' ? { issue } : {}))
+  expect([run.headSha, run.pullRequest]).toEqual([undefined, event === 'issue_comment' ? 12 : undefined])
+  expect(run.conflict).toBe(
+    `On the event ${event}, GITHUB_SHA is the last commit of the default branch. Set the input sha to the commit that was deployed.`,
+  )
+})
 
 it.each(eventContexts)(
   'the commit in the workspace, if the input sha is not set is no conflict on $event if the input sha is set',
@@ -180,7 +168,7 @@ describe('the commit in the workspace of a run', () => {
   afterAll(() => rmSync(folder, { recursive: true }))
 
   const event = join(folder, 'event.json')
-  writeFileSync(event, JSON.stringify(createIssueComment().payload))
+  writeFileSync(event, '{}')
 
   const checkedOut = (files: Readonly<Record<string, string>>) => {
     const workspace = mkdtempSync(join(folder, 'checkout-'))
@@ -189,12 +177,13 @@ describe('the commit in the workspace of a run', () => {
       writeFileSync(join(workspace, name), text)
     }
     const { variables } = createContext({ GITHUB_WORKSPACE: workspace })
-    return currentRun({ ...variables, GITHUB_EVENT_NAME: 'issue_comment', GITHUB_EVENT_PATH: event }, undefined).headSha
+    const { conflict } = currentRun({ ...variables, GITHUB_EVENT_NAME: 'push', GITHUB_EVENT_PATH: event }, undefined)
+    return /contains the commit (\w+)/.exec(conflict ?? '')?.[1]
   }
 
   it.each<[string, Record<string, string>, string | undefined]>([
-    ['a commit', { '.git/HEAD': `${headSha}\n` }, headSha],
-    ['a branch', { '.git/HEAD': 'ref: refs/heads/a/b\n', '.git/refs/heads/a/b': `${headSha}\n` }, headSha],
+    ['a commit', { '.git/HEAD': `${headSha}\n` }, headSha.slice(0, 7)],
+    ['a branch', { '.git/HEAD': 'ref: refs/heads/a/b\n', '.git/refs/heads/a/b': `${headSha}\n` }, headSha.slice(0, 7)],
     ['a branch without commits', { '.git/HEAD': 'ref: refs/heads/main\n' }, undefined],
     ['a branch with a hostile name', { '.git/HEAD': 'ref: refs/heads/../../secret\n', secret: headSha }, undefined],
     ['a submodule', { '.git': 'gitdir: ../.git/modules/x\n' }, undefined],

@@ -172,12 +172,11 @@ test('a mistake in the kubeconfig is shown as a failed commit status, and as no 
   expect(statuses.map(({ body }) => body['state'])).toEqual(['failure'])
 })
 
-test('a rollout that a comment on a pull request started is shown on its head, not on the default branch', async () => {
+test('a rollout that a comment on a pull request started is shown on the commit of the input sha, not on the default branch', async () => {
   const namespace = await playAll('already-finished')
-  github.handlers.set('pulls/get', () => ({ status: 200, body: { number: 12, head: { sha: headSha } } }))
   const written = storeWrites(github)
   const env = eventEnvironment(createIssueComment())
-  const ended = await start({ ...allExtras, namespace }, env).ended
+  const ended = await start({ ...allExtras, namespace, sha: headSha }, env).ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
   expect(written.statuses.at(-1)).toMatchObject({ sha: headSha, state: 'success' })
   expect(written.comments).toMatchObject([{ issue: 12 }])
