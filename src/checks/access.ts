@@ -6,7 +6,7 @@ import { ConnectionError, isTimeout } from '../cluster/failures.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Header, RequestCheck } from '../plan/checks.ts'
-import { exchange, type HttpAnswer, type HttpQuery, missingAnswer } from './exchange.ts'
+import { exchange, type HttpAnswer, type HttpQuery, missingText, type NoAnswer } from './exchange.ts'
 
 /**
  * Reviews whether the ports of pods may be forwarded in the namespace of each line. Where the API server does not review, they are
@@ -32,7 +32,7 @@ export async function reviewAccess(
 
 /**
  * Asks a pod by its port, which the API server forwards. A pod's certificate is not verified, as a probe does not verify it.
- * @throws MissingAnswer if the pod does not answer; an ApiError or ConnectionError if the API server does not let it be asked
+ * @throws an ApiError or ConnectionError if the API server does not let it be asked
  */
 export async function askPod(
   cluster: Pick<Cluster, 'forwardPort'>,
@@ -40,7 +40,7 @@ export async function askPod(
   query: HttpQuery,
   clock: Clock,
   signal: AbortSignal,
-): Promise<HttpAnswer> {
+): Promise<HttpAnswer | NoAnswer> {
   const connection = await cluster.forwardPort(pod, signal)
   const socket =
     query.scheme === 'https'
@@ -51,7 +51,7 @@ export async function askPod(
   } catch (error) {
     // The connection to the API server broke.
     if (error instanceof ConnectionError && !isTimeout(error)) throw error
-    throw missingAnswer(error, query.timeoutMs)
+    return { error: missingText(error, query.timeoutMs) }
   } finally {
     connection.destroy()
   }

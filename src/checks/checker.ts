@@ -14,7 +14,7 @@ import {
 } from '../thresholds.ts'
 import { version } from '../version.ts'
 import { askPod } from './access.ts'
-import { type HttpAnswer, MissingAnswer } from './exchange.ts'
+import type { HttpAnswer } from './exchange.ts'
 
 interface CheckerOptions {
   readonly cluster: Cluster
@@ -123,20 +123,13 @@ export class Checker {
   }
 
   async #request({ check, pod }: Question, signal: AbortSignal): Promise<Answer> {
-    const asked = { check: check.index, pod: pod.name, namespace: pod.namespace }
-    try {
-      const answer = await this.#send(check, pod, signal)
-      return { type: 'ANSWER', ...asked, ...this.#recorded(check, answer) }
-    } catch (error) {
-      if (!(error instanceof MissingAnswer)) throw error
-      return { type: 'ANSWER', ...asked, error: this.#shortened(error.message) }
-    }
-  }
-
-  #send(request: RequestCheck, pod: Question['pod'], signal: AbortSignal): Promise<HttpAnswer> {
     const { cluster, clock } = this.#options
-    const query = { ...request, headers: withDefaults(request.headers), maxBytes: maxCheckedBodyBytes }
-    return askPod(cluster, { ...pod, pod: pod.name }, query, clock, signal)
+    const asked = { type: 'ANSWER', check: check.index, pod: pod.name, namespace: pod.namespace } as const
+    const query = { ...check, headers: withDefaults(check.headers), maxBytes: maxCheckedBodyBytes }
+    const answer = await askPod(cluster, { ...pod, pod: pod.name }, query, clock, signal)
+    return 'error' in answer
+      ? { ...asked, error: this.#shortened(answer.error) }
+      : { ...asked, ...this.#recorded(check, answer) }
   }
 
   #recorded({ expectBody }: RequestCheck, { status, seconds, body, location }: HttpAnswer): Partial<Answer> {

@@ -25,12 +25,9 @@ export interface HttpAnswer {
   readonly location?: string
 }
 
-/** There is no answer. The message is a part of a sentence, and may contain words of the server. */
-export class MissingAnswer extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'MissingAnswer'
-  }
+/** Why there is no answer: a part of a sentence, which may contain words of the server. */
+export interface NoAnswer {
+  readonly error: string
 }
 
 /**
@@ -57,7 +54,7 @@ export function exchange(
     request.once('response', resolve)
     request.on('error', reject)
     // After an answer that changes the protocol, there is no error.
-    request.once('close', () => reject(new MissingAnswer(closedEarly)))
+    request.once('close', () => reject(new Error(closedEarly)))
     request.end()
     try {
       const response = await promise
@@ -103,15 +100,12 @@ const errors: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'the headers of the answer are too long',
 }
 
-/** Why an exchange rejected. */
-export function missingAnswer(cause: unknown, timeoutMs: number): MissingAnswer {
-  if (cause instanceof MissingAnswer) return cause
-  if (isTimeout(cause)) return new MissingAnswer(`timed out: no complete answer within ${timeoutMs / 1000} s`)
+/** Why an exchange rejected, as a part of a sentence. */
+export function missingText(cause: unknown, timeoutMs: number): string {
+  if (isTimeout(cause)) return `timed out: no complete answer within ${timeoutMs / 1000} s`
   const { code, message } = asConnectionError(cause)
   const known = errors[code] ?? phrases.find(([phrase]) => phrase.test(message))?.[1]
-  if (known !== undefined) return new MissingAnswer(known)
-  if (code.startsWith('HPE_')) return new MissingAnswer('the answer is not HTTP')
-  return new MissingAnswer(message)
+  return known ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : message)
 }
 
 /** Messages of OpenSSL and of kubelets. */

@@ -244,8 +244,8 @@ function problemOf({ check, pods }: Line): Problem | undefined {
       { seen: count, needed: answersProven, since: first.at, atLeastMs: answersProvenMs, isCurrent: true },
       presentAt(last.at),
     )
-    const reason = answerReason(check, last, { port, declared: declaredPorts(pod) })
-    return [{ ...reason, subject: subjectOf(pod), count, firstSeenAt: first.at, proven }]
+    const found = { subject: subjectOf(pod), count, firstSeenAt: first.at, proven }
+    return [answerProblem(found, check, last, { port, declared: declaredPorts(pod) })]
   })
   return problems.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)[0]
 }
@@ -256,24 +256,23 @@ function declaredPorts(pod: Pod): string {
     .join(', ')
 }
 
-/** The port of the pod, and its declared ports. */
-type Place = Pick<CheckDetails['no-answer'], 'port' | 'declared'>
-
-type AnswerReason = {
-  [Reason in 'no-answer' | 'wrong-answer']: { readonly reason: Reason; readonly detail: CheckDetails[Reason] }
-}['no-answer' | 'wrong-answer']
-
 /** What is wrong with an answer. Its texts are parsed only here. */
-function answerReason(check: RequestCheck, answer: Answer, place: Place): AnswerReason {
+function answerProblem(
+  found: Pick<Problem, 'subject' | 'count' | 'firstSeenAt' | 'proven'>,
+  check: RequestCheck,
+  answer: Answer,
+  ports: Pick<CheckDetails['no-answer'], 'port' | 'declared'>,
+): Problem {
   const { status, error, body = '', location } = answer
   const { scheme, expectStatus, expectBody } = check
-  const request = { request: requestOf(check), scheme, ...place }
+  const request = { request: requestOf(check), scheme, ...ports }
   if (error !== undefined || status === undefined) {
     const text = oneLine(error ?? 'no answer')
-    return { reason: 'no-answer', detail: { ...request, error: text, cause: causeOf(text) } }
+    return { ...found, reason: 'no-answer', detail: { ...request, error: text, cause: causeOf(text) } }
   }
   const isStatusRight = expectStatus.some(([first, last]) => status >= first && status <= last)
   return {
+    ...found,
     reason: 'wrong-answer',
     detail: {
       ...request,
