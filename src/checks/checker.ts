@@ -122,14 +122,13 @@ export class Checker {
     return now - this.#refusedSince < withdrawnMs ? undefined : failureOf(error, { final: true })
   }
 
-  async #request({ check, pod }: Question, signal: AbortSignal): Promise<Answer> {
+  async #request(question: Question, signal: AbortSignal): Promise<Answer> {
     const { cluster, clock } = this.#options
-    const asked = { type: 'ANSWER', check: check.index, pod: pod.name, namespace: pod.namespace } as const
+    const { check, namespace, pod } = question
     const query = { ...check, headers: withDefaults(check.headers), maxBytes: maxCheckedBodyBytes }
-    const answer = await askPod(cluster, { ...pod, pod: pod.name }, query, clock, signal)
-    return 'error' in answer
-      ? { ...asked, error: this.#shortened(answer.error) }
-      : { ...asked, ...this.#recorded(check, answer) }
+    const answer = await askPod(cluster, question, query, clock, signal)
+    const recorded = 'error' in answer ? { error: this.#shortened(answer.error) } : this.#recorded(check, answer)
+    return { type: 'ANSWER', check: check.index, pod, namespace, ...recorded }
   }
 
   #recorded({ expectBody }: RequestCheck, { status, seconds, body, location }: HttpAnswer): Partial<Answer> {
@@ -159,8 +158,8 @@ export class Checker {
   }
 }
 
-function keyOf({ check, pod }: Question): string {
-  return `${check.index} ${pod.uid} ${pod.port}`
+function keyOf({ check, uid, port }: Question): string {
+  return `${check.index} ${uid} ${port}`
 }
 
 /** The user's headers, and those of this program that he does not set. */

@@ -205,7 +205,7 @@ function questionsOf({ check, pods, isAnswered }: Line, serving: Serving, hold: 
   return next(check, pods, ready, serving, hold).flatMap(({ pod, port, last, wrong }) => {
     const { name, namespace = '', uid = name } = pod.metadata
     const at = dueAt(last, wrong.length > 0, hold)
-    return port === undefined || at === undefined ? [] : [{ check, pod: { namespace, name, uid, port }, at }]
+    return port === undefined || at === undefined ? [] : [{ check, namespace, pod: name, uid, port, at }]
   })
 }
 

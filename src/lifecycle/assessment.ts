@@ -1,4 +1,5 @@
 import { isOfKind, type KubeObject, type ObjectName, type Pod } from '../cluster/objects.ts'
+import type { PodPort } from '../cluster/port-forward.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 
@@ -22,21 +23,13 @@ export interface Milestone {
   readonly message: string
 }
 
-/** A pod to ask, and its port. */
-interface AskedPod {
-  readonly namespace: string
-  readonly name: string
-  readonly uid: string
-  readonly port: number
-}
-
 /**
- * A request of `http-checks` that a target needs besides its watches. An event `ANSWER` answers it; a question that no
+ * A request of `http-checks` to the port of a pod that a target needs besides its watches. An event `ANSWER` answers it; a question that no
  * assessment contains any more needs no answer.
  */
-export interface Question {
+export interface Question extends PodPort {
   readonly check: RequestCheck
-  readonly pod: AskedPod
+  readonly uid: string
   /** When it is due: milliseconds since the epoch on the clock of the feed; 0: at once. */
   readonly at: number
 }

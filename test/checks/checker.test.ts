@@ -73,9 +73,7 @@ async function start({ httpChecks = line(), secrets = new Secrets(), app }: Star
   let questions: readonly Question[] = []
   const remaining = (observation: Observation) => {
     const answers = (question: Question) =>
-      observation.type === 'ANSWER' &&
-      question.check.index === observation.check &&
-      question.pod.name === observation.pod
+      observation.type === 'ANSWER' && question.check.index === observation.check && question.pod === observation.pod
     questions = questions.filter((question) => !answers(question))
     return questions
   }
@@ -109,8 +107,11 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await nextTurn()
 }
 
-const ofPod = (name = 'web-0', port = 8080, at = 0): Omit<Question, 'check'> => ({
-  pod: { namespace: 'shop', name, uid: `uid of ${name}`, port },
+const ofPod = (pod = 'web-0', port = 8080, at = 0): Omit<Question, 'check'> => ({
+  namespace: 'shop',
+  pod,
+  uid: `uid of ${pod}`,
+  port,
   at,
 })
 
@@ -260,8 +261,7 @@ describe('http-checks', () => {
     const gate = await start({ app })
     gate.ask(ofPod())
     await until(() => app.asked.length === 1)
-    const replaced = ofPod()
-    gate.ask({ ...replaced, pod: { namespace: 'shop', name: 'web-0', port: 8080, uid: 'another' } } as Question)
+    gate.ask({ ...ofPod(), uid: 'another' })
     await until(() => app.asked.length === 2)
     app.asked[0]?.response.end('old')
     app.asked[1]?.response.end('new')

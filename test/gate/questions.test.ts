@@ -19,7 +19,7 @@ function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly
     // The watches have answered.
     gate.advance(event.at)
   }
-  return gate.questions.map(({ pod, at }) => `${pod.name} at ${at === 0 ? 'once' : `${(at - start) / 1_000} s`}`)
+  return gate.questions.map(({ pod, at }) => `${pod} at ${at === 0 ? 'once' : `${(at - start) / 1_000} s`}`)
 }
 
 const requests = 'deployment/web GET /healthz'

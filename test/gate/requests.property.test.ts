@@ -63,8 +63,8 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
       answer(name)
     }
     for (const question of gate.questions) {
-      asked.add(imageOf.get(question.pod.name))
-      if (question.at <= moment(cluster.now)) answer(question.pod.name)
+      asked.add(imageOf.get(question.pod))
+      if (question.at <= moment(cluster.now)) answer(question.pod)
     }
     if (gate.verdict === undefined) observe()
   }
