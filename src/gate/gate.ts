@@ -84,7 +84,7 @@ export class Gate {
   /** The earliest deadline; undefined after a change of any deadline. */
   #earliest: NextDeadline | undefined
   #now: number
-  readonly #answers = new WatchAnswers()
+  readonly #watchAnswers = new WatchAnswers()
   /** When a pod last answered, or an outage ended. */
   #reachedAt = -Infinity
   /** Since when every target is ready; undefined if any target is not ready. */
@@ -260,7 +260,7 @@ export class Gate {
     // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
-    this.#answers.observe(event)
+    this.#watchAnswers.observe(event)
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = this.#applyEvent(event)
@@ -643,7 +643,7 @@ export class Gate {
   /** The needed watches that did not answer shortly before the moment at which every target became ready. */
   get #silentWatches(): readonly WatchRequest[] {
     const moment = this.#readySince ?? this.#now
-    return this.#answers.silentAt(
+    return this.#watchAnswers.silentAt(
       moment,
       this.#targets.neededRequests,
       this.requests,
