@@ -20,7 +20,7 @@ export type Deadline =
   | { readonly at: number; readonly ends: 'ready-gate' }
   /** Ends the gate: `failFastMs` after the first failure (`fail-fast`), or when an outage lasts too long. */
   | { readonly at: number; readonly ends: 'gate' }
-  /** Ends nothing: the gate rechecks a target, or logs a heartbeat. */
+  /** Ends nothing: the gate rechecks a target, looks whether the hold is over, or logs a heartbeat or refusals. */
   | { readonly at: number; readonly ends: 'nothing'; readonly gated?: GatedTarget }
 
 /** Whether the watches of targets must answer before a deadline passes. */

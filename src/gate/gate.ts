@@ -85,7 +85,7 @@ export class Gate {
   #earliest: NextDeadline | undefined
   #now: number
   readonly #watchAnswers = new WatchAnswers()
-  /** When a pod last answered, or an outage ended. */
+  /** When a pod last answered, or an outage began or ended. */
   #reachedAt = -Infinity
   /** Since when every target is ready; undefined if any target is not ready. */
   #readySince: number | undefined
@@ -522,7 +522,10 @@ export class Gate {
     return verdictOf('unknown', 'api-unreachable', { outage })
   }
 
-  /** Handles denied access to a kind: for the kind of a target it ends the gate, for other kinds it is logged. */
+  /**
+   * Handles denied access. To pods for requests, or to the kind of a target that was never listed, it ends the gate;
+   * after the first list, the access has `withdrawnMs` to return. For other kinds it is logged.
+   */
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
     const { message } = event
     // Without a kind, requests to pods were refused, not a watch.
@@ -556,7 +559,8 @@ export class Gate {
   }
 
   /**
-   * Ends the gate when no target is open, or `failFastMs` after the first failure.
+   * Ends the gate when no target is open, when a target fails in the hold, or `failFastMs` after the first failure;
+   * before that, if an outage lasts too long, or a line of `http-checks` turns out to be a mistake.
    * @param isConfirmed whether the watches have answered since every target became ready
    */
   #conclude(isConfirmed = false): void {
@@ -575,8 +579,8 @@ export class Gate {
   }
 
   /**
-   * If all targets are ready and together have a problem, the first one fails. If an object that they need cannot be read, the
-   * problem is unknown.
+   * If all targets are ready and together have a problem, the first one fails. If an object that they need cannot be
+   * read, the gate ends as unknown.
    */
   #failTogether(): void {
     const { all } = this.#targets

@@ -236,7 +236,7 @@ export class GatedTargets {
     )
   }
 
-  /** The watches that the targets need which have not ended. */
+  /** The watches that the unended targets need. */
   get neededRequests(): readonly WatchRequest[] {
     return this.#lists.needed
   }

@@ -165,7 +165,7 @@ export interface Entry {
   /** Index into `RunRecord.targets`; absent for the gate's own lines. */
   readonly target?: number
   readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
-  /** Only verdicts and problems have one. */
+  /** Only verdicts have one. */
   readonly outcome?: TargetOutcome
   /**
    * Raw text, which may contain hostile text of the cluster: renderers escape it. The text of a verdict lacks the

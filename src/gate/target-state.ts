@@ -103,7 +103,7 @@ export interface Ready extends Unended {
   readonly type: 'ready'
   /** When it became ready. */
   readonly at: number
-  /** Set while it is ready because the object is absent (`--for=delete`). */
+  /** Set while it is ready because the object is absent: `--for=delete`, or a hook that its tool has removed. */
   readonly absence?: Absence
   /** The object cannot be read, so only the report of the operator that deployed it counts. */
   readonly isUnread?: true

@@ -96,7 +96,10 @@ export interface RuleContext extends Present {
   events(object: KubeObject): readonly EventObject[]
   /** The history of a pod since its first sight. */
   podHistory(pod: Pod): PodHistory
-  /** The answers of a pod to a line of `http-checks`, by the index of the line; the oldest first. */
+  /**
+   * The answers of a pod to a line of `http-checks`, by the index of the line; the oldest first. Not kept in `reads`: a
+   * new answer concerns the targets whose last assessment names the pod (`answering`).
+   */
   answers(check: number, pod: Pod): readonly TimedAnswer[]
   /** Whether a kind has a status subresource, by discovery; undefined without discovery. */
   declaresStatus(kind: KindName): boolean | undefined

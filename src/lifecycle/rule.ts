@@ -173,10 +173,13 @@ export function waitingDraft(draft: Draft, message: string): Draft {
   return { ...draft, ready: false, failure: undefined, message, milestones }
 }
 
-/** Whether an object is ready, and the facts about it that are no statements. */
+/**
+ * Whether an object is ready, and the facts about it that are no statements. Its `message` counts if the object is
+ * ready, or if no milestone is open, and for the milestone `ready` unless the rule states that one.
+ */
 export interface Judgement extends Omit<AssessedFacts, 'milestones' | 'problems' | 'notes' | 'warnings' | 'stallHold'> {
   readonly ready: boolean
-  /** The problem that fails the object. By default it is the first stated one that is proven. */
+  /** The problem that fails the object, or `none`. By default it is the first stated one that is proven. */
   readonly failure?: Problem | 'none'
   /** A failure of the object is final even during its deletion, as for a Job. */
   readonly isEnd?: boolean

@@ -30,11 +30,12 @@ const generationLabel = 'pod-template-generation'
 const generationAnnotation = 'deprecated.daemonset.template.generation'
 
 /**
- * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/ Ready by the conditions of `kubectl
- * rollout status`: the present generation is observed, and the pods of all its nodes are updated and available. In addition,
- * these pods have settled. When one new pod is ready, the gate only reports other nodes that are not ready, cordoned, gone,
- * tainted or newly joined, and does not wait for them. With OnDelete all existing pods must be ready, and old ones are
- * reported.
+ * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
+ *
+ * Ready by the conditions of `kubectl rollout status`: the present generation is observed, and the pods of all its
+ * nodes are updated and available. In addition, these pods have settled. When one new pod is ready, the gate only
+ * reports other nodes that are not ready, cordoned, gone, tainted or newly joined, and does not wait for them. With
+ * OnDelete all existing pods must be ready, and old ones are reported.
  */
 export const daemonSetRule: Rule<DaemonSet> = {
   milestones: [...workloadMilestones, 'updated'],

@@ -37,10 +37,11 @@ const deadlineExceeded = 'ProgressDeadlineExceeded'
 const completeReason = 'NewReplicaSetAvailable'
 
 /**
- * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status Ready by the
- * conditions of `kubectl rollout status` (pkg/polymorphichelpers in kubectl): the present generation is observed, all
- * replicas are updated and available, and no replica of an older revision is left. In addition, each container that
- * has no readiness probe, or that has died, has settled, which excludes a crash loop.
+ * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status
+ *
+ * Ready by the conditions of `kubectl rollout status` (pkg/polymorphichelpers in kubectl): the present generation is
+ * observed, all replicas are updated and available, and no replica of an older revision is left. In addition, each
+ * container that has no readiness probe, or that has died, has settled, which excludes a crash loop.
  */
 export const deploymentRule: Rule<Deployment> = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],

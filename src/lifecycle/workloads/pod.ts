@@ -16,9 +16,10 @@ import { newestOf } from './revision.ts'
 import { podServing } from './serving.ts'
 
 /**
- * A bare Pod: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ Ready when it runs, is Ready and has
- * settled, whatever its restart policy, or when it has succeeded. Failed when its phase is Failed (no controller
- * replaces it), or when a problem of a container is proven.
+ * A bare Pod: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ *
+ * Ready when it runs, is Ready and has settled, whatever its restart policy, or when it has succeeded. Failed when its
+ * phase is Failed (no controller replaces it), or when a problem of a container is proven.
  */
 export const podRule: Rule<Pod> = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],

@@ -21,9 +21,10 @@ import {
 
 /**
  * A ReplicaSet without a Deployment, or a ReplicationController:
- * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/ Ready when the present generation is observed,
- * and all replicas exist, are available and have settled. These kinds have no revisions: pods of an older template
- * stay, and count, with a warning.
+ * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
+ *
+ * Ready when the present generation is observed, and all replicas exist, are available and have settled. These kinds
+ * have no revisions: pods of an older template stay, and count, with a warning.
  */
 export const replicaSetRule: Rule<ReplicaSet> = {
   milestones: workloadMilestones,

@@ -29,12 +29,14 @@ import {
 } from './workload.ts'
 
 /**
- * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/ Ready by the conditions of
- * `kubectl rollout status`: the present generation is observed, all replicas are ready, and those with an ordinal from
- * the partition upwards are updated. In addition, the pods of the new revision are available and settled. With OnDelete
- * all existing pods must be ready, and pods of an older revision are reported. The status counts all existing pods (updateStatus,
- * pkg/controller/statefulset), including terminating ones, those below the partition, and those outside the ordinals,
- * which the controller deletes. If the gate can read pods, it does not count the pods of these three groups.
+ * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
+ *
+ * Ready by the conditions of `kubectl rollout status`: the present generation is observed, all replicas are ready, and
+ * those with an ordinal from the partition upwards are updated. In addition, the pods of the new revision are available
+ * and settled. With OnDelete all existing pods must be ready, and pods of an older revision are reported. The status
+ * counts all existing pods (updateStatus, pkg/controller/statefulset), including terminating ones, those below the
+ * partition, and those outside the ordinals, which the controller deletes. If the gate can read pods, it does not count
+ * the pods of these three groups.
  */
 export const statefulSetRule: Rule<StatefulSet> = {
   milestones: [...workloadMilestones, 'updated'],
