@@ -1,4 +1,4 @@
-import type { Hold } from '../lifecycle/rule-context.ts'
+import type { Hold } from '../lifecycle/reader.ts'
 import { ownProblem } from '../lifecycle/status-problems.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'

@@ -13,7 +13,7 @@ import { duration } from '../duration.ts'
 import type { Question } from '../lifecycle/assessment.ts'
 import { gatedPods } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
-import type { RuleContext } from '../lifecycle/rule-context.ts'
+import type { Reader } from '../lifecycle/reader.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
@@ -60,7 +60,7 @@ export interface JudgedTarget {
   /** Whether the object certainly does not exist. */
   readonly isAbsent: boolean
   /** What the rule of the target may read at `now`, once the target was seen. */
-  contextAt(now: number): RuleContext
+  readerAt(now: number): Reader
   /** Whether an object belongs to the target. */
   isBehind(object: KubeObject): boolean
 }
@@ -196,7 +196,7 @@ export class Gate {
     return {
       gated,
       isAbsent: objectOf(gated.state) === undefined && this.#targets.isAbsenceKnown(gated),
-      contextAt: (now) => this.#targets.contextOf(gated, now),
+      readerAt: (now) => this.#targets.readerOf(gated, now),
       isBehind: (object) => this.#targets.isBehind(gated, object),
     }
   }

@@ -16,11 +16,11 @@ import { type Assessment, isUndisturbed, stayingPods } from '../lifecycle/assess
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
-import { keyedChange, Readers, type Reads } from '../lifecycle/reads.ts'
-import type { Hold, PodRevision, RuleContext } from '../lifecycle/rule-context.ts'
+import type { Hold, PodRevision, Reader } from '../lifecycle/reader.ts'
+import { keyedChange, ReadIndex, type Reads } from '../lifecycle/reads.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
-import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
+import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
 import { specWrittenAt } from '../lifecycle/status-age.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
@@ -86,7 +86,7 @@ export class GatedTargets {
   readonly #now: () => number
   readonly #log: (entry: Omit<Entry, 'at'>) => void
   readonly #gateTime: GateTime
-  readonly #contexts: SharedContexts
+  readonly #sharedReaders: SharedReaders
   readonly #byName = new Map<string, GatedTarget[]>()
   /** The targets that are neither ready nor ended. */
   readonly #undecided = new Set<GatedTarget>()
@@ -95,7 +95,7 @@ export class GatedTargets {
   readonly #others = new OtherTargets()
   /** The hold, once it has begun. */
   holding: Hold | undefined
-  readonly #readers = new Readers<GatedTarget>()
+  readonly #readIndex = new ReadIndex<GatedTarget>()
   /** What follows from all targets together; absent since a target ended, was added, or reads other watches. */
   #derived: Derived | undefined
   #changed = new Set<GatedTarget>()
@@ -107,7 +107,7 @@ export class GatedTargets {
     this.#now = now
     this.#log = log
     this.#gateTime = createGateTime(settings)
-    this.#contexts = createContexts(store, this.#gateTime, settings)
+    this.#sharedReaders = createReaders(store, this.#gateTime, settings)
     this.#add(targets)
   }
 
@@ -154,24 +154,24 @@ export class GatedTargets {
       changedAt: (object) => {
         const revisions = gated.state.seen?.revisions
         if (change?.object !== object || change.revisions !== revisions)
-          change = { object, revisions, at: changedAt(object, this.#contexts.at(this.#now())) }
+          change = { object, revisions, at: changedAt(object, this.#sharedReaders.at(this.#now())) }
         return change.at
       },
       haveImagesArrived: (object, listed) => {
         const isRequired = isChangeRequired(gated)
         if (rule.images === undefined && !isRequired) return undefined
-        const context = this.#contextWith(gated, observeTarget(undefined, object, this.#now()), this.#now())
-        if (isRequired) changedAt(object, context)
+        const reader = this.#readerWith(gated, observeTarget(undefined, object, this.#now()), this.#now())
+        if (isRequired) changedAt(object, reader)
         const isOfSpec = rule.images?.haveArrived(object, listed, undefined)
-        const isOfPods = isOfSpec === false ? rule.images?.haveArrived(object, listed, context) : isOfSpec
-        this.#readers.replace(gated, gated.reads, context.reads)
-        this.#keepReads(gated, context.reads)
+        const isOfPods = isOfSpec === false ? rule.images?.haveArrived(object, listed, reader) : isOfSpec
+        this.#readIndex.replace(gated, gated.reads, reader.reads)
+        this.#keepReads(gated, reader.reads)
         return isOfSpec === false && this.#isPending(gated) ? false : isOfPods
       },
       holding: () => this.holding,
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       findUndo: (object, revision, problem) =>
-        rule.undo?.find(object, revision, problem, this.contextOf(gated, this.#now())),
+        rule.undo?.find(object, revision, problem, this.readerOf(gated, this.#now())),
       state: firstState({ rule, settings, target }, addedAt),
       requests: firstRequests(target),
     }
@@ -267,9 +267,9 @@ export class GatedTargets {
     const { before, after } = change
     const object = after ?? before
     const concerned = new Set<GatedTarget>()
-    this.#contexts.observe(change, this.#now())
+    this.#sharedReaders.observe(change, this.#now())
     const changed = keyedChange(change, this.#store)
-    for (const gated of [...this.#readers.of(changed)].toSorted((a, b) => a.index - b.index))
+    for (const gated of [...this.#readIndex.of(changed)].toSorted((a, b) => a.index - b.index))
       this.judge(gated, () => {
         if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
       })
@@ -376,22 +376,22 @@ export class GatedTargets {
 
   /** Assesses the targets that publish pods first, then those that read the pods of others. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
-    const readers = new Set<GatedTarget>()
+    const dependents = new Set<GatedTarget>()
     const changed = new Set<number>()
     for (const gated of targets) {
       const { assessment: before } = gated.state
-      if (gated.reads?.publishers.size) readers.add(gated)
-      else this.judge(gated, () => this.#assessOne(gated, readers))
+      if (gated.reads?.publishers.size) dependents.add(gated)
+      else this.judge(gated, () => this.#assessOne(gated, dependents))
       if (!haveSamePods(gated.state.assessment, before)) changed.add(gated.index)
     }
     if (changed.size > 0)
       for (const gated of this.unended)
-        if ([...(gated.reads?.publishers ?? [])].some((index) => changed.has(index))) readers.add(gated)
-    for (const gated of readers) this.judge(gated, () => this.#assessOne(gated))
+        if ([...(gated.reads?.publishers ?? [])].some((index) => changed.has(index))) dependents.add(gated)
+    for (const gated of dependents) this.judge(gated, () => this.#assessOne(gated))
   }
 
-  /** @param readers where given, a target that reads the pods of others is added there and stays as it is */
-  #assessOne(gated: GatedTarget, readers?: Set<GatedTarget>): void {
+  /** @param dependents where given, a target that reads the pods of others is added there and stays as it is */
+  #assessOne(gated: GatedTarget, dependents?: Set<GatedTarget>): void {
     this.#changed.add(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
     const awaited = gated.state.type === 'awaiting-change' && gated.rule.images && this.#store.get(gated.target)
@@ -402,34 +402,34 @@ export class GatedTargets {
     } else if (gated.readObject === object && this.#isPending(gated)) {
       this.apply(gated, { type: 'list-pending' })
     } else {
-      this.#assessObject(gated, object, readers)
+      this.#assessObject(gated, object, dependents)
     }
   }
 
-  /** @param readers see `#assessOne` */
-  #assessObject(gated: GatedTarget, object: KubeObject, readers?: Set<GatedTarget>): void {
+  /** @param dependents see `#assessOne` */
+  #assessObject(gated: GatedTarget, object: KubeObject, dependents?: Set<GatedTarget>): void {
     const { reads: before } = gated
-    this.#readAndApply(gated, object, readers)
+    this.#readAndApply(gated, object, dependents)
     // What was read after the assessment counts too.
-    if (gated.reads !== undefined && gated.reads !== before) this.#readers.replace(gated, before, gated.reads)
+    if (gated.reads !== undefined && gated.reads !== before) this.#readIndex.replace(gated, before, gated.reads)
   }
 
-  #readAndApply(gated: GatedTarget, object: KubeObject, readers: Set<GatedTarget> | undefined): void {
+  #readAndApply(gated: GatedTarget, object: KubeObject, dependents: Set<GatedTarget> | undefined): void {
     const { rule, state } = gated
-    const context = this.contextOf(gated, this.#now())
-    const revisions = revisionsOf(object, context)
-    const assessment = assess(rule, object, context)
-    this.#keepReads(gated, context.reads)
+    const reader = this.readerOf(gated, this.#now())
+    const revisions = revisionsOf(object, reader)
+    const assessment = assess(rule, object, reader)
+    this.#keepReads(gated, reader.reads)
     gated.readObject = object
     if (this.#isPending(gated)) {
       this.apply(gated, { type: 'list-pending' })
       return
     }
-    if (readers !== undefined && context.reads.publishers.size > 0) {
-      readers.add(gated)
+    if (dependents !== undefined && reader.reads.publishers.size > 0) {
+      dependents.add(gated)
       return
     }
-    gated.recheckAt = context.nextMoment()
+    gated.recheckAt = reader.nextMoment()
     this.apply(gated, { type: 'revisions-listed', revisions })
     if (gated.state.type === 'ended') return
     const { failure } = assessment
@@ -438,7 +438,7 @@ export class GatedTargets {
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).isConsequence)
     const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
-    const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, context) : undefined
+    const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, reader) : undefined
     this.#addDeployed(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
   }
@@ -517,21 +517,21 @@ export class GatedTargets {
   }
 
   /** What the rule of a target may read at `now`. The target must have been seen. */
-  contextOf(gated: GatedTarget, now: number): RuleContext {
+  readerOf(gated: GatedTarget, now: number): Reader {
     const { seen, assessment: before } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
     const { history, arrival } = seen
     return {
-      ...this.#contextWith(gated, history, now),
+      ...this.#readerWith(gated, history, now),
       knownRevision: arrival?.known,
       before,
       holding: this.holding,
     }
   }
 
-  #contextWith(gated: GatedTarget, history: TargetHistory, now: number): RuleContext {
-    const context = this.#contexts.at(now)
-    const { reads } = context
+  #readerWith(gated: GatedTarget, history: TargetHistory, now: number): Reader {
+    const reader = this.#sharedReaders.at(now)
+    const { reads } = reader
     const others = () => {
       reads.readsOthers = true
       return this.#others.othersOf(gated.index)
@@ -546,7 +546,7 @@ export class GatedTargets {
       }
     }
     return {
-      ...context,
+      ...reader,
       history,
       othersProgress: () => others().progress,
       othersReadyAt: () => others().readyAt,
@@ -574,7 +574,7 @@ export class GatedTargets {
     const { state, rule } = gated
     const object = objectOf(state)
     if (object === undefined || state.assessment?.pods === undefined) return false
-    return rule.serving?.isEmpty(object, this.contextOf(gated, this.#now())) === false
+    return rule.serving?.isEmpty(object, this.readerOf(gated, this.#now())) === false
   }
 
   #revisionOf(pod: Pod, { publishers }: Reads): PodRevision | undefined {
@@ -684,7 +684,7 @@ export class GatedTargets {
   /** The pods that a ready target runs, and those that succeeded, also if they were removed since. */
   podsOf(state: TargetState): readonly Pod[] {
     const object = objectOf(state)
-    const ended = this.#contexts.at(this.#now()).succeededPods(object?.metadata.uid)
+    const ended = this.#sharedReaders.at(this.#now()).succeededPods(object?.metadata.uid)
     const succeeded = new Map(ended.map((pod) => [pod.metadata.uid, pod]))
     return stayingPods(object, state.assessment, (uid) => succeeded.get(uid) ?? this.#store.withUid(uid))
   }

@@ -77,13 +77,13 @@ function lookAtTarget(judged: JudgedTargetRecord, look: JudgedTarget, now: numbe
  * The older revision that was available when the present version was judged first. An endless gate may have judged an earlier
  * version first: then the one that is available now.
  */
-function revisionBefore({ gated, contextAt }: JudgedTarget, now: number): number | undefined {
+function revisionBefore({ gated, readerAt }: JudgedTarget, now: number): number | undefined {
   const { seen } = gated.state
   if (seen === undefined) return undefined
   const { object, revisions } = seen
   const { type } = compareVersions(versionsOf(seen), object, [...revisions.values()], gated.target, gated.gateTime)
   const isOther = type === 'superseded' || type === 'rolled-back'
-  return isOther ? gated.rule.undo?.availableRevision(object, contextAt(now)) : seen.availableRevision
+  return isOther ? gated.rule.undo?.availableRevision(object, readerAt(now)) : seen.availableRevision
 }
 
 /** The verdict that another revision replaced the awaited one (`--revision`), if the object or the checkout shows it. */

@@ -1,5 +1,5 @@
 import type { ExpectedImages, Inputs } from '../inputs.ts'
-import { type LifecycleSettings, lifecycleSettings } from '../lifecycle/rule-context.ts'
+import { type LifecycleSettings, lifecycleSettings } from '../lifecycle/reader.ts'
 import type { TargetChecks } from '../lifecycle/rules.ts'
 import type { Target } from '../plan/target.ts'
 import { awaitRevisionMs } from '../thresholds.ts'

@@ -5,7 +5,7 @@ import { assess } from '../lifecycle/assess.ts'
 import { createGateTime } from '../lifecycle/gate-time.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
-import { createContexts } from '../lifecycle/shared-context.ts'
+import { createReaders } from '../lifecycle/shared-reader.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
 import { eventKind } from './gated-targets.ts'
@@ -56,10 +56,10 @@ export function isConsolidated(
 function neededRequests(rule: Rule, object: KubeObject): readonly WatchRequest[] {
   const now = 0
   const time = createGateTime({ startedAt: now, settleTimeMs: 0, serverOffsetMs: 0 })
-  const context = createContexts(new Store(() => true), time, { settleTimeMs: 0, maxRestarts: 0 }).at(now)
+  const reader = createReaders(new Store(() => true), time, { settleTimeMs: 0, maxRestarts: 0 }).at(now)
   const alone = { othersProgress: () => false, othersReadyAt: () => undefined, revisionOf: () => undefined }
-  assess(rule, object, { ...context, ...alone, history: observeTarget(undefined, object, now) })
-  return context.reads.requests.needed
+  assess(rule, object, { ...reader, ...alone, history: observeTarget(undefined, object, now) })
+  return reader.reads.requests.needed
 }
 
 /**

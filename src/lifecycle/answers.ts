@@ -8,8 +8,8 @@ import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
 import { type Draft, type Milestone, type Question, revisedPods } from './assessment.ts'
 import { presentAt, prove } from './proof.ts'
+import type { Hold, Reader } from './reader.ts'
 import { type Rule, type ServedPort, type Serving, withCheck } from './rule.ts'
-import type { Hold, RuleContext } from './rule-context.ts'
 import { podRequest, podsWithUid } from './selector.ts'
 import { ownProblem } from './status-problems.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
@@ -29,7 +29,7 @@ export function withAnswers(rule: Rule, checks: readonly RequestCheck[]): Rule {
   const { serving } = rule
   if (serving === undefined) return rule
   return {
-    ...withCheck(rule, (draft, object, context) => answered(draft, object, checks, serving, context)),
+    ...withCheck(rule, (draft, object, reader) => answered(draft, object, checks, serving, reader)),
     milestones: [...rule.milestones, 'answers'],
   }
 }
@@ -59,14 +59,14 @@ function answered(
   object: KubeObject,
   checks: readonly RequestCheck[],
   serving: Serving,
-  context: RuleContext,
+  reader: Reader,
 ): Draft {
-  const { holding: hold, before } = context
+  const { holding: hold, before } = reader
   const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
-  const all = podsOfTarget(draft, object, serving, context)
+  const all = podsOfTarget(draft, object, serving, reader)
   const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
-  const lines = checks.map((check) => lineOf(check, pods, object, serving, context))
-  if (pods.length === 0 && serving.isEmpty(object, context)) {
+  const lines = checks.map((check) => lineOf(check, pods, object, serving, reader))
+  if (pods.length === 0 && serving.isEmpty(object, reader)) {
     const milestone: Milestone = { name: 'answers', state: draft.ready ? 'skipped' : 'open', message: '' }
     const skipped = checks.map((check) => `${requestOf(check)} was not asked: no pod is wanted`)
     return { ...draft, milestones: [...milestones, milestone], notes: [...draft.notes, ...skipped] }
@@ -84,7 +84,7 @@ function answered(
     failure: failure ?? draft.failure,
     problems: [...found, ...draft.problems],
     message: failure === undefined ? messageWith(milestone, draft) : messageOf(failure),
-    ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, context.now) }),
+    ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, reader.now) }),
     ...(isAsked && { questions: lines.flatMap((line) => questionsOf(line, serving, hold)) }),
     answering: isAsked
       ? new Set([...(before?.answering ?? []), ...all.map(({ metadata }) => metadata.name)])
@@ -97,17 +97,11 @@ function doneOrSkipped(milestone: Milestone): Milestone {
   return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
 }
 
-function lineOf(
-  check: RequestCheck,
-  pods: readonly Pod[],
-  object: KubeObject,
-  serving: Serving,
-  context: RuleContext,
-): Line {
+function lineOf(check: RequestCheck, pods: readonly Pod[], object: KubeObject, serving: Serving, reader: Reader): Line {
   const port = choosePort(check, object, serving)
   const isRightAnswer = (answer: TimedAnswer) => isRight(check, answer)
   const asked = pods.map((pod): AskedPod => {
-    const answers = context.answers(check.index, pod)
+    const answers = reader.answers(check.index, pod)
     const latest = answers.slice(-check.times)
     return {
       pod,
@@ -131,17 +125,17 @@ export function podsOfTarget(
   assessed: Pick<Draft, 'pods' | 'keptPods'>,
   object: KubeObject,
   serving: Serving,
-  context: RuleContext,
+  reader: Reader,
 ): readonly Pod[] {
-  const { revisionOf } = context
+  const { revisionOf } = reader
   // Not every kind needs its pods to be judged.
-  for (const request of serving.requests(object, context)) context.watch(request)
-  if (serving.presentPods !== undefined) return serving.presentPods(object, context)
+  for (const request of serving.requests(object, reader)) reader.watch(request)
+  if (serving.presentPods !== undefined) return serving.presentPods(object, reader)
   if (serving.selects !== undefined)
-    return context
+    return reader
       .known(podRequest(object), (pod) => serving.selects?.(object, pod) === true)
       .filter((pod) => (revisionOf(pod) ?? 'gated') === 'gated')
-  return revisedPods(object, assessed, podsWithUid(assessed, object, context))
+  return revisedPods(object, assessed, podsWithUid(assessed, object, reader))
 }
 
 /** `web-2` before `web-10`. */

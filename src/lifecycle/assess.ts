@@ -2,8 +2,8 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
 import { oldObjectMs } from '../thresholds.ts'
 import type { Assessment, Draft, Milestone } from './assessment.ts'
+import type { Reader, Statements } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
-import type { RuleContext, Statements } from './rule-context.ts'
 import { nodeRequest } from './selector.ts'
 import { readySince, specWrittenAt, staleUntil } from './status-age.ts'
 import { ownProblem } from './status-problems.ts'
@@ -13,11 +13,11 @@ import { ownProblem } from './status-problems.ts'
  * message of the first open milestone. A deleted object progresses, unless its failure is final. An object with a stale status
  * progresses too. The checks of the rule decide last.
  */
-export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, context: RuleContext): Assessment {
+export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, reader: Reader): Assessment {
   const stated = new Stated()
-  const judgement = rule.judge(object, { ...context, ...stated.statements })
-  let draft = draftOf(object, context, stated, rule.milestones, judgement)
-  for (const check of rule.checks ?? []) draft = check(draft, object, context)
+  const judgement = rule.judge(object, { ...reader, ...stated.statements })
+  let draft = draftOf(object, reader, stated, rule.milestones, judgement)
+  for (const check of rule.checks ?? []) draft = check(draft, object, reader)
   const { ready, failure, ...facts } = draft
   if (ready) return { ...facts, status: 'ready' }
   return failure === undefined ? { ...facts, status: 'progressing' } : { ...facts, status: 'failed', failure }
@@ -25,22 +25,22 @@ export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gate
 
 function draftOf(
   object: KubeObject,
-  context: RuleContext,
+  reader: Reader,
   stated: Stated,
   names: Rule['milestones'],
   { ready: isReady, message: text, failure: decisive, isEnd, signals, copiesOthers, ...facts }: Judgement,
 ): Draft {
-  const until = isReady && signals !== undefined ? staleUntil(object, signals, context, copiesOthers) : undefined
+  const until = isReady && signals !== undefined ? staleUntil(object, signals, reader, copiesOthers) : undefined
   const ready = isReady && until === undefined
   const present = stated.milestonesOf(names, isReady, text)
   const milestones = (until === undefined ? present : awaitingFreshStatus(present, until)).map((each) =>
-    withMoment(each, object, context, signals),
+    withMoment(each, object, reader, signals),
   )
-  const terminating = terminatingProblem(object, context)
+  const terminating = terminatingProblem(object, reader)
   const problems = terminating === undefined ? stated.problems : [terminating, ...stated.problems]
-  for (const { name } of problems.flatMap((each) => nodeOf(each) ?? [])) context.watch(nodeRequest(name), 'explaining')
+  for (const { name } of problems.flatMap((each) => nodeOf(each) ?? [])) reader.watch(nodeRequest(name), 'explaining')
   const { notes, warnings, stallHold } = stated
-  const counters = new Map([...(facts.counters ?? []), ...(ready ? [] : eventCounters(object, context))])
+  const counters = new Map([...(facts.counters ?? []), ...(ready ? [] : eventCounters(object, reader))])
   const draft = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...draft, ready, message: text }
@@ -92,8 +92,8 @@ const eventProgress =
   /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
 
 /** The numbers of an object's events that show progress when they grow. */
-export function eventCounters(object: KubeObject, context: RuleContext): readonly (readonly [string, number])[] {
-  return context.events(object).flatMap(({ reason, message = '' }) => {
+export function eventCounters(object: KubeObject, reader: Reader): readonly (readonly [string, number])[] {
+  return reader.events(object).flatMap(({ reason, message = '' }) => {
     const [found, count, percent] = eventProgress.exec(message) ?? []
     if (found === undefined) return []
     return [[`${object.metadata.uid} ${reason} ${message.replace(found, '')}`, Number(count ?? percent)] as const]
@@ -107,20 +107,20 @@ export function eventCounters(object: KubeObject, context: RuleContext): readonl
 function withMoment(
   milestone: Milestone,
   object: KubeObject,
-  context: RuleContext,
+  reader: Reader,
   signals: Judgement['signals'],
 ): Milestone {
   if (milestone.state !== 'done' || milestone.at !== undefined) return milestone
   switch (milestone.name) {
     case 'created': {
-      const at = context.time(object.metadata.creationTimestamp)
-      const isOld = at !== undefined && at < context.startedAt - oldObjectMs
+      const at = reader.time(object.metadata.creationTimestamp)
+      const isOld = at !== undefined && at < reader.startedAt - oldObjectMs
       return { ...milestone, at, ...(isOld ? { message: 'exists' } : {}) }
     }
     case 'observed':
-      return { ...milestone, at: specWrittenAt(object, context) }
+      return { ...milestone, at: specWrittenAt(object, reader) }
     case 'ready':
-      return { ...milestone, at: readySince(object, context, signals) }
+      return { ...milestone, at: readySince(object, reader, signals) }
     default:
       return milestone
   }
@@ -136,7 +136,7 @@ function awaitingFreshStatus(milestones: readonly Milestone[], until: number): r
   )
 }
 
-function terminatingProblem(object: KubeObject, { now, time }: RuleContext): Problem | undefined {
+function terminatingProblem(object: KubeObject, { now, time }: Reader): Problem | undefined {
   const { deletionTimestamp, finalizers = [] } = object.metadata
   if (deletionTimestamp === undefined) return undefined
   return { ...ownProblem(object, time(deletionTimestamp) ?? now), reason: 'terminating', detail: { finalizers } }

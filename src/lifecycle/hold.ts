@@ -2,8 +2,8 @@ import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import { podsOfTarget } from './answers.ts'
 import type { Assessment, Draft, HeldPods } from './assessment.ts'
+import type { Reader } from './reader.ts'
 import { type Rule, type Serving, withCheck } from './rule.ts'
-import type { RuleContext } from './rule-context.ts'
 import { ownProblem } from './status-problems.ts'
 import { presentDeath } from './workloads/death-count.ts'
 import { explainDeath } from './workloads/kubelet-messages.ts'
@@ -12,7 +12,7 @@ import { examinePod } from './workloads/pod-state.ts'
 
 /** A target that must stay ready for the time of the hold. */
 export function withHold(rule: Rule): Rule {
-  const held = withCheck(rule, (draft, object, context) => assessHold(draft, object, rule.serving, context))
+  const held = withCheck(rule, (draft, object, reader) => assessHold(draft, object, rule.serving, reader))
   return { ...held, milestones: [...rule.milestones, 'held'] }
 }
 
@@ -20,17 +20,17 @@ export function withHold(rule: Rule): Rule {
  * In the hold, a failure of the target or a break by one of its pods fails it as `not-held`. A pod that is replaced, or that a
  * scale adds, has until the end of the hold to become ready, and so has a target whose status is not ready.
  */
-function assessHold(draft: Draft, object: KubeObject, serving: Serving | undefined, context: RuleContext): Draft {
-  const { holding, before, now } = context
-  const all = serving === undefined ? [] : podsOfTarget(draft, object, serving, context)
+function assessHold(draft: Draft, object: KubeObject, serving: Serving | undefined, reader: Reader): Draft {
+  const { holding, before, now } = reader
+  const all = serving === undefined ? [] : podsOfTarget(draft, object, serving, reader)
   if (holding === undefined) return draft
   // The pods of a gated workload are its own, also behind a Service.
-  const pods = all.filter((pod) => serving?.selects === undefined || context.revisionOf(pod) === undefined)
+  const pods = all.filter((pod) => serving?.selects === undefined || reader.revisionOf(pod) === undefined)
   const heldPods = withReadyPods(before?.heldPods ?? new Map(), pods)
   const held = { ...draft, heldPods, ...(!draft.ready && { overdue: unreadyProblem(object, draft, now) }) }
   const { failure } = draft
   if (failure !== undefined && traitsOf(failure).isAnswer) return held
-  const cause = failure ?? findBreak(pods, heldPods, draft, context)
+  const cause = failure ?? findBreak(pods, heldPods, draft, reader)
   if (cause === undefined) return held
   const { since, until } = holding
   const detail = { holdMs: until - since, afterMs: now - since, cause: problemSentence(cause) }
@@ -78,7 +78,7 @@ function findBreak(
   pods: readonly Pod[],
   held: HeldPods,
   assessment: Pick<Assessment, 'problems'>,
-  context: RuleContext,
+  reader: Reader,
 ): Problem | undefined {
   for (const pod of pods) {
     const deaths = held.get(pod.metadata.uid)
@@ -86,31 +86,31 @@ function findBreak(
     if (deaths === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
     const dead = containersOf(pod).find((each) => deathCount(each) > (deaths.get(each.container.name) ?? 0))
     if (dead === undefined && isReady(pod)) continue
-    const known = [...assessment.problems, ...examinePod(pod, context).problems].filter(
+    const known = [...assessment.problems, ...examinePod(pod, reader).problems].filter(
       ({ subject, container }) =>
         isSameSubject(subject, subjectOf(pod)) && (dead === undefined || container === dead.container.name),
     )
-    return known[0] ?? (dead === undefined ? lostReadiness(pod, context) : deathProblem(pod, dead, context))
+    return known[0] ?? (dead === undefined ? lostReadiness(pod, reader) : deathProblem(pod, dead, reader))
   }
   return undefined
 }
 
-function deathProblem(pod: Pod, dead: PodContainer, context: RuleContext): Problem | undefined {
+function deathProblem(pod: Pod, dead: PodContainer, reader: Reader): Problem | undefined {
   const { state, lastState } = dead.status ?? {}
   const death = state?.terminated ?? lastState?.terminated
-  if (death === undefined) return lostReadiness(pod, context)
-  const own = ownProblem(pod, context.time(death.finishedAt) ?? context.now)
+  if (death === undefined) return lostReadiness(pod, reader)
+  const own = ownProblem(pod, reader.time(death.finishedAt) ?? reader.now)
   return {
     ...own,
-    ...explainDeath(dead, death, pod, context.events(pod)),
+    ...explainDeath(dead, death, pod, reader.events(pod)),
     container: dead.container.name,
     isInit: dead.isInit,
   }
 }
 
-function lostReadiness(pod: Pod, context: RuleContext): Problem {
+function lostReadiness(pod: Pod, reader: Reader): Problem {
   const { message } = condition(pod, 'Ready') ?? {}
-  const since = context.time(condition(pod, 'Ready')?.lastTransitionTime) ?? context.now
+  const since = reader.time(condition(pod, 'Ready')?.lastTransitionTime) ?? reader.now
   const unready = containersOf(pod).find(({ isInit, status }) => !isInit && status?.ready === false)
   const detail = { isRunning: true, wasReady: true, ...(message && { failure: message }) }
   return { ...ownProblem(pod, since), reason: 'readiness-failing', detail, container: unready?.container.name }

@@ -124,24 +124,24 @@ export class Reads {
   }
 }
 
-/** Finds the readers of what a change changes, among many. */
-export class Readers<Reader> {
-  readonly #byKey = new Map<string, Set<Reader>>()
+/** Finds the targets that have read what a change changes, among many. */
+export class ReadIndex<Target> {
+  readonly #byKey = new Map<string, Set<Target>>()
 
-  /** Replaces what a reader has read. */
-  replace(reader: Reader, before: Reads | undefined, after: Reads): void {
-    for (const key of before?.keys ?? []) if (!after.hasKey(key)) this.#byKey.get(key)?.delete(reader)
+  /** Replaces what a target has read. */
+  replace(target: Target, before: Reads | undefined, after: Reads): void {
+    for (const key of before?.keys ?? []) if (!after.hasKey(key)) this.#byKey.get(key)?.delete(target)
     for (const key of after.keys) {
       // Most assessments read the same as the one before.
       if (before?.hasKey(key)) continue
-      const readers = this.#byKey.get(key)
-      if (readers === undefined) this.#byKey.set(key, new Set([reader]))
-      else readers.add(reader)
+      const targets = this.#byKey.get(key)
+      if (targets === undefined) this.#byKey.set(key, new Set([target]))
+      else targets.add(target)
     }
   }
 
   /** Those that have read something with a key of the change. `Reads.concerns` decides whether it concerns one of them. */
-  of({ keys }: KeyedChange): ReadonlySet<Reader> {
+  of({ keys }: KeyedChange): ReadonlySet<Target> {
     return new Set(keys.flatMap((key) => [...(this.#byKey.get(key) ?? [])]))
   }
 }

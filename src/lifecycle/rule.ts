@@ -6,7 +6,7 @@ import type { RevisionChange } from '../reasons/gate.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { AssessedFacts, Draft, Milestone } from './assessment.ts'
 import type { GateTime } from './gate-time.ts'
-import type { KnownRevision, Reader, RuleContext } from './rule-context.ts'
+import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 
 /** What the gate knows of an awaited revision besides the object. */
 export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
@@ -55,14 +55,14 @@ export interface Undo {
 /** How the older revision of an object serves, and can be restored. */
 export interface UndoRule<Gated extends KubeObject = KubeObject> {
   /** The number of the newest older revision that is available now. Asked when the object is judged first. */
-  availableRevision(object: Gated, context: RuleContext): number | undefined
+  availableRevision(object: Gated, reader: Reader): number | undefined
   /**
    * What serves in place of an object that has just failed, stalled or timed out, and whether `kubectl rollout undo` restores what
    * ran before.
    * @param revision the answer of `availableRevision`
    * @param problem the problem that failed it
    */
-  find(object: Gated, revision: number | undefined, problem: Problem | undefined, context: RuleContext): Undo
+  find(object: Gated, revision: number | undefined, problem: Problem | undefined, reader: Reader): Undo
 }
 
 /** What `expect-images` asks. */
@@ -71,19 +71,19 @@ export interface ImageExpectation {
    * Whether the expected images have arrived (`await-change`), or the problem that other ones run; undefined if any change of
    * the object is the awaited one.
    * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
-   * @param context undefined while only the specs decide, which need no list
+   * @param reader undefined while only the specs decide, which need no list
    */
   haveArrived(
     object: KubeObject,
     listed: KubeObject | undefined,
-    context: RuleContext | undefined,
+    reader: Reader | undefined,
   ): boolean | Problem | undefined
   /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
   failureOfAll(targets: readonly ReadyTarget[], now: number): Problem | undefined
 }
 
 /** The facts that show when the present version of an object came. */
-export type ChangeContext = Pick<RuleContext, 'time' | 'owned' | 'present' | 'declaresStatus'>
+export type ChangeReader = Pick<Reader, 'time' | 'owned' | 'present' | 'declaresStatus'>
 
 /** A ready target with its gated pods that are not being deleted. */
 export interface ReadyTarget {
@@ -110,11 +110,11 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   /** Whether the object selects a pod of any revision, or the pods of a template; absent for kinds that create pods. */
   selects?(object: Gated, pod: Labelled): boolean
   /** The pods of the present revision, for a custom resource: its assessment does not contain them. */
-  presentPods?(object: Gated, context: RuleContext): readonly Pod[]
+  presentPods?(object: Gated, reader: Reader): readonly Pod[]
   /** The watches of the pods that serve requests, and of the objects that show whether there should be such pods. */
-  requests(object: Gated, context: RuleContext): readonly WatchRequest[]
+  requests(object: Gated, reader: Reader): readonly WatchRequest[]
   /** Whether the object is scaled to zero, and needs no pod. */
-  isEmpty(object: Gated, context: RuleContext): boolean
+  isEmpty(object: Gated, reader: Reader): boolean
   /** Requests go to one pod after another, in the order of the ordinals. */
   readonly isOrdered?: true
 }
@@ -145,20 +145,20 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * label or a status makes no version. Without this method, the last write of the spec counts, and `require-change` does not
    * ask for it: it asks for the age of what pods run.
    */
-  changedAt?(object: Gated, context: ChangeContext): number | undefined
+  changedAt?(object: Gated, reader: ChangeReader): number | undefined
   /** How `kubectl rollout undo` goes back; absent for kinds without revisions. */
   readonly undo?: UndoRule<Gated>
   /**
    * Judges the object: reads what it needs, states what it finds, and returns whether the object is ready. The gate also calls it
    * while a list that it needs is pending, to learn what it reads: then only that counts, so an empty list must not be an error.
    */
-  judge(object: Gated, reader: Reader): Judgement
+  judge(object: Gated, reader: RuleReader): Judgement
   /** What decides besides `judge`, in this order. */
   readonly checks?: readonly Check[]
 }
 
 /** What decides about an object besides the rule of its kind: it changes the draft before the assessment is concluded. */
-export type Check = (draft: Draft, object: KubeObject, context: RuleContext) => Draft
+export type Check = (draft: Draft, object: KubeObject, reader: Reader) => Draft
 
 /** The rule with one more check. */
 export function withCheck(rule: Rule, check: Check): Rule {

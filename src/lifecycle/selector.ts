@@ -1,8 +1,8 @@
 import type { RequestOf } from '../cluster/feed.ts'
 import { type KubeObject, type LabelSelector, oncePerObject, type Pod, type PodTemplate } from '../cluster/objects.ts'
 import type { Assessment } from './assessment.ts'
+import type { Reader } from './reader.ts'
 import type { Labelled } from './rule.ts'
-import type { RuleContext } from './rule-context.ts'
 
 /**
  * A label selector in the form of the API's `labelSelector` parameter, as metav1.FormatLabelSelector writes it:
@@ -72,9 +72,9 @@ export const podRequest = oncePerObject((selecting: Selecting) => selectedReques
 export function podsWithUid(
   { pods = new Set() }: Pick<Assessment, 'pods'>,
   object: KubeObject,
-  context: Pick<RuleContext, 'known'>,
+  reader: Pick<Reader, 'known'>,
 ): (uid: string) => Pod | undefined {
-  const found = context.known(namespaceRequest('v1', 'Pod', object), ({ metadata: { uid = '' } }) => pods.has(uid))
+  const found = reader.known(namespaceRequest('v1', 'Pod', object), ({ metadata: { uid = '' } }) => pods.has(uid))
   const byUid = new Map(found.map((pod) => [pod.metadata.uid, pod]))
   return (uid) => byUid.get(uid)
 }

@@ -5,8 +5,8 @@ import type { Milestone } from './assessment.ts'
 import { conditionsIn, isEmpty } from './conditions.ts'
 import type { GateTime } from './gate-time.ts'
 import { latestOfAll, timestampUnitMs } from './proof.ts'
+import type { Reader } from './reader.ts'
 import type { Judgement } from './rule.ts'
-import type { RuleContext } from './rule-context.ts'
 
 /*
  * Whether a status is about the present spec, by its generations, by the requests to reconcile, and by the times of both.
@@ -133,19 +133,19 @@ export function specWrittenAt(
  * When the spec of a custom resource was last written, in milliseconds since the epoch on the runner's clock; at the latest,
  * when it was first seen. The API server dates the last write of each manager; see `staleUntil`.
  */
-export function specChangedAt(custom: KubeObject, { time, history }: RuleContext): number {
+export function specChangedAt(custom: KubeObject, { time, history }: Reader): number {
   const { generation, creationTimestamp } = custom.metadata
   const writtenAt = generation === 1 ? time(creationTimestamp) : lastWriteOf(custom, time)
   return Math.min(writtenAt ?? Infinity, history.specSeenAt)
 }
 
 /** Whether an object was created since the spec of a custom resource was last written: then it is of the present spec. */
-export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, context: RuleContext): boolean {
-  return (context.time(metadata.creationTimestamp) ?? -Infinity) + timestampUnitMs > specChangedAt(custom, context)
+export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, reader: Reader): boolean {
+  return (reader.time(metadata.creationTimestamp) ?? -Infinity) + timestampUnitMs > specChangedAt(custom, reader)
 }
 
 /** Whether an object, apart from its status, was written since a moment. */
-export function wasWrittenSince(object: KubeObject, since: number, { time }: RuleContext): boolean {
+export function wasWrittenSince(object: KubeObject, since: number, { time }: Reader): boolean {
   const writtenAt = lastWriteOf(object, time) ?? time(object.metadata.creationTimestamp) ?? -Infinity
   return writtenAt + timestampUnitMs > since
 }
@@ -155,7 +155,7 @@ export function wasWrittenSince(object: KubeObject, since: number, { time }: Rul
  * a condition that changed before the last write of the spec may be older: some controllers, as that of a
  * DeploymentConfig, write `status.observedGeneration` before they renew the condition.
  */
-export function isAboutPresentSpec(object: KubeObject, condition: Condition, { time }: RuleContext): boolean {
+export function isAboutPresentSpec(object: KubeObject, condition: Condition, { time }: Reader): boolean {
   if (condition.observedGeneration !== undefined) return isOfPresentGeneration(condition, object)
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
   if (observedGeneration === undefined || isStale(observedGeneration, object.metadata.generation)) return false
@@ -163,13 +163,9 @@ export function isAboutPresentSpec(object: KubeObject, condition: Condition, { t
 }
 
 /** Since when the conditions make an object ready; undefined if one was True before the last write of the spec. */
-export function readySince(
-  object: KubeObject,
-  context: RuleContext,
-  signals: Judgement['signals'] = [],
-): number | undefined {
-  const at = latestOfAll(signals.map((each) => context.time(each?.lastTransitionTime)))
-  return at !== undefined && at >= (specWrittenAt(object, context) ?? -Infinity) ? at : undefined
+export function readySince(object: KubeObject, reader: Reader, signals: Judgement['signals'] = []): number | undefined {
+  const at = latestOfAll(signals.map((each) => reader.time(each?.lastTransitionTime)))
+  return at !== undefined && at >= (specWrittenAt(object, reader) ?? -Infinity) ? at : undefined
 }
 
 /** The sync periods of controllers that reconcile by time, in milliseconds. */
@@ -189,10 +185,10 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
 export function staleUntil(
   object: KubeObject,
   signals: readonly (Condition | undefined)[],
-  context: RuleContext,
+  reader: Reader,
   copiesOthers = false,
 ): number | undefined {
-  const { time, history, settings } = context
+  const { time, history, settings } = reader
   const { generation, creationTimestamp } = object.metadata
   const isDated =
     observedGenerations(object).length > 0 || signals.every((each) => each?.observedGeneration !== undefined)
@@ -209,5 +205,5 @@ export function staleUntil(
   if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
   const until = Math.min(specAt, history.specSeenAt) + periodMs
-  return context.passed(until) ? undefined : until
+  return reader.passed(until) ? undefined : until
 }

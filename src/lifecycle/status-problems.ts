@@ -2,7 +2,7 @@ import { type KubeObject, subjectOf } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { reportedFailureMs } from '../thresholds.ts'
 import { type ConditionSignal, signalKey, withoutCondition } from './conditions.ts'
-import type { RuleContext } from './rule-context.ts'
+import type { Reader } from './reader.ts'
 import { isAboutPresentSpec } from './status-age.ts'
 
 /** The common fields of a problem that the object itself has. */
@@ -13,7 +13,7 @@ export function ownProblem(object: KubeObject, firstSeenAt: number) {
 /** A slow problem: no controller has written a status yet. */
 export function notReconciled(
   object: KubeObject,
-  { history }: RuleContext,
+  { history }: Reader,
   detail: Problem<'not-reconciled'>['detail'] = { awaited: 'status' },
 ): Problem<'not-reconciled'> {
   return { ...ownProblem(object, history.firstSeenAt), reason: 'not-reconciled', detail }
@@ -26,7 +26,7 @@ export function notReconciled(
 export function conditionProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],
-  { history, now, time }: RuleContext,
+  { history, now, time }: Reader,
   cause?: string,
 ): Problem<'condition-false'> {
   const firstSeenAt = Math.min(time(signals[0]?.condition?.lastTransitionTime) ?? history.firstSeenAt, now)
@@ -46,15 +46,15 @@ export function conditionProblem(
 export function reportedProblem(
   object: KubeObject,
   signals: readonly [ConditionSignal, ...ConditionSignal[]],
-  context: RuleContext,
+  reader: Reader,
   atLeastMs = reportedFailureMs,
 ): Problem<'reported-failed'> {
-  const since = failingSince(object, signals[0], context)
+  const since = failingSince(object, signals[0], reader)
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition) },
-    proven: context.passed(since + atLeastMs),
+    proven: reader.passed(since + atLeastMs),
   }
 }
 
@@ -63,10 +63,10 @@ export function reportedProblem(
  * time counts if it is about the present spec. Otherwise the condition counts from its first sight at the earliest. So
  * does a time in the future.
  */
-function failingSince(object: KubeObject, { condition, ...signal }: ConditionSignal, context: RuleContext): number {
-  const { now, time, history } = context
+function failingSince(object: KubeObject, { condition, ...signal }: ConditionSignal, reader: Reader): number {
+  const { now, time, history } = reader
   const seenAt = history.failures.get(signalKey(signal)) ?? now
   const changedAt = time(condition?.lastTransitionTime)
   if (condition === undefined || changedAt === undefined || changedAt > now) return seenAt
-  return isAboutPresentSpec(object, condition, context) ? changedAt : Math.max(changedAt, seenAt)
+  return isAboutPresentSpec(object, condition, reader) ? changedAt : Math.max(changedAt, seenAt)
 }

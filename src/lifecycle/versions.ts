@@ -5,7 +5,7 @@ import type { Target } from '../plan/target.ts'
 import type { GateTime } from './gate-time.ts'
 import { compareRevisions, revisionsOfRelease } from './platform/helm-revision.ts'
 import { timestampUnitMs } from './proof.ts'
-import type { RuleContext } from './rule-context.ts'
+import type { Reader } from './reader.ts'
 import { condition } from './workloads/pod-fields.ts'
 import { findRevision, formerNumbersOf, numberOf, revisionsOfWorkload, templateOf } from './workloads/revision.ts'
 import { isFollowedChange, isSameTemplate, templateChanges } from './workloads/template.ts'
@@ -26,9 +26,9 @@ export interface GatedVersions {
 }
 
 /** All revisions of an object that exist now. */
-export function revisionsOf(object: KubeObject, context: RuleContext): readonly KubeObject[] {
-  if (object.kind === helmRevisions.kind) return revisionsOfRelease(object, context)
-  return revisionsOfWorkload(object.metadata.uid, context.present)
+export function revisionsOf(object: KubeObject, reader: Reader): readonly KubeObject[] {
+  if (object.kind === helmRevisions.kind) return revisionsOfRelease(object, reader)
+  return revisionsOfWorkload(object.metadata.uid, reader.present)
 }
 
 /** How the templates of two versions differ, one line each. */

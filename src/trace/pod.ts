@@ -1,5 +1,5 @@
 import type { ContainerState, Pod, Probe } from '../cluster/objects.ts'
-import type { RuleContext } from '../lifecycle/rule-context.ts'
+import type { Reader } from '../lifecycle/reader.ts'
 import { registryAnswer } from '../lifecycle/workloads/image-pull.ts'
 import { condition, containerOfEvent, containersOf, type PodContainer } from '../lifecycle/workloads/pod-fields.ts'
 import { examinePod } from '../lifecycle/workloads/pod-state.ts'
@@ -17,15 +17,15 @@ export interface PodSummary {
 }
 
 /** The state of a pod in one line: its worst problem, else its progress. */
-export function summarizePod(pod: Pod, context: RuleContext): PodSummary {
+export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   const { deletionTimestamp } = pod.metadata
-  if (deletionTimestamp !== undefined) return terminating(context.time(deletionTimestamp), context.now)
+  if (deletionTimestamp !== undefined) return terminating(reader.time(deletionTimestamp), reader.now)
   const { phase, reason, message } = pod.status ?? {}
   if (phase === 'Succeeded') return { mark: '✓', text: 'succeeded' }
   if (phase === 'Failed') {
     return { mark: '✗', text: ['failed', reason, message ?? describeExit(pod)].filter(Boolean).join(': ') }
   }
-  const state = examinePod(pod, context)
+  const state = examinePod(pod, reader)
   if (state.ready) return { mark: '✓', text: 'ready' }
   const [problem] = state.problems.toSorted(byImportance)
   if (problem !== undefined) {
@@ -33,7 +33,7 @@ export function summarizePod(pod: Pod, context: RuleContext): PodSummary {
     return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }
   }
   if (!state.scheduled) return { mark: '…', text: 'waiting for a node' }
-  if (state.running) return { mark: '…', text: explainNotReady(pod, context) }
+  if (state.running) return { mark: '…', text: explainNotReady(pod, reader) }
   if (state.isPulling) return { mark: '…', text: 'pulling its image' }
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
@@ -55,7 +55,7 @@ function exitReason(reason: string | undefined): string {
 }
 
 /** Why a pod with running containers is not ready: its readiness gates, else its failing probes. */
-function explainNotReady(pod: Pod, context: RuleContext): string {
+function explainNotReady(pod: Pod, reader: Reader): string {
   const gate = (pod.spec?.readinessGates ?? []).find(
     ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
   )
@@ -64,7 +64,7 @@ function explainNotReady(pod: Pod, context: RuleContext): string {
     const value = found === undefined ? 'is not set' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`
     return `running, not ready: its readiness gate ${gate.conditionType} ${value}`
   }
-  const failure = context
+  const failure = reader
     .events(pod)
     .findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
   return failure?.message === undefined ? 'running, not ready yet' : `running, not ready yet: ${failure.message}`
@@ -101,24 +101,24 @@ export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] 
   )
 }
 
-function containerLine(podContainer: PodContainer, width: number, { context }: TracedObject): Line {
+function containerLine(podContainer: PodContainer, width: number, { reader }: TracedObject): Line {
   const { container, status, isInit } = podContainer
   const role = isInit ? '(init)' : container.restartPolicy === 'Always' ? '(sidecar)' : undefined
   const [as, state] = describeState(podContainer)
-  const startedAt = context.time(status?.state?.running?.startedAt)
+  const startedAt = reader.time(status?.state?.running?.startedAt)
   const restarts = status?.restartCount ?? 0
   const last = status?.lastState?.terminated
-  const lastAt = context.time(last?.finishedAt)
+  const lastAt = reader.time(last?.finishedAt)
   return line(
     2,
     mark(as),
     { text: container.name, width, style: 'bold' },
     role === undefined ? undefined : dim(role),
     colored(state, as),
-    startedAt === undefined ? undefined : volatile(`· started ${age(context.now - startedAt)} ago`),
+    startedAt === undefined ? undefined : volatile(`· started ${age(reader.now - startedAt)} ago`),
     restarts === 0 ? undefined : colored(`· ${counted(restarts, 'restart')}`, '!'),
     last === undefined ? undefined : dim(`· last exit code ${last.exitCode ?? '?'}${exitReason(last.reason)}`),
-    last === undefined || lastAt === undefined ? undefined : volatile(`(${age(context.now - lastAt)} ago)`),
+    last === undefined || lastAt === undefined ? undefined : volatile(`(${age(reader.now - lastAt)} ago)`),
     dim(`· ${container.image ?? 'no image'}`),
   )
 }
@@ -156,9 +156,9 @@ function describeWaiting(reason: string, message: string | undefined): readonly 
   }
 }
 
-function probeLines(pod: Pod, { container, status }: PodContainer, { context }: TracedObject): readonly Line[] {
+function probeLines(pod: Pod, { container, status }: PodContainer, { reader }: TracedObject): readonly Line[] {
   const failure = (kind: string) =>
-    context
+    reader
       .events(pod)
       .findLast(
         (event) =>

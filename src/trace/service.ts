@@ -17,7 +17,7 @@ import { departedLine } from './tree.ts'
 
 /** The addresses of a Service, and which pods get its traffic, or why they do not. */
 export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
-  const explanation = explainService(service, traced.context)
+  const explanation = explainService(service, traced.reader)
   const pods = explanation.pods.map(({ pod }) => pod)
   return [
     ...section('reached at', addressLines(service, pods)),
@@ -26,8 +26,8 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
 }
 
 /** The pods that a Service selects at present. */
-export function selectedPods(service: Service, { context }: TracedObject): readonly Pod[] {
-  const pods = context.known(podRequest(service))
+export function selectedPods(service: Service, { reader }: TracedObject): readonly Pod[] {
+  const pods = reader.known(podRequest(service))
   return pods.filter((pod) => isSelectedBy(service, pod))
 }
 
@@ -98,7 +98,7 @@ function endpointLines(service: Service, explanation: ServiceExplanation, traced
     address: Math.max(0, ...pods.map(({ address }) => address.length)),
   }
   return [
-    ...selectorLines(service, explanation, traced.context.known(podRequest(service)).length),
+    ...selectorLines(service, explanation, traced.reader.known(podRequest(service)).length),
     ...pods.map((pod) => podLine(pod, width, traced)),
     ...endpoints
       .filter(({ endpoint }) => endpoint.targetRef?.kind !== 'Pod')
@@ -153,9 +153,9 @@ function podLine(
 
 function podTraffic(
   { pod, endpoints, getsTraffic, missingPorts: [missingPort] }: SelectedPod,
-  { context }: TracedObject,
+  { reader }: TracedObject,
 ): PodSummary {
-  const state = summarizePod(pod, context)
+  const state = summarizePod(pod, reader)
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
   if (getsTraffic) {
     return state.mark === '✓'

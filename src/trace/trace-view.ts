@@ -182,10 +182,10 @@ function problemLine(problem: Problem, target: Target): Line {
   return { ...line(2, mark(as), colored(reason, as), `${place}${messageOf(problem)}${count}`), wraps: true }
 }
 
-function milestoneLines({ object, assessment, context }: TracedObject): readonly Line[] {
+function milestoneLines({ object, assessment, reader }: TracedObject): readonly Line[] {
   const shown = assessment.milestones.filter(({ state }) => state !== 'skipped')
   const width = Math.max(0, ...shown.map(({ name }) => name.length))
-  const createdAt = context.time(object.metadata.creationTimestamp)
+  const createdAt = reader.time(object.metadata.creationTimestamp)
   const current = shown.find(({ state }) => state === 'open')
   return section(
     'milestones',
@@ -201,7 +201,7 @@ function milestoneLines({ object, assessment, context }: TracedObject): readonly
         mark(as),
         { text: name, width },
         showsMessage ? colored(message, as) : undefined,
-        showsAge ? volatile(`${age(context.now - createdAt)} ago`) : undefined,
+        showsAge ? volatile(`${age(reader.now - createdAt)} ago`) : undefined,
       )
     }),
   )
@@ -235,7 +235,7 @@ function behindLines(traced: TracedObject): readonly Line[] {
 function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
   const { object } = traced
   const others = isKind(object, '', 'Service')
-    ? selectedPods(object, traced).filter((pod) => summarizePod(pod, traced.context).mark !== '✓')
+    ? selectedPods(object, traced).filter((pod) => summarizePod(pod, traced.reader).mark !== '✓')
     : descendants(object, traced)
   return [object, ...others]
 }
@@ -273,7 +273,7 @@ const repeatedConditions: ReadonlySet<string> = new Set([
   'ContainersReady',
 ])
 
-function conditionLines({ object, context }: TracedObject): readonly Line[] {
+function conditionLines({ object, reader }: TracedObject): readonly Line[] {
   const shown = presentConditions(object).filter(
     ({ type, status }) => object.kind !== 'Pod' || (status !== 'True' && !repeatedConditions.has(type)),
   )
@@ -284,7 +284,7 @@ function conditionLines({ object, context }: TracedObject): readonly Line[] {
       const { type, status, reason, message, lastTransitionTime } = condition
       const meaning = readCondition(condition)?.meaning
       const as = meaning === undefined ? '·' : conditionMarks[meaning]
-      const since = context.time(lastTransitionTime)
+      const since = reader.time(lastTransitionTime)
       return line(
         2,
         mark(as),
@@ -292,7 +292,7 @@ function conditionLines({ object, context }: TracedObject): readonly Line[] {
         colored(status, as),
         reason ? dim(`(${reason})`) : undefined,
         message || undefined,
-        since === undefined ? undefined : volatile(`· since ${age(context.now - since)}`),
+        since === undefined ? undefined : volatile(`· since ${age(reader.now - since)}`),
       )
     }),
   )
@@ -300,7 +300,7 @@ function conditionLines({ object, context }: TracedObject): readonly Line[] {
 
 /** The latest events, newest last. New Normal events alone do not print the view again. */
 function eventLines(traced: TracedObject, maxEvents: number): readonly Line[] {
-  const { context } = traced
+  const { reader } = traced
   if (maxEvents === 0) return []
   const events = objectsWithEvents(traced)
     .flatMap((object) => traced.events(object))
@@ -309,14 +309,14 @@ function eventLines(traced: TracedObject, maxEvents: number): readonly Line[] {
   return section(
     'events',
     events.map((event) => {
-      const at = context.time(lastOccurrence(event)) ?? context.startedAt
+      const at = reader.time(lastOccurrence(event)) ?? reader.startedAt
       const { kind = '', name = '' } = event.involvedObject ?? {}
       const isAboutResource = kind === traced.object.kind && name === traced.object.metadata.name
       const count = eventCount(event)
       const isVolatile = event.type !== 'Warning'
       return line(
         2,
-        volatile(`${age(context.now - at)} ago`.padStart(9)),
+        volatile(`${age(reader.now - at)} ago`.padStart(9)),
         isAboutResource ? undefined : { ...dim(`${kind.toLowerCase()}/${name}`), isVolatile },
         { text: event.reason ?? '', style: isVolatile ? 'bold' : 'yellow', isVolatile },
         count > 1 ? volatile(`×${count}`) : undefined,

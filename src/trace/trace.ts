@@ -15,7 +15,7 @@ import { requestsOf } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned } from '../lifecycle/custom/cause.ts'
 import { isSelectedBy } from '../lifecycle/network/service-explanation.ts'
-import type { RuleContext } from '../lifecycle/rule-context.ts'
+import type { Reader } from '../lifecycle/reader.ts'
 import { kindRule, kindsBehind } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
@@ -53,7 +53,7 @@ export interface TraceState {
 export interface TracedObject {
   readonly object: KubeObject
   readonly assessment: Assessment
-  readonly context: RuleContext
+  readonly reader: Reader
   /** Objects that recently left the resource. */
   readonly departed: readonly DepartedObject[]
   /** All objects that the owner with this uid owns, in the order in which they were seen. */
@@ -145,7 +145,7 @@ export class Trace implements View {
 
   state(now: number): TraceState {
     this.#gate.advance(now)
-    const { gated, contextAt } = this.#gate.judgedTarget(0)
+    const { gated, readerAt } = this.#gate.judgedTarget(0)
     const { state } = gated
     const { store } = this.#gate
     const object = store.get(this.#target)
@@ -160,7 +160,7 @@ export class Trace implements View {
       now,
       isLoading,
       isReady: state.type === 'ready',
-      traced: isJudged ? this.#trace(object, assessment, contextAt(now)) : undefined,
+      traced: isJudged ? this.#trace(object, assessment, readerAt(now)) : undefined,
       deletedAt: object === undefined ? this.#deletedAt : undefined,
       recreatedAt: this.#recreatedAt,
       remainingPods: object === undefined ? this.#remainingPods() : [],
@@ -212,15 +212,15 @@ export class Trace implements View {
     return [...new Set(texts)]
   }
 
-  #trace(object: KubeObject, assessment: Assessment, context: RuleContext): TracedObject {
+  #trace(object: KubeObject, assessment: Assessment, reader: Reader): TracedObject {
     const { store } = this.#gate
     return {
       object,
-      context,
+      reader,
       assessment,
-      departed: this.#departed.filter(({ at }) => context.now - at < departedMs),
+      departed: this.#departed.filter(({ at }) => reader.now - at < departedMs),
       owned: (uid) => store.ownedBy(uid),
-      assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), context).assessment,
+      assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), reader).assessment,
       events: (about) => store.eventsOf(about),
     }
   }

@@ -62,7 +62,7 @@ function replicaSetLines(
   depth: number,
 ): readonly Line[] {
   const newest = sets.toSorted((a, b) => revisionOf(b) - revisionOf(a))
-  const current = isOfKind(owner, 'Deployment') ? newReplicaSet(owner, traced.context) : undefined
+  const current = isOfKind(owner, 'Deployment') ? newReplicaSet(owner, traced.reader) : undefined
   const previous = newest.find((set) => set !== current)
   const hasPods = (set: ReplicaSet) =>
     (set.spec?.replicas ?? 1) > 0 || (set.status?.replicas ?? 0) > 0 || traced.owned(set.metadata.uid).length > 0
@@ -80,7 +80,7 @@ function oldRole({ status }: ReplicaSet, hasPods: boolean): string {
   return (status?.availableReplicas ?? 0) > 0 ? 'still serving' : 'draining'
 }
 
-function replicaSetLine(set: ReplicaSet, role: string, indent: number, { context }: TracedObject): Line {
+function replicaSetLine(set: ReplicaSet, role: string, indent: number, { reader }: TracedObject): Line {
   const desired = set.spec?.replicas ?? 1
   const available = set.status?.availableReplicas ?? 0
   const isEmpty = desired === 0 && (set.status?.replicas ?? 0) === 0
@@ -90,7 +90,7 @@ function replicaSetLine(set: ReplicaSet, role: string, indent: number, { context
   const revision = Number.isNaN(revisionOf(set)) ? '' : `revision ${revisionOf(set)}`
   const images = (set.spec?.template?.spec?.containers ?? []).flatMap(({ image }) => image ?? [])
   const count = isEmpty ? 'scaled to zero' : `${available} of ${desired} available`
-  const createdAt = context.time(set.metadata.creationTimestamp)
+  const createdAt = reader.time(set.metadata.creationTimestamp)
   return line(
     indent,
     mark(as),
@@ -98,12 +98,12 @@ function replicaSetLine(set: ReplicaSet, role: string, indent: number, { context
     [revision, role].filter(Boolean).join(', ') || undefined,
     colored(`· ${count}`, as),
     images.length === 0 ? undefined : dim(`· ${images.join(', ')}`),
-    createdAt === undefined ? undefined : volatile(`· ${age(context.now - createdAt)} old`),
+    createdAt === undefined ? undefined : volatile(`· ${age(reader.now - createdAt)} old`),
   )
 }
 
-function podLine(pod: Pod, indent: number, width: number, { context }: TracedObject): Line {
-  const { mark: as, text, timeLeft } = summarizePod(pod, context)
+function podLine(pod: Pod, indent: number, width: number, { reader }: TracedObject): Line {
+  const { mark: as, text, timeLeft } = summarizePod(pod, reader)
   const restarts = summarizeRestarts(pod)
   return line(
     indent,
@@ -127,10 +127,10 @@ export function departedLine(
   { object, at, how }: DepartedObject,
   indent: number,
   why: string,
-  { context }: TracedObject,
+  { reader }: TracedObject,
 ): Line {
   const text = how === 'deleted' ? 'deleted' : `released: ${why}`
-  return line(indent, mark('·'), dim(object.metadata.name), dim(text), volatile(`· ${age(context.now - at)} ago`))
+  return line(indent, mark('·'), dim(object.metadata.name), dim(text), volatile(`· ${age(reader.now - at)} ago`))
 }
 
 function revisionOf({ metadata }: ReplicaSet): number {

@@ -7,11 +7,11 @@ import { type Expected, expectAssessment } from './cases.ts'
 import type { NamedObjects } from './named-objects.ts'
 import { moment, start } from './objects.ts'
 import { readData, requireOptions } from './rows.ts'
-import { type ContextOptions, counted, createGateTime, read, seenTarget, sightings } from './rule.ts'
+import { counted, createGateTime, type ReaderOptions, read, seenTarget, sightings } from './rule.ts'
 import { tape, withParts } from './tape.ts'
 
 /** What is known besides the objects of a tape, and what is expected besides the verdict. */
-interface Options extends Omit<ContextOptions, 'objects' | 'history' | 'podHistories' | 'revisionOf'>, Expected {
+interface Options extends Omit<ReaderOptions, 'objects' | 'history' | 'podHistories' | 'revisionOf'>, Expected {
   /** Whether a pod of second 0 was seen then, and not only now. */
   readonly isSeen?: boolean
   /** The names of the pods of the revision that is gated; others are of another revision. */
@@ -78,7 +78,7 @@ function testCase([text, verdict, own = {}]: RuleCase, group: Omit<Group, 'cases
       const about = events.filter(({ involvedObject }) => involvedObject?.uid === uid)
       return [uid, historyOfPod(seen, about, now, options.minReadySeconds)]
     })
-    const given: ContextOptions = {
+    const given: ReaderOptions = {
       ...options,
       now,
       objects: present,

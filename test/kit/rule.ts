@@ -4,11 +4,11 @@ import { Store } from '../../src/cluster/store.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
 import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
+import type { LifecycleSettings, Reader } from '../../src/lifecycle/reader.ts'
 import { keyedChange } from '../../src/lifecycle/reads.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
-import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { createContexts } from '../../src/lifecycle/shared-context.ts'
+import { createReaders } from '../../src/lifecycle/shared-reader.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import {
   historyOf,
@@ -20,7 +20,7 @@ import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.t
 import type { ProblemClass } from '../../src/reasons/spec.ts'
 import { make, moment, start } from './objects.ts'
 
-export interface ContextOptions {
+export interface ReaderOptions {
   /** Seconds since the start of the gate. */
   readonly now?: number
   readonly objects?: readonly KubeObject[]
@@ -41,7 +41,7 @@ export interface ContextOptions {
   /** Server's clock minus the runner's. */
   readonly serverOffsetMs?: number
   /** Which pods belong to the revision of a gated workload; by default none belongs to any. */
-  readonly revisionOf?: RuleContext['revisionOf']
+  readonly revisionOf?: Reader['revisionOf']
 }
 
 export function createGateTime({ serverOffsetMs = 0, settleTimeMs = 10_000 } = {}): GateTime {
@@ -52,21 +52,21 @@ export function createGateTime({ serverOffsetMs = 0, settleTimeMs = 10_000 } = {
   }
 }
 
-function storeOf({ objects = [], now = 0 }: ContextOptions): Store {
+function storeOf({ objects = [], now = 0 }: ReaderOptions): Store {
   const store = new Store(() => false)
   for (const object of objects) store.apply({ at: moment(now), type: 'ADDED', object })
   return store
 }
 
-/** The rule context of these objects. */
-export function context(options: ContextOptions = {}): RuleContext {
+/** The reader of a rule for these objects. */
+export function reader(options: ReaderOptions = {}): Reader {
   const { unseen = [], podHistories = new Map(), othersProgress = false, othersReadyAt } = options
   const now = moment(options.now ?? 0)
   const settings = { settleTimeMs: 10_000, maxRestarts: 2, ...options.settings }
   const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleTimeMs: settings.settleTimeMs })
   const store = storeOf(options)
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
-  const shared = createContexts(store, gateTime, settings).at(now)
+  const shared = createReaders(store, gateTime, settings).at(now)
   const listState = (request: WatchRequest) => (isSeen(request) ? 'complete' : 'unknown')
   return {
     ...shared,
@@ -99,36 +99,36 @@ export function context(options: ContextOptions = {}): RuleContext {
 }
 
 /** What a rule says about an object among others, which was first seen at the start of the gate unless `history` says more. */
-export function read<Gated extends KubeObject>(options: ContextOptions, rule: Rule<Gated>, object: Gated) {
+export function read<Gated extends KubeObject>(options: ReaderOptions, rule: Rule<Gated>, object: Gated) {
   const history = observeTarget(undefined, object, moment(0), rule.failures?.(object), rule.states?.(object))
   return found({ now: 60, history, ...options }, (given) => assess(rule, object, given))
 }
 
 /** Whether a new or changed object concerns a target that its rule has assessed among others. */
 export function concerns<Gated extends KubeObject>(
-  options: ContextOptions,
+  options: ReaderOptions,
   rule: Rule<Gated>,
   object: Gated,
   other: KubeObject,
 ): boolean {
-  const given = context({ now: 60, ...options })
+  const given = reader({ now: 60, ...options })
   assess(rule, object, given)
   return given.reads.concerns(keyedChange({ after: other }, storeOf(options)))
 }
 
 /** The watches for which a rule asks when it assesses an object, by what they are needed for. */
-export function requested<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, options: ContextOptions = {}) {
-  const given = context({ now: 60, ...options })
+export function requested<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, options: ReaderOptions = {}) {
+  const given = reader({ now: 60, ...options })
   assess(rule, object, given)
   return given.reads.requests
 }
 
 /**
- * What is found in a context, with its problems as they are reported, when that is looked at again, and which watches would
+ * What is found in a reader, with its problems as they are reported, when that is looked at again, and which watches would
  * explain it.
  */
-export function found<Value extends object>(options: ContextOptions, find: (given: RuleContext) => Value) {
-  const given = context(options)
+export function found<Value extends object>(options: ReaderOptions, find: (given: Reader) => Value) {
+  const given = reader(options)
   const value = reported(find(given))
   const { explaining } = given.reads.requests
   return { ...value, recheckAt: given.nextMoment(), ...(explaining.length > 0 && { explainedBy: explaining }) }

@@ -5,12 +5,12 @@ import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
-import { type ContextOptions, context, counted, createGateTime, found, type Reported, sightings } from '../kit/rule.ts'
+import { counted, createGateTime, found, type ReaderOptions, type Reported, reader, sightings } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
-interface Look extends ContextOptions {
+interface Look extends ReaderOptions {
   readonly events?: readonly EventObject[]
   readonly container?: string
   readonly history?: never
@@ -29,7 +29,7 @@ function examine(
   if (at === undefined) throw new Error(`The pod has no container ${container}.`)
   const own = history.containers.get(container)
   return found({ ...options, objects: [pod, ...events], podHistories }, (given) => ({
-    problem: own && examineContainer({ ...at, pod, history: own, context: given }),
+    problem: own && examineContainer({ ...at, pod, history: own, reader: given }),
   }))
 }
 
@@ -344,7 +344,7 @@ describe('a container that runs and is not ready', () => {
   it('uses the server’s timestamps on the runner’s clock', () => {
     const [at] = containersOf(notReady({ readinessProbe: {} }))
     if (at === undefined) throw new Error('The pod has no container.')
-    expect(probesDueAt(at, context({ serverOffsetMs: 3_000 }))).toBe(moment(38))
+    expect(probesDueAt(at, reader({ serverOffsetMs: 3_000 }))).toBe(moment(38))
   })
 })
 

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { helmRevisionRule } from '../../src/lifecycle/platform/helm-revision.ts'
 import { compareVersions, revisionsOf } from '../../src/lifecycle/versions.ts'
 import { iso, make } from '../kit/objects.ts'
-import { context, createGateTime, read } from '../kit/rule.ts'
+import { createGateTime, read, reader } from '../kit/rule.ts'
 
 function revision(number: number, status: string, release = 'web'): KubeObject {
   return {
@@ -71,7 +71,7 @@ it.each<[string, readonly KubeObject[], string, string]>([
 ])('a revision of a Helm release that %s is compared with the other revisions', (_, others, status, type) => {
   const first = revision(7, 'pending-upgrade')
   const object = revision(7, status)
-  const revisions = revisionsOf(object, context({ objects: [...others, object] }))
+  const revisions = revisionsOf(object, reader({ objects: [...others, object] }))
   const change = compareVersions({ first, gated: first }, object, revisions, {}, createGateTime())
   expect(change).toEqual({ type })
 })

@@ -3,7 +3,7 @@ import { presentAt } from '../../src/lifecycle/proof.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import { context, counted, found, sightings } from '../kit/rule.ts'
+import { counted, found, reader, sightings } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -141,7 +141,7 @@ describe('a pod that is examined again and again', () => {
     ['is read again after minReadySeconds', 2, make.pod({ spec: isReady, status: podIs.ready(5) }), 30],
   ])('%s', (_, states, pod, minReadySeconds) => {
     const history = counted(sightings([5, pod]), pod, undefined, minReadySeconds)
-    const base = { ...context(), podHistory: () => history }
+    const base = { ...reader(), podHistory: () => history }
     const found = new Set()
     for (let seconds = 5; seconds < 100; seconds += 1) {
       const state = examinePod(pod, { ...base, ...presentAt(moment(seconds)) })
@@ -155,7 +155,7 @@ describe('a pod that is examined again and again', () => {
   it('is read again when its probes are due, and at each moment while it has a problem', () => {
     const pod = make.pod({ spec: probed, status: podIs.unready({ state: is.running(5), started: true }) })
     const history = counted(sightings([5, pod]), pod)
-    const base = { ...context(), podHistory: () => history }
+    const base = { ...reader(), podHistory: () => history }
     const at = (seconds: number) => examinePod(pod, { ...base, ...presentAt(moment(seconds)) })
     const first = presentAt(moment(10))
     const early = examinePod(pod, { ...base, ...first })
@@ -173,7 +173,7 @@ describe('a pod that is examined again and again', () => {
   it('is read again after another observation, another event, or with other settings', () => {
     const pod = make.pod({ status: podIs.ready(5) })
     const history = counted(sightings([5, pod]), pod)
-    const base = { ...context({ now: 10 }), podHistory: () => history }
+    const base = { ...reader({ now: 10 }), podHistory: () => history }
     const state = examinePod(pod, base)
     expect(state.settled).toBe(false)
     expect(examinePod(pod, base)).toBe(state)

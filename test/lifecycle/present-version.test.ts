@@ -2,7 +2,7 @@ import type { Deployment, KubeObject, ManagedFields, ObjectMeta } from '../../sr
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { specWrittenAt } from '../../src/lifecycle/status-age.ts'
 import { complete, condition, iso, make, start } from '../kit/objects.ts'
-import { context } from '../kit/rule.ts'
+import { reader } from '../kit/rule.ts'
 
 const day = 86_400
 const days = (count: number) => count * -day
@@ -90,10 +90,10 @@ const controllerRevision = (
 function changedAt(
   object: KubeObject,
   objects: readonly KubeObject[] = [],
-  options: Parameters<typeof context>[0] = {},
+  options: Parameters<typeof reader>[0] = {},
 ) {
   const read = ruleOf(object).changedAt ?? specWrittenAt
-  const at = read(object, context({ objects: [object, ...objects], ...options }))
+  const at = read(object, reader({ objects: [object, ...objects], ...options }))
   return at === undefined ? undefined : (at - start) / 1_000
 }
 

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { creationProblem } from '../../src/lifecycle/workloads/replica-failure.ts'
 import { condition, iso, make, moment } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
-import { context, reported } from '../kit/rule.ts'
+import { reader, reported } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -19,7 +19,7 @@ function problem(message: string, counts: readonly number[] = [], status = 'True
       metadata: { name: `e${index}` },
     }),
   )
-  return reported(creationProblem(set, context({ now: 9, objects: [set, ...events] })))
+  return reported(creationProblem(set, reader({ now: 9, objects: [set, ...events] })))
 }
 
 describe('why a controller cannot create pods', () => {
@@ -71,7 +71,7 @@ describe('why a controller cannot create pods', () => {
       const failed = condition('ReplicaFailure', 'True', { message: first, lastTransitionTime: iso(3) })
       const set = make.replicaSet({ status: { conditions: [failed] } })
       const events = [refused(set, first, 3, 3), refused(set, later, 5, 10)]
-      return reported(creationProblem(set, context({ now: seconds, objects: [set, ...events] })))
+      return reported(creationProblem(set, reader({ now: seconds, objects: [set, ...events] })))
     }
 
     it.each([
@@ -97,7 +97,7 @@ describe('why a controller cannot create pods', () => {
         message: `Error creating: ${later}`,
         lastTimestamp: iso(9),
       })
-      return reported(creationProblem(set, context({ now: 9, objects: [set, event] })))
+      return reported(creationProblem(set, reader({ now: 9, objects: [set, event] })))
     }
     expect(say(scc(unusable('a'), cause), scc(cause, unusable('b'), unusable('a')))).toMatchObject([
       { message: `${words} ${cause}` },
@@ -114,14 +114,14 @@ describe('why a controller cannot create pods', () => {
       lastTransitionTime: iso(3),
     })
     const set = make.replicaSet({ status: { conditions: [failed] } })
-    expect(reported(creationProblem(set, context({ now: 5, objects: [set] })))).toMatchObject([
+    expect(reported(creationProblem(set, reader({ now: 5, objects: [set] })))).toMatchObject([
       { reason: 'replica-failure', class: 'slow', message: 'cannot delete pods: no' },
     ])
   })
 
   it('is absent when the condition is not True', () => {
     expect(problem(denied, [5], 'False')).toEqual([])
-    expect(reported(creationProblem(make.replicaSet(), context()))).toEqual([])
+    expect(reported(creationProblem(make.replicaSet(), reader()))).toEqual([])
   })
 })
 
@@ -135,7 +135,7 @@ describe('why a controller without such a condition cannot create pods', () => {
   const attempt = (reason: string, at: number, rest: object = {}) =>
     make.event(set, { reason, message: denial, lastTimestamp: iso(at), metadata: { name: `${reason}${at}` }, ...rest })
   const problems = (isShort: boolean, ...events: readonly KubeObject[]) =>
-    reported(creationProblem(set, context({ now: 9, objects: [set, ...events] }), isShort))
+    reported(creationProblem(set, reader({ now: 9, objects: [set, ...events] }), isShort))
 
   it('is the event of its last attempt, while it has too few pods', () => {
     expect(problems(true, attempt('FailedCreate', 5, { count: 2 }))).toMatchObject([
@@ -154,7 +154,7 @@ describe('why a controller without such a condition cannot create pods', () => {
       reported(
         creationProblem(
           set,
-          context({ now: 9, objects: [set, attempt('FailedCreate', at, { count: 9 })] }),
+          reader({ now: 9, objects: [set, attempt('FailedCreate', at, { count: 9 })] }),
           true,
           since,
         ),

@@ -3,14 +3,14 @@ import { byImportance, examinePods, stuckPods } from '../../src/lifecycle/worklo
 import { haveSettled } from '../../src/lifecycle/workloads/workload.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import { complete, condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, found, seenTarget } from '../kit/rule.ts'
+import { found, type ReaderOptions, reader, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 function podNamed(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
   return make.pod({ metadata: { name, ...metadata }, status })
 }
 
-function examine(pods: readonly Pod[], options: ContextOptions = {}) {
+function examine(pods: readonly Pod[], options: ReaderOptions = {}) {
   return found({ now: 60, ...options, objects: pods }, (given) => examinePods(pods, given))
 }
 
@@ -122,7 +122,7 @@ it('a lost pod without a reason has the reason of its disruption, such as a node
     lastTransitionTime: iso(1),
   })
   const lost = podNamed('a', { phase: 'Failed', conditions: [gone] })
-  expect(examinePods([], context({ objects: [lost] }), [lost]).problems).toMatchObject([
+  expect(examinePods([], reader({ objects: [lost] }), [lost]).problems).toMatchObject([
     { reason: 'pod-failed', detail: { message: 'PodGC: node no longer exists' } },
   ])
 })
@@ -135,7 +135,7 @@ describe('all pods have settled', () => {
     ['when none is wanted and none is there', [], 0, true],
   ])('%s', (_, statuses, replicas, done) => {
     const state = examine(statuses.map((status, index) => podNamed(`p${index}`, status)))
-    expect(haveSettled({ state }, replicas, context({ now: 60 }))).toBe(done)
+    expect(haveSettled({ state }, replicas, reader({ now: 60 }))).toBe(done)
   })
 
   it('although a counted pod is missing, when nothing has changed for the settle time', () => {
@@ -161,7 +161,7 @@ describe('all pods have settled', () => {
 
   it('not while two of them settle: they are examined again when the first of the two has settled', () => {
     const state = examine([podNamed('a', podIs.ready(58)), podNamed('b', podIs.ready(55))])
-    expect(haveSettled({ state }, 2, context({ now: 60 }))).toBe(false)
+    expect(haveSettled({ state }, 2, reader({ now: 60 }))).toBe(false)
     expect(state.recheckAt).toBe(moment(65))
   })
 })

@@ -3,7 +3,7 @@ import { explainService, explainUnserved, type Workload } from '../../src/lifecy
 import { type Check, messageOf } from '../../src/reasons/reasons.ts'
 import { condition, make, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import { type ContextOptions, context } from '../kit/rule.ts'
+import { type ReaderOptions, reader } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -28,14 +28,14 @@ interface Namespace {
   /** Undefined where pods cannot be read. */
   readonly pods?: readonly Pod[] | undefined
   readonly workloads?: readonly Workload[]
-  readonly options?: ContextOptions
+  readonly options?: ReaderOptions
 }
 
 /** Why a Service without ready endpoints has none, with its checks as lines. */
 function explain(service: Service, namespace: Namespace) {
   const { workloads = [], options = {} } = namespace
   const pods = 'pods' in namespace ? namespace.pods : []
-  const around = context({ now: 60, ...options, objects: [...(pods ?? []), ...workloads] })
+  const around = reader({ now: 60, ...options, objects: [...(pods ?? []), ...workloads] })
   const explanation = explainService(service, around)
   const problem = explainUnserved(service, explanation, service.spec?.ports ?? [], pods !== undefined, around)
   const { reason, cause, checks = [] } = problem

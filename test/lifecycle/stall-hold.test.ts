@@ -5,7 +5,7 @@ import { examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { isAnyUnavailable } from '../../src/lifecycle/workloads/workload.ts'
 import { missingObjectMs } from '../../src/thresholds.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { context, found, seenPod } from '../kit/rule.ts'
+import { found, reader, seenPod } from '../kit/rule.ts'
 
 describe('a container that crashed until another target was ready', () => {
   const examine = (now: number, othersReadyAt: number, status = podIs.looping(3, 15)) => {
@@ -14,7 +14,7 @@ describe('a container that crashed until another target was ready', () => {
     if (app === undefined) throw new Error('The pod has no container.')
     const history = seenPod([1, make.pod({ status: podIs.dead(1, 1) })], [16, pod]).containers.get('app')
     if (history === undefined) throw new Error('The container has no history.')
-    return examineContainer({ ...app, pod, history, context: context({ now, othersReadyAt }) })?.proven
+    return examineContainer({ ...app, pod, history, reader: reader({ now, othersReadyAt }) })?.proven
   }
 
   it('may become ready with its next start', () => {
@@ -124,7 +124,7 @@ describe('pods that are ready and not yet available', () => {
     ['do not hold it if minReadySeconds is 0', 0, 20, undefined],
     ['do not hold it without minReadySeconds', undefined, 20, undefined],
   ])('%s', (_, minReadySeconds, now, until) => {
-    const found = context({ now })
+    const found = reader({ now })
     expect(isAnyUnavailable(minReadySeconds, state, found)).toBe(until !== undefined)
     expect(found.nextMoment()).toBe(until)
   })

@@ -3,7 +3,7 @@ import { undoRule } from '../../src/lifecycle/workloads/undo.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import { context } from '../kit/rule.ts'
+import { reader } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -41,7 +41,7 @@ const hookJob = (hook: string, metadata: object = {}, status: object = { startTi
   make.job({ metadata: { creationTimestamp: iso(-5), annotations: { 'helm.sh/hook': hook }, ...metadata }, status })
 
 const availableRevision = (object: KubeObject, ...objects: KubeObject[]) =>
-  undoRule.availableRevision(object, context({ now: 1, objects: [object, ...objects] }))
+  undoRule.availableRevision(object, reader({ now: 1, objects: [object, ...objects] }))
 
 test.each([
   [
@@ -91,7 +91,7 @@ test('the newest of several available revisions is the one to go back to', () =>
 })
 
 const undo = (object: KubeObject, problem: Problem, ...objects: KubeObject[]) =>
-  undoRule.find(object, 6, problem, context({ now: 60, objects: [object, newSet, newPod, ...objects] }))
+  undoRule.find(object, 6, problem, reader({ now: 60, objects: [object, newSet, newPod, ...objects] }))
 
 test('a failed change is undone to the revision that was available', () => {
   expect(undo(web(), imageMissing, oldSet(), oldPod('a'))).toEqual({
@@ -193,11 +193,9 @@ test.each([
 ])('%s is undone unless its controller would not replace the pod', (_, spec, obstacle) => {
   const { set, revisions, setPod } = statefulSet(spec, () => ({}))
   const objects = [set, ...revisions, setPod('web-0', 'web-h1', settled), setPod('web-1', 'web-h2', broken)]
-  expect(undoRule.availableRevision(set, context({ now: 1, objects }))).toBe(1)
-  expect(undoRule.find(set, 1, crash, context({ now: 60, objects })).obstacle ?? '').toContain(obstacle ?? '')
-  expect(undoRule.find(set, 1, crash, context({ now: 60, objects })).obstacle === undefined).toBe(
-    obstacle === undefined,
-  )
+  expect(undoRule.availableRevision(set, reader({ now: 1, objects }))).toBe(1)
+  expect(undoRule.find(set, 1, crash, reader({ now: 60, objects })).obstacle ?? '').toContain(obstacle ?? '')
+  expect(undoRule.find(set, 1, crash, reader({ now: 60, objects })).obstacle === undefined).toBe(obstacle === undefined)
 })
 
 test('the pods of a DaemonSet belong to a revision by its hash, not by its name', () => {
@@ -206,7 +204,7 @@ test('the pods of a DaemonSet belong to a revision by its hash, not by its name'
     labels: { 'controller-revision-hash': `h${number}` },
   }))
   const objects = [set, ...revisions, setPod('a', 'h1', settled), setPod('b', 'h2', broken)]
-  expect(undoRule.availableRevision(set, context({ now: 1, objects }))).toBe(1)
+  expect(undoRule.availableRevision(set, reader({ now: 1, objects }))).toBe(1)
 })
 
 const env = (name: string, key: string) => ({ name: 'TOKEN', valueFrom: { secretKeyRef: { name, key } } })
@@ -250,7 +248,7 @@ test('the undo of an object of a Helm release has the time of its revision, if t
     )
   expect(undo(release, crash, set(6, -900))).toMatchObject({ since: Date.parse(iso(-900)) })
   expect(
-    undoRule.find(release, 5, crash, context({ now: 60, objects: [release, newSet, set(5, -900), set(6, -600)] })),
+    undoRule.find(release, 5, crash, reader({ now: 60, objects: [release, newSet, set(5, -900), set(6, -600)] })),
   ).toMatchObject({
     revision: 5,
   })

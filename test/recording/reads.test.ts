@@ -10,11 +10,11 @@ import { sampled } from '../support/thorough.ts'
 /** The latest assessment of each open target, and what its rule finds about the same object now. */
 function assessments(gate: Gate, now: number) {
   return gate.record(now).targets.map((_, index) => {
-    const { gated, contextAt } = gate.judgedTarget(index)
+    const { gated, readerAt } = gate.judgedTarget(index)
     const { state, rule, name } = gated
     if (state.type !== 'judged' && state.type !== 'ready') return undefined
     if (state.assessment === undefined || state.seen === undefined || state.assessment.completed) return undefined
-    return { name, latest: state.assessment, found: assess(rule, state.seen.object, contextAt(now)) }
+    return { name, latest: state.assessment, found: assess(rule, state.seen.object, readerAt(now)) }
   })
 }
 
@@ -70,7 +70,7 @@ const recordings = readdirSync(recordingsFolder, { recursive: true, encoding: 'u
   .toSorted()
 
 test.each(sampled(recordings, 4))(
-  'a rule reads through its context whatever it depends on, at each event of %s',
+  'a rule reads through its reader whatever it depends on, at each event of %s',
   async (name) => expect(await atEachEvent(name, missedBy)).toEqual([]),
 )
 

@@ -6,8 +6,8 @@ import { causeSearchMs, maxCauses, ownedListsMs } from '../../thresholds.ts'
 import { assess } from '../assess.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
+import { type Reader, watchingBy } from '../reader.ts'
 import { type Rule, withCheck } from '../rule.ts'
-import { type RuleContext, watchingBy } from '../rule-context.ts'
 import { isOfPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/revision-pods.ts'
@@ -50,24 +50,24 @@ interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'counters'> {
  * failure that the custom resource reports. The progress of owned workloads is that of the custom resource.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
-  return withCheck(rule, (own, object, context) => {
+  return withCheck(rule, (own, object, reader) => {
     if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
-    const { firstSeenAt, specSeenAt } = context.history
+    const { firstSeenAt, specSeenAt } = reader.history
     const seenAt = Math.max(firstSeenAt, specSeenAt)
-    const isUrgent = context.settings.isLook === true || behind.isWorkload || own.problems.some(isReported)
-    if (!isUrgent && !context.passed(seenAt + causeSearchMs)) return own
-    const found = search(object, { custom: object, behind, context })
+    const isUrgent = reader.settings.isLook === true || behind.isWorkload || own.problems.some(isReported)
+    if (!isUrgent && !reader.passed(seenAt + causeSearchMs)) return own
+    const found = search(object, { custom: object, behind, reader })
     const requests = [...ownedRequests(object, behind), ...found.requests]
     const explaining = requests.filter((request) => behind.ruleOf(request).rule !== existsRule)
-    for (const request of explaining) context.watch(request, 'explaining')
+    for (const request of explaining) reader.watch(request, 'explaining')
     const explained: Draft = {
       ...explain(own, found, behind),
       stallHold: own.stallHold ?? found.stallHold,
       counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
     }
-    const { explaining: explainedBy } = context.reads.requests
-    const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
-    const isHeld = explained.failure !== undefined && isListing && !context.passed(seenAt + ownedListsMs)
+    const { explaining: explainedBy } = reader.reads.requests
+    const isListing = explainedBy.some((request) => reader.listState(request) === 'pending')
+    const isHeld = explained.failure !== undefined && isListing && !reader.passed(seenAt + ownedListsMs)
     return isHeld ? { ...explained, failure: undefined } : explained
   })
 }
@@ -110,26 +110,26 @@ function withoutProof(problem: Problem): Problem {
 interface Search {
   readonly custom: KubeObject
   readonly behind: Behind
-  readonly context: RuleContext
+  readonly reader: Reader
 }
 
 /** Examines the objects that `owner` owns: the custom resource itself, or a custom resource that it owns. */
 function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings {
-  const { custom, behind, context } = searched
-  const objects = depth === 0 ? [] : objectsBehind(owner, custom, context, behind, behind.revisionOf?.(custom))
+  const { custom, behind, reader } = searched
+  const objects = depth === 0 ? [] : objectsBehind(owner, custom, reader, behind, behind.revisionOf?.(custom))
   const [pods, others] = [objects.filter(isPod), objects.filter((object) => !isPod(object))]
-  const assess = (object: KubeObject, within: RuleContext): AssessedObject => {
+  const assess = (object: KubeObject, within: Reader): AssessedObject => {
     const { rule, isCustom } = behind.ruleOf(object)
     return { object, isCustom, ...assessOwned(object, rule, within) }
   }
   const judged = others
-    .map((object) => assess(object, context))
+    .map((object) => assess(object, reader))
     .filter(({ assessment }) => assessment.status !== 'ready')
   // A crashing container may wait for another object of the same custom resource, as for another target.
-  const within = { ...context, othersProgress: () => true }
-  const mayWait = !context.othersProgress() && judged.some(({ assessment }) => isUndisturbed(assessment))
+  const within = { ...reader, othersProgress: () => true }
+  const mayWait = !reader.othersProgress() && judged.some(({ assessment }) => isUndisturbed(assessment))
   const found = [
-    podFindings(owner, pods, mayWait ? { ...searched, context: within } : searched),
+    podFindings(owner, pods, mayWait ? { ...searched, reader: within } : searched),
     ...judged.map((each) => {
       const isReassessed = mayWait && each.assessment.failure !== undefined
       return findingsOf(isReassessed ? assess(each.object, within) : each, searched, depth)
@@ -150,8 +150,8 @@ function isPod(object: KubeObject): object is Pod {
 
 /** The pods that a custom resource owns without a workload in between. */
 function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search): Findings {
-  const { context } = searched
-  const { stallHold, ...state } = examinePods(pods, context, context.lostPods(owner.metadata.uid))
+  const { reader } = searched
+  const { stallHold, ...state } = examinePods(pods, reader, reader.lostPods(owner.metadata.uid))
   return { ...ofPresentSpec(state, owner, searched), stallHold, requests: [] }
 }
 
@@ -208,15 +208,15 @@ function eventRequests({ metadata: { namespace } }: KubeObject, { custom }: Sear
  * Assesses an object that the gate does not gate, by its rule. Its history is unknown, so it counts as unchanged since
  * its creation.
  */
-export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext): AssessedOwned {
-  const since = context.time(object.metadata.creationTimestamp) ?? context.startedAt
+export function assessOwned(object: KubeObject, rule: Rule, reader: Reader): AssessedOwned {
+  const since = reader.time(object.metadata.creationTimestamp) ?? reader.startedAt
   const history = observeTarget(undefined, object, since, rule.failures?.(object))
   const requests: WatchRequest[] = []
-  const watch: RuleContext['watch'] = (request, need = 'needed') => {
+  const watch: Reader['watch'] = (request, need = 'needed') => {
     if (need === 'needed') requests.push(request)
-    return context.listState(request)
+    return reader.listState(request)
   }
-  const assessment = assess(rule, object, { ...context, history, ...watchingBy(watch, context) })
+  const assessment = assess(rule, object, { ...reader, history, ...watchingBy(watch, reader) })
   return { assessment, requests }
 }
 
@@ -231,13 +231,13 @@ export interface AssessedOwned {
 function ofPresentSpec(
   { problems, failure }: Pick<Findings, 'problems' | 'failure'>,
   owner: KubeObject,
-  { custom, context }: Search,
+  { custom, reader }: Search,
 ): Pick<Findings, 'problems' | 'failure'> {
   const { namespace } = owner.metadata
   const mayFail = (problem: Problem) => {
     const { name } = problem.subject
-    const [pod] = isPodSubject(problem.subject) ? context.known({ apiVersion: 'v1', kind: 'Pod', namespace, name }) : []
-    return !traitsOf(problem).ownerDecides && isOfPresentSpec(pod ?? owner, custom, context)
+    const [pod] = isPodSubject(problem.subject) ? reader.known({ apiVersion: 'v1', kind: 'Pod', namespace, name }) : []
+    return !traitsOf(problem).ownerDecides && isOfPresentSpec(pod ?? owner, custom, reader)
   }
   const isElsewhere = owner.metadata.namespace !== custom.metadata.namespace
   const withNamespace = (problem: Problem): Problem => (isElsewhere ? { ...problem, isElsewhere } : problem)

@@ -5,8 +5,8 @@ import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unclearSettles } from '../../thresholds.ts'
 import { conditionsIn, isEmpty, signalKey } from '../conditions.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { observedMilestone } from '../status-age.ts'
 import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 import {
@@ -41,7 +41,7 @@ export const genericRule: Rule = {
   judge: judgeGeneric,
 }
 
-function judgeGeneric(object: KubeObject, reader: Reader): Judgement {
+function judgeGeneric(object: KubeObject, reader: RuleReader): Judgement {
   const isObserved = !isUnobserved(object)
   const summary = isObserved ? summarizeSignals(readSignals(object)) : unobservedSummary(object)
   const hasSignal = summary.meaning !== undefined
@@ -85,39 +85,39 @@ function unobservedSummary(object: KubeObject): SignalSummary {
  * Without discovery (a short recording), a custom object with a `spec` or an empty status is assumed to have a
  * controller: a false "ready" costs more than the wait. A schedule may have no status until its first run.
  */
-function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
+function isStatusAwaited(object: KubeObject, reader: Reader): boolean {
   if (!isEmpty(object.status) || isSchedule(object) || isBuiltIn(object.apiVersion)) return false
   const { apiVersion: _, kind: __, metadata: ___, ...content } = object
   // Without any content, the spec has only defaults.
   const isBare = Object.keys(content).length === 0
-  return context.declaresStatus(object) ?? (isBare || object.spec !== undefined || object.status !== undefined)
+  return reader.declaresStatus(object) ?? (isBare || object.spec !== undefined || object.status !== undefined)
 }
 
 /**
  * Whether the gate waits for a status to get a signal: many controllers write other fields before the state. The status
  * is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the object.
  */
-function awaitsSignal(object: KubeObject, context: RuleContext): boolean {
+function awaitsSignal(object: KubeObject, reader: Reader): boolean {
   if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return false
-  const { time, history, settings } = context
+  const { time, history, settings } = reader
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
   const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.statesMovedAt, history.specSeenAt))
-  return !context.passed(since + settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1))
+  return !reader.passed(since + settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1))
 }
 
 /**
  * A strike problem: a failure of a controller that has given up. A slow problem: a suspension, and any other failure or
  * condition that is False, because many controllers retry.
  */
-function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, context: RuleContext): readonly Problem[] {
+function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, reader: Reader): readonly Problem[] {
   const [first, ...others] = signals
   if (first === undefined) return []
-  if (meaning === 'failed' && hasGivenUp(first, object)) return [reportedProblem(object, [first, ...others], context)]
-  if (meaning !== 'suspended') return [conditionProblem(object, signals, context)]
+  if (meaning === 'failed' && hasGivenUp(first, object)) return [reportedProblem(object, [first, ...others], reader)]
+  if (meaning !== 'suspended') return [conditionProblem(object, signals, reader)]
   return [
     problemOf({
-      ...ownProblem(object, context.history.firstSeenAt),
+      ...ownProblem(object, reader.history.firstSeenAt),
       reason: /pause/i.test(signalText(first)) ? 'paused' : 'suspended',
       detail: { signals: signalsText(signals) },
     }),

@@ -4,8 +4,8 @@ import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
 import { fieldsOf, isEmpty, withoutCondition } from '../conditions.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { isAboutPresentSpec, isStale, isStatusStale, observedMilestone, specChangedAt } from '../status-age.ts'
 import { conditionProblem, notReconciled, ownProblem } from '../status-problems.ts'
 import { genericRule, progressCounters, progressStates } from './generic.ts'
@@ -58,7 +58,7 @@ const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject =>
 })
 
 /** Judges an object by a health check of the user. */
-function judgeByUser(object: KubeObject, check: HealthCheck, reader: Reader): Judgement {
+function judgeByUser(object: KubeObject, check: HealthCheck, reader: RuleReader): Judgement {
   const isObserved = isObservedBy(object, check)
   const verdict = verdictOf(object, check, isObserved)
   const ready = verdict === 'current'
@@ -105,7 +105,7 @@ function textOf({ signals, cause }: Explanation): string {
 }
 
 /** Judges an object by the catalogue's entry of its kind. */
-function judgeByEntry(object: KubeObject, check: HealthCheck, reader: Reader): Judgement {
+function judgeByEntry(object: KubeObject, check: HealthCheck, reader: RuleReader): Judgement {
   const isObserved = isObservedBy(object, check)
   const signals = isObserved ? readSignals(object) : []
   const summary = isObserved ? summarizeSignals(signals) : undefined
@@ -145,13 +145,13 @@ function readyText(good: SignalSummary['signals'] = [], isStatic: boolean): stri
 }
 
 /** Whether the gate waits for the status of an object that may get none, after a change of its spec. */
-function awaitsStatus(object: KubeObject, { statusFields }: HealthCheck, context: RuleContext): boolean {
+function awaitsStatus(object: KubeObject, { statusFields }: HealthCheck, reader: Reader): boolean {
   const mayGetStatus = statusFields.length > 0 && (isEmpty(object.status) || isInitialStatus(object))
-  return mayGetStatus && !context.passed(specChangedAt(object, context) + context.settings.settleTimeMs)
+  return mayGetStatus && !reader.passed(specChangedAt(object, reader) + reader.settings.settleTimeMs)
 }
 
 /** When the spec or the set of status fields last changed. */
-function fieldsSettledSince({ history }: RuleContext): number {
+function fieldsSettledSince({ history }: Reader): number {
   return Math.max(history.fieldsMovedAt, history.specSeenAt)
 }
 
@@ -159,7 +159,7 @@ function fieldsSettledSince({ history }: RuleContext): number {
  * The general conventions decide about a status that the entry does not describe. While the status gets new fields, the
  * operator may still write those that the entry reads.
  */
-function judgeByConventions(object: KubeObject, check: HealthCheck, reader: Reader): Judgement {
+function judgeByConventions(object: KubeObject, check: HealthCheck, reader: RuleReader): Judgement {
   const judgement = genericRule.judge(object, reader)
   stateStages(object, check, { isObserved: true, ...judgement }, reader)
   return judgement
@@ -208,7 +208,7 @@ function stateStages(
   object: KubeObject,
   check: HealthCheck,
   { isObserved, ready, message }: { readonly isObserved: boolean; readonly ready: boolean; readonly message: string },
-  reader: Reader,
+  reader: RuleReader,
 ): void {
   for (const { name, done } of check.milestones) {
     const isDone = isObserved && done(object).holds
@@ -222,19 +222,19 @@ function problemOfVerdict(
   verdict: Verdict,
   explanation: Explanation,
   check: HealthCheck,
-  context: RuleContext,
+  reader: Reader,
 ): Problem | undefined {
   const { signals, cause } = explanation
   switch (verdict) {
     case 'current':
       return undefined
     case 'failed':
-      return failedProblem(object, explanation, context)
+      return failedProblem(object, explanation, reader)
     case 'suspended':
-      return suspendedProblem(object, explanation, check, context)
+      return suspendedProblem(object, explanation, check, reader)
     case 'progressing':
     case 'undescribed':
-      return textOf(explanation) === '' ? undefined : conditionProblem(object, signals, context, cause)
+      return textOf(explanation) === '' ? undefined : conditionProblem(object, signals, reader, cause)
   }
 }
 
@@ -242,17 +242,17 @@ function problemOfVerdict(
 function failedProblem(
   object: KubeObject,
   { signals, cause, healthCheck }: Explanation & { readonly healthCheck?: 'failed' },
-  context: RuleContext,
+  reader: Reader,
 ): Problem<'reported-failed'> {
-  const { history, now } = context
+  const { history, now } = reader
   const seenAt = history.failures.get(failedKey) ?? now
-  const changedAt = healthCheck === undefined ? failingSince(object, signals, context) : Infinity
+  const changedAt = healthCheck === undefined ? failingSince(object, signals, reader) : Infinity
   const since = Math.min(changedAt, seenAt)
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition), cause, healthCheck },
-    proven: context.passed(since + reportedFailureMs),
+    proven: reader.passed(since + reportedFailureMs),
   }
 }
 
@@ -260,11 +260,11 @@ function failedProblem(
  * When the failed conditions last changed, if they are about the present spec.
  * @returns milliseconds since the epoch on the runner's clock; Infinity if they do not show it
  */
-function failingSince(object: KubeObject, signals: SignalSummary['signals'], context: RuleContext): number {
+function failingSince(object: KubeObject, signals: SignalSummary['signals'], reader: Reader): number {
   const conditions = signals.flatMap(({ meaning, condition }) => (meaning === 'failed' ? (condition ?? []) : []))
-  const isDated = conditions.length > 0 && conditions.every((each) => isAboutPresentSpec(object, each, context))
+  const isDated = conditions.length > 0 && conditions.every((each) => isAboutPresentSpec(object, each, reader))
   return isDated
-    ? Math.max(...conditions.map(({ lastTransitionTime }) => context.time(lastTransitionTime) ?? Infinity))
+    ? Math.max(...conditions.map(({ lastTransitionTime }) => reader.time(lastTransitionTime) ?? Infinity))
     : Infinity
 }
 
@@ -273,7 +273,7 @@ function suspendedProblem(
   object: KubeObject,
   explanation: Explanation,
   { resume }: HealthCheck,
-  { history }: RuleContext,
+  { history }: Reader,
 ): Problem {
   const [requested] = specSuspension(object).map(signalText)
   return problemOf({

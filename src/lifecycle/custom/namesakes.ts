@@ -2,8 +2,8 @@ import { groupOf, type KindName, type KubeObject, type Subject, subjectOf } from
 import { nearest } from '../../errors.ts'
 import { messageOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import { fieldsOf } from '../conditions.ts'
+import type { Reader } from '../reader.ts'
 import { type Rule, withCheck } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
 import { presentConditions } from '../status-age.ts'
 
 /** An object that a spec names, as Flux does in `sourceRef`, `chartRef` and `chart.spec.sourceRef`. */
@@ -23,7 +23,7 @@ const maxDepth = 4
  */
 export function withNamesakes(rule: Rule, kinds: readonly KindName[] = []): Rule {
   if (kinds.length === 0) return rule
-  return withCheck(rule, (own, object, context) => {
+  return withCheck(rule, (own, object, reader) => {
     const [first, ...others] = own.problems
     if (own.ready || first === undefined || !('signals' in first.detail)) return own
     const messages = presentConditions(object).map(({ message = '' }) => message)
@@ -31,8 +31,8 @@ export function withNamesakes(rule: Rule, kinds: readonly KindName[] = []): Rule
       ? referencesIn(object.spec, object, kinds)
       : []
     const requests = missing.flatMap(({ namespace }) => kinds.map((kind) => ({ ...kind, namespace })))
-    for (const request of requests) context.watch(request, 'explaining')
-    const namesakes = missing.flatMap((reference) => namesakesOf(reference, kinds, context))
+    for (const request of requests) reader.watch(request, 'explaining')
+    const namesakes = missing.flatMap((reference) => namesakesOf(reference, kinds, reader))
     if (namesakes.length === 0) return own
     const named = problemOf({ ...first, detail: { ...first.detail, namesakes } } as Problem)
     const problems = [named, ...others]
@@ -55,12 +55,12 @@ function referencesIn(value: unknown, object: KubeObject, kinds: readonly KindNa
 }
 
 /** The objects that may be meant; none while it is not known that the named one does not exist. */
-function namesakesOf({ kind, name, namespace }: Reference, kinds: readonly KindName[], context: RuleContext) {
+function namesakesOf({ kind, name, namespace }: Reference, kinds: readonly KindName[], reader: Reader) {
   const objectsOf = (wanted: KindName) =>
-    context.known({ ...wanted, namespace }, (each) => groupOf(each.apiVersion) === groupOf(wanted.apiVersion))
+    reader.known({ ...wanted, namespace }, (each) => groupOf(each.apiVersion) === groupOf(wanted.apiVersion))
   const same = objectsOf(kind)
   const isMissing =
-    context.listState({ ...kind, namespace }) === 'complete' && !same.some(({ metadata }) => metadata.name === name)
+    reader.listState({ ...kind, namespace }) === 'complete' && !same.some(({ metadata }) => metadata.name === name)
   if (!isMissing) return []
   const near = nearest(
     name,

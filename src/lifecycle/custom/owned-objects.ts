@@ -5,7 +5,7 @@ import { groupOf } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { maxApplied } from '../../thresholds.ts'
 import { fieldsOf } from '../conditions.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Reader } from '../reader.ts'
 import { formatSelector, namespaceRequest } from '../selector.ts'
 import { isOfPresentSpec } from '../status-age.ts'
 
@@ -136,13 +136,13 @@ export function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace
  * reference, as `kubectl apply --applyset` and kro do
  * (https://github.com/kubernetes/enhancements/tree/master/keps/sig-cli/3659-kubectl-apply-prune#applyset-identification).
  */
-export function membersOf({ metadata }: KubeObject, context: RuleContext): readonly KubeObject[] {
+export function membersOf({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
   const id = metadata.labels?.['applyset.kubernetes.io/id']
   if (id === undefined) return []
   const kinds = metadata.annotations?.['applyset.kubernetes.io/contains-group-kinds'] ?? ''
   return kinds.split(',').flatMap((each) => {
     const [kind = '', ...group] = each.split('.')
-    return context.known(
+    return reader.known(
       { apiVersion: `${group.join('.')}/`, kind, namespace: metadata.namespace },
       (member) =>
         groupOf(member.apiVersion) === group.join('.') &&
@@ -194,22 +194,22 @@ function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boole
 export function objectsBehind(
   object: KubeObject,
   custom: KubeObject,
-  context: RuleContext,
+  reader: Reader,
   behind: Pick<KindsBehind, 'hasInventory'>,
   revision: string | undefined,
 ): readonly KubeObject[] {
-  const owned = context.present(object.metadata.uid).filter((each) => isOwnedBy(each, object))
-  const selected = selectedPods(object, context).filter((pod) => !hasKnownOwner(pod, context))
+  const owned = reader.present(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  const selected = selectedPods(object, reader).filter((pod) => !hasKnownOwner(pod, reader))
   const applied = appliedRequests(object, behind).flatMap((request) =>
-    context.known(request, (each) => refersTo(each, object)),
+    reader.known(request, (each) => refersTo(each, object)),
   )
-  const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, context)])].filter(
+  const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, reader)])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
   )
   const kindsOf = (objects: readonly KubeObject[]) => new Set(objects.map(({ kind }) => kind))
   const labelled = present.filter((each) => hasLabelValue(each, revision))
   const labelledKinds = revision === undefined ? new Set() : new Set([...revisionedKinds, ...kindsOf(labelled)])
-  const created = present.filter((each) => isOfPresentSpec(each, custom, context))
+  const created = present.filter((each) => isOfPresentSpec(each, custom, reader))
   const createdKinds = kindsOf(created)
   return present.filter((each) => {
     if (labelledKinds.has(each.kind)) return labelled.includes(each)
@@ -218,9 +218,9 @@ export function objectsBehind(
 }
 
 /** The pods that the selector in the status of an object selects. */
-function selectedPods(object: KubeObject, context: RuleContext): readonly Pod[] {
+function selectedPods(object: KubeObject, reader: Reader): readonly Pod[] {
   if (statusSelector(object) === undefined) return []
-  return context.known(namespaceRequest('v1', 'Pod', object), (pod) => isSelectedByStatus(object, pod))
+  return reader.known(namespaceRequest('v1', 'Pod', object), (pod) => isSelectedByStatus(object, pod))
 }
 
 /** Built-in kinds that controllers change in place; of other kinds, many create a new object instead. */
@@ -233,9 +233,9 @@ function hasLabelValue({ metadata: { labels = {} } }: KubeObject, value: string 
 }
 
 /** Whether the controller of a pod is known: the pod is then examined with it, or belongs to something else. */
-function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeObject, context: RuleContext): boolean {
+function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeObject, reader: Reader): boolean {
   return ownerReferences.some(
     ({ apiVersion, kind, name, uid }) =>
-      context.known({ apiVersion, kind, namespace, name }, ({ metadata }) => metadata.uid === uid).length > 0,
+      reader.known({ apiVersion, kind, namespace, name }, ({ metadata }) => metadata.uid === uid).length > 0,
   )
 }

@@ -11,8 +11,8 @@ import {
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { ownedListsMs } from '../../thresholds.ts'
 import { revisedPods } from '../assessment.ts'
+import type { Reader } from '../reader.ts'
 import { type Rule, type Serving, waitingDraft, withCheck } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
 import { podsWithUid } from '../selector.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/serving.ts'
@@ -35,37 +35,37 @@ const maxDepth = 3
  * (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
-  return withCheck(rule, (own, object, context) => {
+  return withCheck(rule, (own, object, reader) => {
     const awaits = behind.awaitsWorkloads
     if (!own.ready || awaits === 'none') return own
-    const jobs = awaits === 'all' ? namedJobs(object, context) : []
+    const jobs = awaits === 'all' ? namedJobs(object, reader) : []
     const kinds = behind.kinds.filter((kind) => isWorkloadKind(kind) || isJob(kind) || !isBuiltIn(kind.apiVersion))
-    const changedAt = specChangedAt(object, context)
-    const workloads = [...workloadsOf(object, isWorkloadKind, context), ...jobs].filter(
-      (each) => awaits === 'all' || wasWrittenSince(each, changedAt, context),
+    const changedAt = specChangedAt(object, reader)
+    const workloads = [...workloadsOf(object, isWorkloadKind, reader), ...jobs].filter(
+      (each) => awaits === 'all' || wasWrittenSince(each, changedAt, reader),
     )
     const assessed = workloads.map((each) => {
       const { rule } = behind.ruleOf(each)
-      return { object: each, ...assessOwned(asUpdatedByOperator(each, object), rule, context) }
+      return { object: each, ...assessOwned(asUpdatedByOperator(each, object), rule, reader) }
     })
     const requests = [
       ...ownedRequests(object, { ...behind, kinds, isKnown: awaits === 'all' || behind.isKnown }),
       ...assessed.flatMap((each) => each.requests),
     ]
-    for (const request of requests) context.watch(request, 'explaining')
+    for (const request of requests) reader.watch(request, 'explaining')
     const unready = assessed.find(({ assessment }) => assessment.status !== 'ready')
     const awaited =
-      awaitLists(requests, context) ??
+      awaitLists(requests, reader) ??
       (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
-      (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
+      (awaits === 'all' ? awaitChange(changedAt, workloads, reader) : undefined)
     return awaited === undefined ? own : waitingDraft(own, awaited)
   })
 }
 
-function awaitLists(requests: readonly WatchRequest[], context: RuleContext): string | undefined {
-  const { firstSeenAt, specSeenAt } = context.history
-  const isListing = requests.some((request) => context.listState(request) === 'pending')
-  if (!isListing || context.passed(Math.max(firstSeenAt, specSeenAt) + ownedListsMs)) return undefined
+function awaitLists(requests: readonly WatchRequest[], reader: Reader): string | undefined {
+  const { firstSeenAt, specSeenAt } = reader.history
+  const isListing = requests.some((request) => reader.listState(request) === 'pending')
+  if (!isListing || reader.passed(Math.max(firstSeenAt, specSeenAt) + ownedListsMs)) return undefined
   return 'waiting for the list of its workloads'
 }
 
@@ -79,9 +79,9 @@ function asUpdatedByOperator(workload: KubeObject, custom: KubeObject): KubeObje
   return isOnDelete ? { ...workload, spec } : workload
 }
 
-function awaitChange(changedAt: number, workloads: readonly KubeObject[], context: RuleContext): string | undefined {
-  const hasChanged = workloads.some((each) => wasWrittenSince(each, changedAt, context))
-  if (hasChanged || context.passed(changedAt + context.settings.settleTimeMs)) return undefined
+function awaitChange(changedAt: number, workloads: readonly KubeObject[], reader: Reader): string | undefined {
+  const hasChanged = workloads.some((each) => wasWrittenSince(each, changedAt, reader))
+  if (hasChanged || reader.passed(changedAt + reader.settings.settleTimeMs)) return undefined
   return 'its workloads have not changed since its spec did'
 }
 
@@ -94,25 +94,25 @@ function isJob({ apiVersion, kind }: KindName): boolean {
 }
 
 /** The Job that the status names: some operators do not own it. */
-function namedJobs({ status, metadata }: KubeObject, context: RuleContext): readonly KubeObject[] {
+function namedJobs({ status, metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
   const { jobName } = (status ?? {}) as Fields
   const { namespace } = metadata
   if (typeof jobName !== 'string') return []
-  return context.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
+  return reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
 }
 
 /** The workloads behind an object, directly or by other custom resources. */
 function workloadsOf(
   object: KubeObject,
   isWorkload: (kind: KindName) => boolean,
-  context: RuleContext,
+  reader: Reader,
   depth = maxDepth,
 ): readonly KubeObject[] {
-  const owned = context.present(object.metadata.uid).filter((each) => isOwnedBy(each, object))
-  return [...owned, ...membersOf(object, context)].flatMap((each) => {
+  const owned = reader.present(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  return [...owned, ...membersOf(object, reader)].flatMap((each) => {
     if (each.metadata.deletionTimestamp !== undefined) return []
     if (isWorkload(each)) return [each]
-    return depth === 0 ? [] : workloadsOf(each, isWorkload, context, depth - 1)
+    return depth === 0 ? [] : workloadsOf(each, isWorkload, reader, depth - 1)
   })
 }
 
@@ -126,15 +126,15 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
   const { ports, isEmpty } = workloadServing
   return {
     ports,
-    presentPods: (object, context) => [...new Set(podsBehind(object, object, behind, context))],
+    presentPods: (object, reader) => [...new Set(podsBehind(object, object, behind, reader))],
     requests: (object) => {
       const { namespace } = object.metadata
       const ofWorkloads = namespace === undefined ? [] : podKinds.map((kind) => ({ ...kind, namespace }))
       return [...ownedRequests(object, behind), ...ofWorkloads]
     },
-    isEmpty: (object, context) => {
-      const workloads = workloadsOf(object, isWorkloadKind, context)
-      return isEmpty(object, context) || (workloads.length > 0 && workloads.every((each) => isEmpty(each, context)))
+    isEmpty: (object, reader) => {
+      const workloads = workloadsOf(object, isWorkloadKind, reader)
+      return isEmpty(object, reader) || (workloads.length > 0 && workloads.every((each) => isEmpty(each, reader)))
     },
   }
 }
@@ -148,17 +148,14 @@ export function servingBeside(rule: Rule): Serving | undefined {
   if (serving === undefined || serving.selects !== undefined) return serving
   return {
     ...serving,
-    presentPods: (object, context) => podsOfWorkload(object, rule, context),
-    requests: (object, context) => [
-      ...serving.requests(object, context),
-      ...assessOwned(object, rule, context).requests,
-    ],
+    presentPods: (object, reader) => podsOfWorkload(object, rule, reader),
+    requests: (object, reader) => [...serving.requests(object, reader), ...assessOwned(object, rule, reader).requests],
   }
 }
 
-function podsOfWorkload(object: KubeObject, rule: Rule, context: RuleContext): readonly Pod[] {
-  const { assessment } = assessOwned(object, rule, context)
-  return revisedPods(object, assessment, podsWithUid(assessment, object, context))
+function podsOfWorkload(object: KubeObject, rule: Rule, reader: Reader): readonly Pod[] {
+  const { assessment } = assessOwned(object, rule, reader)
+  return revisedPods(object, assessment, podsWithUid(assessment, object, reader))
 }
 
 /** The kinds by which the pods of a workload are found. */
@@ -172,14 +169,14 @@ function podsBehind(
   owner: KubeObject,
   custom: KubeObject,
   behind: Behind,
-  context: RuleContext,
+  reader: Reader,
   depth = maxDepth,
 ): readonly Pod[] {
-  return objectsBehind(owner, custom, context, behind, behind.revisionOf?.(custom)).flatMap((object) => {
+  return objectsBehind(owner, custom, reader, behind, behind.revisionOf?.(custom)).flatMap((object) => {
     if (isOfKind(object, 'Pod')) return [object]
     const { rule, isCustom } = behind.ruleOf(object)
-    if (isCustom) return depth === 0 ? [] : podsBehind(object, custom, behind, context, depth - 1)
+    if (isCustom) return depth === 0 ? [] : podsBehind(object, custom, behind, reader, depth - 1)
     const isWorkload = rule.serving !== undefined && rule.serving.selects === undefined
-    return isWorkload ? podsOfWorkload(object, rule, context) : []
+    return isWorkload ? podsOfWorkload(object, rule, reader) : []
   })
 }

@@ -16,8 +16,8 @@ import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { argoPollMs, maxDeployed, reportedFailureMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
 import { conditionsIn, fieldsOf } from '../conditions.ts'
+import type { KnownRevision, Reader } from '../reader.ts'
 import { type Arrival, type ArrivalFacts, type Rule, waitingDraft, withCheck } from '../rule.ts'
-import type { KnownRevision, RuleContext } from '../rule-context.ts'
 import { formatSelector } from '../selector.ts'
 import { isOfPresentGeneration, isStale } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -90,7 +90,7 @@ interface OperatorReport {
   readonly isHealthy: boolean | undefined
 }
 
-type Reader = (object: KubeObject, wanted: readonly WantedRevision[]) => OperatorReport
+type ReportReader = (object: KubeObject, wanted: readonly WantedRevision[]) => OperatorReport
 
 const fields = (value: unknown): Fields => (isObject(value) ? value : {})
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
@@ -147,7 +147,7 @@ const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.defaul
  * An Application of Argo CD. `OutOfSync` at a revision only means that it was compared with it. An operation is finished by its
  * phase, not by `Synced` and `Healthy`: a PostSync hook may fail after both.
  */
-const readApplication: Reader = (object, named) => {
+const readApplication: ReportReader = (object, named) => {
   const { operation } = object as KubeObject & Fields
   const spec = fields(object.spec)
   const status = fields(object.status)
@@ -401,7 +401,7 @@ const waitingReasons: ReadonlySet<string | undefined> = new Set([
  * A Kustomization of Flux: what is applied and healthy is `lastAppliedRevision`. The history names the newest first, moves what
  * is applied again to the front, and keeps when it was applied first (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
  */
-const readKustomization: Reader = (object, wanted) => {
+const readKustomization: ReportReader = (object, wanted) => {
   const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = fields(object.status)
   // The status has the commit that an OCI artifact was made from only in the history, and of what is applied.
   const attempts = fieldsOf(history).map(({ metadata }) => fields(metadata))
@@ -462,7 +462,7 @@ const readKustomization: Reader = (object, wanted) => {
  * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, a failed one is not final: then there is
  * no `Stalled` (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
  */
-const readHelmRelease: Reader = (object, wanted) => {
+const readHelmRelease: ReportReader = (object, wanted) => {
   const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
   const attempted = fluxVersion(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
   const {
@@ -519,7 +519,7 @@ const readHelmRelease: Reader = (object, wanted) => {
   }
 }
 
-const readers: Readonly<Record<string, Reader>> = {
+const readers: Readonly<Record<string, ReportReader>> = {
   Application: readApplication,
   Kustomization: readKustomization,
   HelmRelease: readHelmRelease,
@@ -591,7 +591,7 @@ function isOlderThanWanted(
   return names.some((each) => isLowerVersion(one, each) === true)
 }
 
-function readerOf({ kind }: KubeObject): Reader {
+function readerOf({ kind }: KubeObject): ReportReader {
   return readers[kind] ?? readApplication
 }
 
@@ -682,11 +682,11 @@ export function withRevision(
       }
     },
   }
-  return withCheck(awaiting, (own, object, context) => {
+  return withCheck(awaiting, (own, object, reader) => {
     const { hookJobs, objects } = read(object)
     const requests = [...hookJobs.flatMap(hookRequests), ...(objects === 'unknown' ? labelledRequests(object) : [])]
-    for (const request of requests) context.watch(request, 'optional')
-    return judge(own, object, read(object, context.knownRevision), revisions, context)
+    for (const request of requests) reader.watch(request, 'optional')
+    return judge(own, object, read(object, reader.knownRevision), revisions, reader)
   })
 }
 
@@ -706,14 +706,14 @@ function judge(
   object: KubeObject,
   report: OperatorReport,
   wanted: readonly WantedRevision[],
-  context: RuleContext,
+  reader: Reader,
 ): Draft {
-  const { startedAt, time, history } = context
-  const facts = { startedAt, time, firstSeenAt: history.firstSeenAt, known: context.knownRevision }
+  const { startedAt, time, history } = reader
+  const facts = { startedAt, time, firstSeenAt: history.firstSeenAt, known: reader.knownRevision }
   const standing = standingOf(report, facts)
   switch (standing.type) {
     case 'deployed':
-      return withDeployed(own, object, report, context)
+      return withDeployed(own, object, report, reader)
     case 'unsettled': {
       if (own.ready) return waitingDraft(own, `${report.operator} has not finished`)
       const { attempt } = report
@@ -732,7 +732,7 @@ function judge(
       return state === 'retried' ? started : { ...started, stallHold: `${report.operator} is deploying it` }
     }
     case 'failed': {
-      const problem = failureOf(object, standing.attempt, context)
+      const problem = failureOf(object, standing.attempt, reader)
       const failed = {
         ...waitingDraft(own, messageOf(problem)),
         problems: [problem, ...own.problems.filter((each) => !traitsOf(each).isOwnReport)],
@@ -751,9 +751,9 @@ function judge(
 }
 
 /** The draft of an object whose revision is deployed. */
-function withDeployed(own: Draft, object: KubeObject, report: OperatorReport, context: RuleContext): Draft {
+function withDeployed(own: Draft, object: KubeObject, report: OperatorReport, reader: Reader): Draft {
   const { operator, objects, isHealthy } = report
-  const known = objects === 'unknown' ? labelledBy(object, context) : objects === 'elsewhere' ? [] : objects
+  const known = objects === 'unknown' ? labelledBy(object, reader) : objects === 'elsewhere' ? [] : objects
   const listed = known.slice(0, maxDeployed)
   const left = known.length - listed.length
   const notes = [
@@ -815,11 +815,11 @@ function labelledRequests(object: KubeObject): readonly WatchRequest[] {
  * The workloads that a HelmRelease deployed, if its status does not list them: an older helm-controller writes no inventory,
  * but its labels (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
  */
-function labelledBy(object: KubeObject, context: RuleContext): readonly ObjectName[] {
+function labelledBy(object: KubeObject, reader: Reader): readonly ObjectName[] {
   const wanted = Object.entries(labelsOf(object).labels)
   return labelledRequests(object)
     .flatMap((request) =>
-      context.known(request, ({ metadata }) => wanted.every(([key, value]) => metadata.labels?.[key] === value)),
+      reader.known(request, ({ metadata }) => wanted.every(([key, value]) => metadata.labels?.[key] === value)),
     )
     .map(nameOf)
 }
@@ -833,19 +833,19 @@ function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readon
   ]
 }
 
-function findJob({ namespace, name }: Pick<ObjectName, 'namespace' | 'name'>, context: RuleContext): Job | undefined {
-  return context.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })[0]
+function findJob({ namespace, name }: Pick<ObjectName, 'namespace' | 'name'>, reader: Reader): Job | undefined {
+  return reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })[0]
 }
 
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */
-function failureOf(object: KubeObject, attempt: Attempt, context: RuleContext): Problem {
-  const { now, time, history } = context
+function failureOf(object: KubeObject, attempt: Attempt, reader: Reader): Problem {
+  const { now, time, history } = reader
   const { message, hook, mustPersistMs } = attempt
   const since = Math.min(time(attempt.since) ?? history.firstSeenAt, now)
-  const proven = context.passed(since + mustPersistMs)
+  const proven = reader.passed(since + mustPersistMs)
   if (hook?.kind === 'Job' && hook.group === 'batch') {
-    const job = findJob(hook, context)
-    const failure = job && assessOwned(job, jobRule as Rule, context).assessment.failure
+    const job = findJob(hook, reader)
+    const failure = job && assessOwned(job, jobRule as Rule, reader).assessment.failure
     return {
       ...ownProblem(object, since),
       subject: hook,

@@ -1,15 +1,15 @@
 import type { RequestOf } from '../../cluster/feed.ts'
 import type { KubeObject, Service } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Reader } from '../reader.ts'
 import { namespaceRequest } from '../selector.ts'
 
 /** Events of the controllers of endpoints are about the pods of a Service, not about its address. */
 const endpointEvent = /Endpoint/
 
 /** Why a controller assigns no address to an object: the message of its newest Warning about the object. */
-export function addressReport(object: KubeObject, context: RuleContext): string | undefined {
-  const last = context
+export function addressReport(object: KubeObject, reader: Reader): string | undefined {
+  const last = reader
     .events(object)
     .findLast(({ type, reason = '' }) => type === 'Warning' && !endpointEvent.test(reason))
   return last && (last.message || last.reason)?.trim()
@@ -30,10 +30,10 @@ export function servicesRequest(object: KubeObject): RequestOf<'Service'> {
 export function missingBackends(
   object: KubeObject,
   backends: readonly Backend[],
-  context: RuleContext,
+  reader: Reader,
 ): readonly Problem<'backend-missing'>['detail'][] {
   const names = new Set(backends.map(({ service }) => service))
-  const services = context.known(servicesRequest(object), ({ metadata }) => names.has(metadata.name))
+  const services = reader.known(servicesRequest(object), ({ metadata }) => names.has(metadata.name))
   const missing = backends.flatMap((backend) => missingPart(backend, services))
   return [...new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()]
 }

@@ -1,8 +1,8 @@
 import type { Fields, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, fieldsOf, signalKey } from '../conditions.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { isOfPresentGeneration, observedIf } from '../status-age.ts'
 import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 import { type Backend, missingBackends, servicesRequest } from './backend.ts'
@@ -68,7 +68,7 @@ function gatewaySignals(gateway: KubeObject): readonly ConditionSignal[] {
   ]
 }
 
-function judgeGateway(gateway: KubeObject, reader: Reader): Judgement {
+function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   const status = (gateway.status ?? {}) as GatewayStatus
   const { gatewayClassName: gatewayClass = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
   const own = reportedSignals(gateway, status.conditions)
@@ -125,7 +125,7 @@ function routeSignals(parents: readonly Parent[]): readonly ConditionSignal[] {
   )
 }
 
-function judgeRoute(route: KubeObject, reader: Reader): Judgement {
+function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
   const parents = parentsOf(route)
   const names = parents.map(({ name }) => name)
   const signals = routeSignals(parents)
@@ -235,10 +235,10 @@ function finalFailures(signals: readonly ConditionSignal[]): readonly string[] {
 function badConditionsProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],
-  context: RuleContext,
+  reader: Reader,
 ): Problem | undefined {
   const bad = signals.filter(isBad)
   const [first, ...others] = bad.filter(isFinal)
-  if (first !== undefined) return reportedProblem(object, [first, ...others], context)
-  return bad.length === 0 ? undefined : conditionProblem(object, bad, context)
+  if (first !== undefined) return reportedProblem(object, [first, ...others], reader)
+  return bad.length === 0 ? undefined : conditionProblem(object, bad, reader)
 }

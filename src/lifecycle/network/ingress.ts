@@ -1,8 +1,8 @@
 import { secretNames, type WatchRequest } from '../../cluster/feed.ts'
 import type { Ingress } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { ownProblem } from '../status-problems.ts'
 import { addressReport, type Backend, missingBackends, servicesRequest } from './backend.ts'
 
@@ -18,7 +18,7 @@ export const ingressRule: Rule<Ingress> = {
   judge: judgeIngress,
 }
 
-function judgeIngress(ingress: Ingress, reader: Reader): Judgement {
+function judgeIngress(ingress: Ingress, reader: RuleReader): Judgement {
   const canReadServices = reader.watch(servicesRequest(ingress)) === 'complete'
   const missing = canReadServices ? missingBackends(ingress, backendsOf(ingress), reader) : []
   const entries = ingress.status?.loadBalancer?.ingress ?? []
@@ -92,10 +92,10 @@ function tlsRequests({ metadata: { namespace }, spec: { tls = [] } = {} }: Ingre
 }
 
 /** What the Ingress names although it does not exist. Its controller may be configured to work without it. */
-function warningsOf(ingress: Ingress, context: RuleContext): readonly string[] {
+function warningsOf(ingress: Ingress, reader: Reader): readonly string[] {
   const isMissing = (request: WatchRequest, name: string | undefined) =>
-    context.known(request, ({ metadata }) => metadata.name === name).length === 0
-  const isListed = (request: WatchRequest) => context.watch(request, 'optional') === 'complete'
+    reader.known(request, ({ metadata }) => metadata.name === name).length === 0
+  const isListed = (request: WatchRequest) => reader.watch(request, 'optional') === 'complete'
   const { ingressClassName } = ingress.spec ?? {}
   const classes = classRequests(ingress).filter((each) => isListed(each) && isMissing(each, ingressClassName))
   const secrets = tlsRequests(ingress).filter((each) => isListed(each) && isMissing(each, each.name))

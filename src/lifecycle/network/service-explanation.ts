@@ -12,8 +12,8 @@ import {
 import { describeFinding, type NetworkDetails, unmatchedSelector } from '../../reasons/network.ts'
 import { type Check, type Problem, problemSentence } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
+import type { Reader } from '../reader.ts'
 import type { Labelled } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
 import { podRequest, podsMetadata } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { condition, isReady, isReplaced, portsOf } from '../workloads/pod-fields.ts'
@@ -80,7 +80,7 @@ export interface ServiceExplanation {
 }
 
 /** Finds the endpoints of each pod that a Service selects. */
-export function explainService(service: Service, { list }: Pick<RuleContext, 'list'>): ServiceExplanation {
+export function explainService(service: Service, { list }: Pick<Reader, 'list'>): ServiceExplanation {
   const slices = list(endpointSliceRequest(service), (each) => isSliceOf(service, each))
   const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => toEndpoint(endpoint, slice)))
   const ofPods = Map.groupBy(
@@ -144,14 +144,14 @@ export function explainUnserved(
   { pods: all, endpoints }: ServiceExplanation,
   unserved: readonly ServicePort[],
   canReadPods: boolean,
-  context: RuleContext,
+  reader: Reader,
 ): Problem {
   const checks: Check[] = [
     service.metadata.deletionTimestamp === undefined
       ? passed('the Service exists')
       : failed('the Service is being deleted'),
   ]
-  const own = ownProblem(service, context.history.firstSeenAt)
+  const own = ownProblem(service, reader.history.firstSeenAt)
   const isPartial = unserved.length < (service.spec?.ports ?? []).length
   const end = (finding: NetworkDetails['no-endpoints']['finding'], cause?: Problem): Problem => {
     const ports = isPartial ? unserved.map(({ name, port }) => name ?? port ?? '') : undefined
@@ -167,10 +167,10 @@ export function explainUnserved(
   // If pods have different ports, those with an unserved port count.
   const able = all.filter(({ pod }) => unserved.some((port) => targetPortIn(pod, port) !== undefined))
   const selected = (isPartial && able.length > 0 ? able : all).map(({ pod }) => pod)
-  const workloads = selected.length > 0 ? [] : standaloneWorkloads(service, context)
+  const workloads = selected.length > 0 ? [] : standaloneWorkloads(service, reader)
   const behind = workloads.filter((workload) => isSelectedBy(service, podsMetadata(workload)))
   if (selected.length === 0 && behind.length === 0) {
-    const detail = { selector, present: presentLabels(service, context.list(podRequest(service)), workloads) }
+    const detail = { selector, present: presentLabels(service, reader.list(podRequest(service)), workloads) }
     checks.push(failed(unmatchedSelector(detail)))
     return { ...own, reason: 'selector-matches-nothing', detail, checks }
   }
@@ -196,9 +196,9 @@ export function explainUnserved(
   }
   if (ended > 0) checks.push(remark(`${ended} of them failed or being deleted`))
 
-  const states = staying.map((pod) => examinePod(pod, context))
+  const states = staying.map((pod) => examinePod(pod, reader))
   // During an update the new pods count; the old ones only if there are no others.
-  const newPods = staying.filter((pod) => context.revisionOf(pod) !== 'other')
+  const newPods = staying.filter((pod) => reader.revisionOf(pod) !== 'other')
   const [cause] = states
     .flatMap(({ pod, problems }) => (newPods.length === 0 || newPods.includes(pod) ? problems : []))
     .sort(byImportance)
@@ -234,7 +234,7 @@ function remark(text: string): Check {
 /** The workloads of the namespace of a Service, without the ReplicaSets of Deployments. */
 function standaloneWorkloads(
   service: Service,
-  { list }: Pick<RuleContext, 'list'>,
+  { list }: Pick<Reader, 'list'>,
   where: (workload: Workload) => boolean = () => true,
 ): readonly Workload[] {
   const isStandalone = ({ metadata: { ownerReferences = [] } }: Workload) =>
@@ -243,8 +243,8 @@ function standaloneWorkloads(
 }
 
 /** The workloads whose pods a Service selects, even without pods. */
-export function workloadsBehind(service: Service, context: Pick<RuleContext, 'list'>): readonly Workload[] {
-  return standaloneWorkloads(service, context, (each) => isSelectedBy(service, podsMetadata(each)))
+export function workloadsBehind(service: Service, reader: Pick<Reader, 'list'>): readonly Workload[] {
+  return standaloneWorkloads(service, reader, (each) => isSelectedBy(service, podsMetadata(each)))
 }
 
 /** Whether a Service's selector selects a pod, by its labels; an empty selector selects nothing. */

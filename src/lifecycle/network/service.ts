@@ -4,8 +4,8 @@ import { otherAddressText } from '../../reasons/network.ts'
 import { counted } from '../../reasons/wording.ts'
 import { addressMovesMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { lastWriteOf } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -46,7 +46,7 @@ export const serviceRule: Rule<Service> = {
   },
 }
 
-function judgeService(service: Service, reader: Reader): Judgement {
+function judgeService(service: Service, reader: RuleReader): Judgement {
   const { ready, message, awaits } = hasEndpoints(service)
     ? judgeEndpoints(service, reader)
     : judgeWithoutEndpoints(messageWithoutEndpoints(service), reader)
@@ -60,7 +60,7 @@ function judgeService(service: Service, reader: Reader): Judgement {
 }
 
 /** The milestone of the address of its load balancer. */
-function judgeAddress(service: Service, reader: Reader): Milestone {
+function judgeAddress(service: Service, reader: RuleReader): Milestone {
   const name = 'address'
   if (service.spec?.type !== 'LoadBalancer') return { name, state: 'skipped', message: 'no load balancer' }
   const entries = service.status?.loadBalancer?.ingress ?? []
@@ -98,14 +98,14 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
  * change if it was written before the request. After that, the load balancer ignores the request, which the API permits
  * (`loadBalancerIP`, k8s.io/api/core/v1).
  */
-function mayGetAddress(service: Service, context: RuleContext): boolean {
-  const requestedAt = lastWriteOf(service, context.time) ?? -Infinity
-  const isAnswered = (lastWriteOf(service, context.time, 'status') ?? Infinity) > requestedAt
-  return !isAnswered && !context.passed(requestedAt + addressMovesMs)
+function mayGetAddress(service: Service, reader: Reader): boolean {
+  const requestedAt = lastWriteOf(service, reader.time) ?? -Infinity
+  const isAnswered = (lastWriteOf(service, reader.time, 'status') ?? Infinity) > requestedAt
+  return !isAnswered && !reader.passed(requestedAt + addressMovesMs)
 }
 
 /** A Service without endpoints to wait for. */
-function judgeWithoutEndpoints(message: string, reader: Reader): Judgement {
+function judgeWithoutEndpoints(message: string, reader: RuleReader): Judgement {
   for (const name of ['endpoints', 'ready'])
     reader.milestone({ name, state: 'skipped', message: 'has no endpoints to wait for' })
   return { ready: true, message }
@@ -119,7 +119,7 @@ interface Backend {
   readonly settledAt: number
 }
 
-function judgeEndpoints(service: Service, reader: Reader): Judgement {
+function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
   const canReadPods = reader.watch(podRequest(service)) === 'complete'
   const workloads = workloadsBehind(service, reader)
   if (reader.watch(endpointSliceRequest(service)) !== 'complete') {
@@ -180,15 +180,15 @@ function backendsOf(
   { spec }: Service,
   { endpoints, pods }: ServiceExplanation,
   canReadPods: boolean,
-  context: RuleContext,
+  reader: Reader,
 ): readonly Backend[] {
   const { ports = [] } = spec ?? {}
   const ofPods = pods.flatMap(({ pod, endpoints, servedPorts }): readonly Backend[] => {
     const ready = endpoints.find(({ isReady }) => isReady)
     if (ready === undefined || (servedPorts.length === 0 && ports.length > 0)) return []
-    if (isReplaced(pod) || context.revisionOf(pod) === 'other') return []
+    if (isReplaced(pod) || reader.revisionOf(pod) === 'other') return []
     // The endpoint may be older than its pod's status.
-    const { ready: isPodReady, settledAt } = readiness(pod, context)
+    const { ready: isPodReady, settledAt } = readiness(pod, reader)
     return isPodReady ? [{ key: keyOf(ready), ports: servedPorts, settledAt }] : []
   })
   const others = endpoints.filter(
@@ -228,10 +228,10 @@ function needsEndpoint({ metadata, status }: Pod): boolean {
 /**
  * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets cannot be read, their pods show them.
  */
-function isScaledToZero(service: Service, context: RuleContext): boolean {
-  const isListed = (request: WatchRequest) => context.listState(request) === 'complete'
+function isScaledToZero(service: Service, reader: Reader): boolean {
+  const isListed = (request: WatchRequest) => reader.listState(request) === 'complete'
   const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
   if (!needed.every(isListed)) return false
-  const behind = workloadsBehind(service, context)
+  const behind = workloadsBehind(service, reader)
   return behind.length > 0 && behind.every(({ spec }) => spec?.replicas === 0)
 }

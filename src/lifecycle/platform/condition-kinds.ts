@@ -3,15 +3,15 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Condition, groupOf, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
 import { messageOf, traitsOf } from '../../reasons/reasons.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, isEmpty, signalKey } from '../conditions.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { isObserved, isStale, lastWriteOf, observedIf, observedMilestone, presentConditions } from '../status-age.ts'
 import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 
 /** How a rule reads the conditions of a kind, in addition to the named ones that must be True. */
 interface ConditionMeaning {
   /** Whether a condition that is not True is acceptable, as its reason shows. */
-  readonly isFine?: (condition: Condition, object: KubeObject, context: RuleContext) => boolean
+  readonly isFine?: (condition: Condition, object: KubeObject, reader: Reader) => boolean
   /** Whether a condition reports a failure. A failure that persists for ten seconds is a proven strike problem. */
   readonly isFailure?: (condition: Condition) => boolean
   /** The message of a ready object, if the conditions would mislead. */
@@ -19,7 +19,7 @@ interface ConditionMeaning {
   /** Reads the conditions of a kind whose status does not contain them. */
   readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
   /** The condition that shows why the controller has not observed the present spec. */
-  readonly unobserved?: (object: KubeObject, context: RuleContext) => Condition | undefined
+  readonly unobserved?: (object: KubeObject, reader: Reader) => Condition | undefined
   /** The objects without which the conditions cannot become True. */
   readonly awaits?: (object: KubeObject) => readonly ObjectName[]
 }
@@ -46,7 +46,7 @@ function judgeConditions(
   object: KubeObject,
   types: readonly string[],
   meaning: ConditionMeaning,
-  reader: Reader,
+  reader: RuleReader,
 ): Judgement {
   const { isFine, readyMessage, awaits } = meaning
   const present = presentOf(object, meaning)
@@ -211,7 +211,7 @@ const conditionsAnnotation = 'autoscaling.alpha.kubernetes.io/conditions'
 const scalableKinds = ['Deployment', 'StatefulSet', 'ReplicaSet']
 
 const scalerRule = conditionRule(['AbleToScale', 'ScalingActive'], {
-  isFine: (condition, object, context) => isDisabled(condition) && !isScaledUp(object, context),
+  isFine: (condition, object, reader) => isDisabled(condition) && !isScaledUp(object, reader),
   readyMessage: (conditions) =>
     conditions.some(isDisabled) ? 'disabled while its target has zero replicas' : undefined,
   conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
@@ -238,7 +238,7 @@ export const hpaRule: Rule = {
  * Since Kubernetes 1.37 the status names the generation that was observed, but not the present one if the controller cannot read
  * the scale of its target: then it only writes this condition (reconcileAutoscaler, pkg/controller/podautoscaler).
  */
-function cannotReadScale(object: KubeObject, { time }: RuleContext): Condition | undefined {
+function cannotReadScale(object: KubeObject, { time }: Reader): Condition | undefined {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
   const writtenAt = lastWriteOf(object, time) ?? Infinity
   return conditionsIn(conditions).find(
@@ -252,10 +252,10 @@ function isDisabled({ type, reason }: Condition): boolean {
 }
 
 /** Whether the scale target certainly has replicas; without `spec.replicas`, it has one. */
-function isScaledUp(object: KubeObject, context: RuleContext): boolean {
+function isScaledUp(object: KubeObject, reader: Reader): boolean {
   return watchedTarget(object).some((request) => {
-    if (context.listState(request) !== 'complete') return false
-    const [target] = context.known(request)
+    if (reader.listState(request) !== 'complete') return false
+    const [target] = reader.known(request)
     return target !== undefined && (target.spec as { replicas?: number } | undefined)?.replicas !== 0
   })
 }

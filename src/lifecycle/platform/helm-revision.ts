@@ -4,8 +4,8 @@ import { clockText } from '../../duration.ts'
 import { isPending, releaseOfRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { type ConditionSignal, signalKey } from '../conditions.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { jobsRequest } from '../selector.ts'
 import { ownProblem, reportedProblem } from '../status-problems.ts'
 
@@ -31,10 +31,10 @@ function ofReleaseRequest({ metadata: { name, namespace = '' } }: KubeObject): W
 }
 
 /** All revisions of the release of a revision. */
-export function revisionsOfRelease(object: KubeObject, context: RuleContext): readonly KubeObject[] {
+export function revisionsOfRelease(object: KubeObject, reader: Reader): readonly KubeObject[] {
   const { release } = releaseOfRevision(object.metadata.name)
   const isOfSame = ({ metadata }: KubeObject) => releaseOfRevision(metadata.name).release === release
-  return context.list(ofReleaseRequest(object), isOfSame, 'optional')
+  return reader.list(ofReleaseRequest(object), isOfSame, 'optional')
 }
 
 function numberOf({ metadata }: KubeObject): number {
@@ -62,7 +62,7 @@ function isFailed(object: KubeObject): boolean {
   return statusOf(object) === 'failed'
 }
 
-function judgeRevision(object: KubeObject, reader: Reader): Judgement {
+function judgeRevision(object: KubeObject, reader: RuleReader): Judgement {
   reader.watch(jobsRequest(object), 'optional')
   const status = statusOf(object)
   const { release, revision } = releaseOfRevision(object.metadata.name)
@@ -75,7 +75,7 @@ function judgeRevision(object: KubeObject, reader: Reader): Judgement {
 }
 
 /** What an operation of Helm waits for. If its process was killed, the revision stays pending. */
-function judgePending(object: KubeObject, reader: Reader): Judgement {
+function judgePending(object: KubeObject, reader: RuleReader): Judgement {
   const status = statusOf(object)
   const { release, revision } = releaseOfRevision(object.metadata.name)
   const since = reader.time(object.metadata.creationTimestamp) ?? reader.history.firstSeenAt
@@ -104,35 +104,35 @@ function failedProblem(
   object: KubeObject,
   release: string,
   message: string,
-  context: RuleContext,
+  reader: Reader,
 ): Problem<'reported-failed'> {
-  const hooks = hooksOf(object, release, context)
+  const hooks = hooksOf(object, release, reader)
   const isRunning = hooks.some((job) => endedCondition(job) === undefined)
-  const problem = reportedProblem(object, [failedSignal], context, isRunning ? undefined : 0)
+  const problem = reportedProblem(object, [failedSignal], reader, isRunning ? undefined : 0)
   const hook = hooks.find((job) => endedCondition(job)?.type === 'Failed')
   const ofHook = hook === undefined ? '' : `: its hook job/${hook.metadata.name} failed${whyOf(hook)}`
-  const next = nextRevision(object, context)
+  const next = nextRevision(object, reader)
   const cause = `${message}${ofHook}${next === undefined ? '' : `; revision ${next.number} is ${next.status}`}`
   return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name, next } }
 }
 
 /** The newest revision after this one. */
-function nextRevision(object: KubeObject, context: RuleContext) {
-  const last = revisionsOfRelease(object, context).reduce((a, b) => (numberOf(b) > numberOf(a) ? b : a), object)
+function nextRevision(object: KubeObject, reader: Reader) {
+  const last = revisionsOfRelease(object, reader).reduce((a, b) => (numberOf(b) > numberOf(a) ? b : a), object)
   return last === object || numberOf(last) === numberOf(object)
     ? undefined
     : { number: numberOf(last), status: statusOf(last) }
 }
 
 /** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */
-function hooksOf(object: KubeObject, release: string, context: RuleContext): readonly Job[] {
-  const since = context.time(object.metadata.creationTimestamp) ?? context.now
-  return context.known(
+function hooksOf(object: KubeObject, release: string, reader: Reader): readonly Job[] {
+  const since = reader.time(object.metadata.creationTimestamp) ?? reader.now
+  return reader.known(
     jobsRequest(object),
     ({ metadata: { annotations, labels, creationTimestamp } }) =>
       annotations?.[hookAnnotation] !== undefined &&
       (labels?.[instanceLabel] ?? release) === release &&
-      (context.time(creationTimestamp) ?? 0) >= since,
+      (reader.time(creationTimestamp) ?? 0) >= since,
   )
 }
 

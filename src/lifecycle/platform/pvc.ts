@@ -13,8 +13,8 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
 import { lostClaimMs } from '../../thresholds.ts'
 import { conditionSignal } from '../conditions.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { namespaceRequest } from '../selector.ts'
 import { lastWriteOf, presentConditions } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -43,7 +43,7 @@ function podRequest(claim: KubeObject): RequestOf<'Pod'> {
   return namespaceRequest('v1', 'Pod', claim)
 }
 
-function judgeClaim(claim: PersistentVolumeClaim, reader: Reader): Judgement {
+function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement {
   const phase = claim.status?.phase ?? 'Pending'
   const isBound = phase === 'Bound'
   const consumers = consumersOf(claim, reader)
@@ -78,8 +78,8 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: Reader): Judgement {
  * When the volume of a claim was there, on the runner's clock: by the write of its name, which precedes the phase Bound
  * (bindClaimToVolume, pkg/controller/volume/persistentvolume).
  */
-function provisionedAt(claim: PersistentVolumeClaim, context: RuleContext): number | undefined {
-  const [writtenAt, boundBy] = [lastWriteOf(claim, context.time), boundAt(claim, context)]
+function provisionedAt(claim: PersistentVolumeClaim, reader: Reader): number | undefined {
+  const [writtenAt, boundBy] = [lastWriteOf(claim, reader.time), boundAt(claim, reader)]
   return writtenAt !== undefined && boundBy !== undefined && writtenAt <= boundBy ? writtenAt : undefined
 }
 
@@ -88,7 +88,7 @@ function provisionedAt(claim: PersistentVolumeClaim, context: RuleContext): numb
  * Kubernetes 1.37 the controller also writes the condition `Unused`, once the claim is bound; then its write of the volume's
  * name, which directly precedes the phase (pkg/controller/volume: pvcprotection, persistentvolume).
  */
-function boundAt(claim: PersistentVolumeClaim, { time }: RuleContext): number | undefined {
+function boundAt(claim: PersistentVolumeClaim, { time }: Reader): number | undefined {
   if (claim.status?.phase !== 'Bound') return undefined
   const conditions = presentConditions(claim)
   if (conditions.length === 0) return lastWriteOf(claim, time, 'status')
@@ -103,13 +103,13 @@ function boundAt(claim: PersistentVolumeClaim, { time }: RuleContext): number | 
  * The problem of a claim that prevents the scheduling of a pod. The claim's latest event shows it, so the gate need not
  * watch the claim. Undefined if no event reports that a claim of the pod could not be bound.
  */
-export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefined {
+export function unboundClaim(pod: Pod, reader: Reader): Problem | undefined {
   const { namespace } = pod.metadata
   for (const name of claimsOf(pod)) {
     const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace } }
-    const event = bindingEvent(context.events(claim))
+    const event = bindingEvent(reader.events(claim))
     if (event === undefined) continue
-    const firstSeenAt = context.time(firstOccurrence(event)) ?? context.now
+    const firstSeenAt = reader.time(firstOccurrence(event)) ?? reader.now
     return pendingProblem(subjectOf(claim), firstSeenAt, event.message)
   }
   return undefined
@@ -130,14 +130,14 @@ function bindingEvent(events: readonly EventObject[]): EventObject | undefined {
   )
 }
 
-function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: RuleContext): Problem {
-  const { firstSeenAt, failures } = context.history
+function bindingProblem(claim: PersistentVolumeClaim, phase: string, reader: Reader): Problem {
+  const { firstSeenAt, failures } = reader.history
   if (phase === 'Lost') {
-    const since = failures.get(lostKey) ?? context.now
-    const proven = context.passed(since + lostClaimMs)
+    const since = failures.get(lostKey) ?? reader.now
+    const proven = reader.passed(since + lostClaimMs)
     return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, proven }
   }
-  const message = bindingEvent(context.events(claim))?.message
+  const message = bindingEvent(reader.events(claim))?.message
   const pending = pendingProblem(subjectOf(claim), firstSeenAt, message)
   const volume = claim.spec?.volumeName ?? ''
   return volume === '' || message !== undefined ? pending : { ...pending, detail: { volume } }
@@ -165,12 +165,12 @@ function pendingProblem(subject: Subject, firstSeenAt: number, message: string |
  * does. A claim with a `volumeName` is bound immediately, whatever its class (syncUnboundClaim,
  * pkg/controller/volume/persistentvolume).
  */
-function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
+function waitsForConsumer(claim: PersistentVolumeClaim, reader: Reader): boolean {
   const { storageClassName, volumeName = '' } = claim.spec ?? {}
-  const [storageClass] = context.list(classesRequest, ({ metadata }) => metadata.name === storageClassName)
+  const [storageClass] = reader.list(classesRequest, ({ metadata }) => metadata.name === storageClassName)
   if (volumeName !== '') return false
   if (storageClass !== undefined) return storageClass.volumeBindingMode === 'WaitForFirstConsumer'
-  return context.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
+  return reader.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
 }
 
 /** The binder's events about a claim whose class waits for a consumer (pkg/controller/volume/events). */
@@ -180,11 +180,11 @@ const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
  * Whether a pod uses the claim. It does if the scheduler chose a node for the claim, or if a pod refers to the claim.
  * If pods cannot be read, the binder's event decides.
  */
-function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], context: RuleContext): boolean {
+function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], reader: Reader): boolean {
   if (isScheduled(claim)) return true
-  if (context.listState(podRequest(claim)) !== 'complete')
+  if (reader.listState(podRequest(claim)) !== 'complete')
     return (
-      context.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))?.reason === 'WaitForPodScheduled'
+      reader.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))?.reason === 'WaitForPodScheduled'
     )
   return consumers.length > 0
 }
@@ -195,8 +195,8 @@ function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
 }
 
 /** The pods that use the claim and have not ended. */
-function consumersOf(claim: PersistentVolumeClaim, context: RuleContext): readonly Pod[] {
-  return context.list(
+function consumersOf(claim: PersistentVolumeClaim, reader: Reader): readonly Pod[] {
+  return reader.list(
     podRequest(claim),
     (pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod),
   )

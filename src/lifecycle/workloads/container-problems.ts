@@ -13,7 +13,7 @@ import {
 } from '../../thresholds.ts'
 import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
 import { isSinceStart, prove } from '../proof.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Reader } from '../reader.ts'
 import { presentDeath } from './death-count.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart } from './kubelet-messages.ts'
@@ -31,7 +31,7 @@ import { runtimeError } from './runtime-error.ts'
 /** A container of a pod, with everything that a rule reads about it. */
 interface ContainerFacts extends ContainerOfPod {
   readonly history: ContainerHistory
-  readonly context: RuleContext
+  readonly reader: Reader
 }
 
 /**
@@ -43,7 +43,7 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
   const { status, isDoneSidecar, history } = facts
   if (isDoneSidecar) return undefined
   if (status?.state?.running) return runningProblem(facts)
-  if (hookStartedAt(facts, facts.context) !== undefined) return longStep(facts)
+  if (hookStartedAt(facts, facts.reader) !== undefined) return longStep(facts)
   switch (status?.state?.waiting?.reason) {
     case 'InvalidImageName':
       return neverPulledProblem(facts, true)
@@ -68,16 +68,16 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
  * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
 function neverPulledProblem(facts: ContainerFacts, isInvalid: boolean): Problem {
-  const { pod, history, context } = facts
-  const since = history.waiting?.since ?? context.now
-  const isOld = (context.time(pod.metadata.creationTimestamp) ?? context.now) < context.startedAt - earlierPodMs
+  const { pod, history, reader } = facts
+  const since = history.waiting?.since ?? reader.now
+  const isOld = (reader.time(pod.metadata.creationTimestamp) ?? reader.now) < reader.startedAt - earlierPodMs
   const atLeastMs = !isInvalid && isOld && history.waiting?.predatesGate ? kubeletRetryMs : 0
   return problemOfContainer(facts, {
     reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
     count: 1,
     firstSeenAt: since,
     detail: { image: facts.container.image ?? '' },
-    proven: context.passed(since + atLeastMs),
+    proven: reader.passed(since + atLeastMs),
   })
 }
 
@@ -101,30 +101,30 @@ interface MissingChecks {
  * check shows it: the latest check itself must be late enough. Checks from before the apply that the gate checks do not
  * count.
  */
-export function isProvenMissing({ first, last, retryMs }: MissingChecks, context: RuleContext): boolean {
-  const since = first < context.startedAt - earlierPodMs ? context.startedAt : first
-  const neededMs = mayAwaitOther(last, context) ? deathsProvenWhileOthersProgressMs : missingObjectMs
+export function isProvenMissing({ first, last, retryMs }: MissingChecks, reader: Reader): boolean {
+  const since = first < reader.startedAt - earlierPodMs ? reader.startedAt : first
+  const neededMs = mayAwaitOther(last, reader) ? deathsProvenWhileOthersProgressMs : missingObjectMs
   const isLate = last - since >= neededMs
-  return context.passed(since + (isLate ? 0 : neededMs + retryMs))
+  return reader.passed(since + (isLate ? 0 : neededMs + retryMs))
 }
 
 /** Whether what failed at this moment may have waited for another target: one still progresses, or was ready only later. */
-function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt }: RuleContext): boolean {
+function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt }: Reader): boolean {
   return othersProgress() || (othersReadyAt() ?? 0) > failedAt
 }
 
 /** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
 function creationProblem(facts: ContainerFacts): Problem {
-  const { history, context } = facts
+  const { history, reader } = facts
   const { reason = '', message = '' } = facts.status?.state?.waiting ?? {}
   const event = refusalEvent(facts, message)
-  const seenAt = history.waiting?.since ?? context.now
+  const seenAt = history.waiting?.since ?? reader.now
   // The event has the moment of the refusal; the status is updated later.
-  const first = context.time(event && firstOccurrence(event)) ?? seenAt
-  const last = event && context.time(lastOccurrence(event))
+  const first = reader.time(event && firstOccurrence(event)) ?? seenAt
+  const last = event && reader.time(lastOccurrence(event))
   const checks = { first, last: last ?? first, retryMs: kubeletRetryMs }
-  const proven = !busyNode.test(message) && isProvenMissing(checks, context)
-  const own = { count: 1, firstSeenAt: Math.max(first, context.startedAt), proven }
+  const proven = !busyNode.test(message) && isProvenMissing(checks, reader)
+  const own = { count: 1, firstSeenAt: Math.max(first, reader.startedAt), proven }
   const missing = missingObject(message)
   if (reason === 'CreateContainerConfigError' && missing !== undefined)
     return problemOfContainer(facts, { ...own, reason: 'config-missing', detail: { missing, message } })
@@ -140,8 +140,8 @@ function creationProblem(facts: ContainerFacts): Problem {
 }
 
 /** The kubelet's event about a refusal with this message. */
-function refusalEvent({ pod, container, context }: ContainerFacts, message: string): EventObject | undefined {
-  return context
+function refusalEvent({ pod, container, reader }: ContainerFacts, message: string): EventObject | undefined {
+  return reader
     .events(pod)
     .find((each) => containerOfEvent(each) === container.name && each.message === `Error: ${message}`)
 }
@@ -154,19 +154,18 @@ function refusalEvent({ pod, container, context }: ContainerFacts, message: stri
  */
 function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusals): Problem {
   const { attempts, events, firstAt, lastAt, message } = refusals
-  const { pod, context } = facts
+  const { pod, reader } = facts
   const count = Math.max(attempts, events)
   const { provenAfter: needed = Infinity, isPullSecretCause } = traitsOf({ reason })
-  const isMissing =
-    isPullSecretCause === true && context.events(pod).some((event) => event.reason === pullSecretMissing)
-  const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, context)
-  const isCurrent = isFinal && isSinceStart(lastAt, context)
+  const isMissing = isPullSecretCause === true && reader.events(pod).some((event) => event.reason === pullSecretMissing)
+  const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
+  const isCurrent = isFinal && isSinceStart(lastAt, reader)
   return problemOfContainer(facts, {
     reason,
     count,
     firstSeenAt: firstAt,
     detail: pullDetail(refusedImage(facts, message), message),
-    proven: prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, context),
+    proven: prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader),
   })
 }
 
@@ -190,9 +189,9 @@ function refusedImage({ pod, container }: ContainerFacts, message: string): stri
  * Whether a container waits for its image: the kubelet pulls before each start, also after a death. The status may show
  * the refusal later than the events.
  */
-function isWaitingForImage({ status, history, context }: ContainerFacts, { lastAt }: Refusals): boolean {
+function isWaitingForImage({ status, history, reader }: ContainerFacts, { lastAt }: Refusals): boolean {
   if (waitsForImage(status?.state?.waiting?.reason)) return true
-  const endedAt = context.time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
+  const endedAt = reader.time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
   return endedAt === undefined ? history.deaths === 0 : (lastAt ?? 0) >= endedAt
 }
 
@@ -209,23 +208,23 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
  * it. An instance that started before that target was ready may have waited too: only the next one shows it.
  */
 function deathProblem(facts: ContainerFacts): Problem | undefined {
-  const { status, runsOnce, history, context } = facts
+  const { status, runsOnce, history, reader } = facts
   const death = status && presentDeath(status, runsOnce)
   if (death === undefined || history.deaths === 0) return undefined
-  const firstDeathAt = history.firstDeathAt ?? context.now
+  const firstDeathAt = history.firstDeathAt ?? reader.now
   // An instance that never started waited for no target (its startedAt is 1970).
-  const startedAt = death.reason === 'StartError' ? undefined : context.time(death.startedAt)
-  const isWaiting = mayAwaitOther(startedAt ?? Infinity, context)
+  const startedAt = death.reason === 'StartError' ? undefined : reader.time(death.startedAt)
+  const isWaiting = mayAwaitOther(startedAt ?? Infinity, reader)
   const proven = prove(
     {
       seen: history.deaths,
-      needed: context.settings.maxRestarts + 1,
+      needed: reader.settings.maxRestarts + 1,
       // The other targets progress only since the gate's start.
-      since: isWaiting ? Math.max(firstDeathAt, context.startedAt) : firstDeathAt,
+      since: isWaiting ? Math.max(firstDeathAt, reader.startedAt) : firstDeathAt,
       atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
       isCurrent: history.isCurrent,
     },
-    context,
+    reader,
   )
   return explainedDeath(facts, death, proven)
 }
@@ -238,26 +237,26 @@ export function startFailure(
   pod: Pod,
   each: PodContainer,
   death: ContainerStateTerminated,
-  context: RuleContext,
+  reader: Reader,
 ): Problem | undefined {
   if (!isStartError(death)) return undefined
   return problemOfContainer(
     { ...each, pod },
     {
-      ...explainDeath(each, death, pod, context.events(pod)),
+      ...explainDeath(each, death, pod, reader.events(pod)),
       count: 1,
-      firstSeenAt: context.time(death.finishedAt) ?? context.now,
+      firstSeenAt: reader.time(death.finishedAt) ?? reader.now,
       proven: true,
     },
   )
 }
 
 function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, proven: boolean): Problem {
-  const { pod, history, context } = facts
+  const { pod, history, reader } = facts
   return problemOfContainer(facts, {
-    ...explainDeath(facts, death, pod, context.events(pod)),
+    ...explainDeath(facts, death, pod, reader.events(pod)),
     count: history.deaths,
-    firstSeenAt: history.firstDeathAt ?? context.now,
+    firstSeenAt: history.firstDeathAt ?? reader.now,
     proven,
   })
 }
@@ -267,15 +266,15 @@ function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, 
  * but proves nothing: this instance may live.
  */
 function runningProblem(facts: ContainerFacts): Problem | undefined {
-  const { status, isInit, history, context } = facts
+  const { status, isInit, history, reader } = facts
   if (status === undefined) return undefined
   if (isInit) return longStep(facts)
-  const due = probesDueAt(facts, context)
+  const due = probesDueAt(facts, reader)
   if (due === undefined) return undefined
-  if (context.passed(due)) {
+  if (reader.passed(due)) {
     const problem = probeProblem(facts, due)
-    const startedAt = context.time(status.state?.running?.startedAt) ?? due
-    return problem && { ...problem, isStarting: !context.passed(startedAt + startTimeMs) }
+    const startedAt = reader.time(status.state?.running?.startedAt) ?? due
+    return problem && { ...problem, isStarting: !reader.passed(startedAt + startTimeMs) }
   }
   const death = status.lastState?.terminated
   return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, false)
@@ -283,14 +282,14 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
 
 /** A slow problem: the startup or readiness probe of a running container fails; undefined if it has no such probe. */
 function probeProblem(
-  { pod, status, container, isInit, context }: ContainerOfPod & { readonly context: RuleContext },
+  { pod, status, container, isInit, reader }: ContainerOfPod & { readonly reader: Reader },
   firstSeenAt: number,
 ): Problem | undefined {
   const isStarting = status?.started === false && container.startupProbe !== undefined
   // Without a probe, it is ready at the kubelet's next status.
   if (!isStarting && container.readinessProbe === undefined) return undefined
   const kind = isStarting ? 'startup' : 'readiness'
-  const failure = probeFailure(kind, container, context.events(pod))
+  const failure = probeFailure(kind, container, reader.events(pod))
   return problemOfContainer(
     { pod, container, isInit },
     {
@@ -304,14 +303,14 @@ function probeProblem(
 }
 
 /** The probe that fails in a running container, by the kubelet's Events; also before its `failureThreshold` is reached. */
-export function failingProbe(pod: Pod, context: RuleContext): Problem | undefined {
+export function failingProbe(pod: Pod, reader: Reader): Problem | undefined {
   for (const each of containersOf(pod)) {
-    const startedAt = context.time(each.status?.state?.running?.startedAt)
-    const isFailing = context
+    const startedAt = reader.time(each.status?.state?.running?.startedAt)
+    const isFailing = reader
       .events(pod)
       .some((event) => event.reason === 'Unhealthy' && concernsContainer(event, each.container.name))
     if (startedAt === undefined || each.status?.ready || !isFailing) continue
-    const problem = probeProblem({ ...each, pod, context }, startedAt)
+    const problem = probeProblem({ ...each, pod, reader }, startedAt)
     if (problem !== undefined) return problem
   }
   return undefined
@@ -319,9 +318,9 @@ export function failingProbe(pod: Pod, context: RuleContext): Problem | undefine
 
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
 function longStep(facts: ContainerFacts): Problem | undefined {
-  const { isInit, status, context } = facts
-  const startedAt = isInit ? context.time(status?.state?.running?.startedAt) : hookStartedAt(facts, context)
-  if (startedAt === undefined || !context.passed(startedAt + longStepMs)) return undefined
+  const { isInit, status, reader } = facts
+  const startedAt = isInit ? reader.time(status?.state?.running?.startedAt) : hookStartedAt(facts, reader)
+  if (startedAt === undefined || !reader.passed(startedAt + longStepMs)) return undefined
   return problemOfContainer(facts, {
     reason: isInit ? 'init-container-running' : 'post-start-hook-running',
     detail: {},
@@ -337,18 +336,18 @@ type ContainerOfPod = PodContainer & { readonly pod: Pod }
  * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
  * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only the container's events show it.
  */
-export function hookStartedAt({ pod, container, status }: ContainerOfPod, context: RuleContext): number | undefined {
+export function hookStartedAt({ pod, container, status }: ContainerOfPod, reader: Reader): number | undefined {
   if (container.lifecycle?.postStart === undefined || hasStarted(status)) return undefined
-  const last = context.events(pod).findLast((event) => containerOfEvent(event) === container.name)
-  return last?.reason === 'Started' ? context.time(lastOccurrence(last)) : undefined
+  const last = reader.events(pod).findLast((event) => containerOfEvent(event) === container.name)
+  return last?.reason === 'Started' ? reader.time(lastOccurrence(last)) : undefined
 }
 
 /**
  * When the time that the probes of a container allow ends: first of the startup probe, then of the readiness probe.
  * Undefined for a container that is ready, does not run or must end.
  */
-export function probesDueAt({ container, status, isInit }: PodContainer, context: RuleContext): number | undefined {
-  const startedAt = context.time(status?.state?.running?.startedAt)
+export function probesDueAt({ container, status, isInit }: PodContainer, reader: Reader): number | undefined {
+  const startedAt = reader.time(status?.state?.running?.startedAt)
   if (startedAt === undefined || isInit || status?.ready) return undefined
   return startedAt + (probeSeconds(container.startupProbe) + probeSeconds(container.readinessProbe)) * 1000
 }

@@ -1,8 +1,8 @@
 import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Milestone } from '../assessment.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, isReplaced } from './pod-fields.ts'
@@ -41,14 +41,14 @@ export const daemonSetRule: Rule<DaemonSet> = {
   milestones: [...workloadMilestones, 'updated'],
   serving: workloadServing,
   undo: undoRule,
-  changedAt: (object, context) =>
-    becamePresentAt(object, isObserved(object) ? findTemplateRevision(object, context) : undefined, context),
+  changedAt: (object, reader) =>
+    becamePresentAt(object, isObserved(object) ? findTemplateRevision(object, reader) : undefined, reader),
   judge: judgeDaemonSet,
 }
 
 const nodesRequest = { apiVersion: 'v1', kind: 'Node' } as const
 
-function judgeDaemonSet(set: DaemonSet, reader: Reader): Judgement {
+function judgeDaemonSet(set: DaemonSet, reader: RuleReader): Judgement {
   watchReleaseHooks(set, reader)
   const { metadata, spec = {}, status = {} } = set
   const observed = isObserved(set)
@@ -122,19 +122,19 @@ interface SetPods {
   readonly nodes: AwaitedNodes
 }
 
-function findPods(set: DaemonSet, context: RuleContext): SetPods {
+function findPods(set: DaemonSet, reader: Reader): SetPods {
   const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete'
-  const present = findTemplateRevision(set, context)
-  const isNew = revisionTest(set, present, context)
-  const owned = context.owned(podRequest(set), set.metadata.uid)
+  const present = findTemplateRevision(set, reader)
+  const isNew = revisionTest(set, present, reader)
+  const owned = reader.owned(podRequest(set), set.metadata.uid)
   const isFinished = (pod: Pod) =>
     (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
-  const nodes = awaitedNodes(set, owned, isFinished, context)
+  const nodes = awaitedNodes(set, owned, isFinished, reader)
   const awaitedPods = isObserved(set) ? owned.filter((pod) => nodes.skipReason(nodeOf(pod)) === undefined) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
-  const lost = context.lostPods(set.metadata.uid).filter(isNew)
+  const lost = reader.lostPods(set.metadata.uid).filter(isNew)
   const mayFail = (pod: Pod) => isNew(pod) && nodes.isReliable(nodeOf(pod))
-  const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
+  const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, reader)
   const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
   return { owned, awaitedPods, examined, present, isNew, isOld, isFinished, nodes }
 }
@@ -149,9 +149,9 @@ function leftOverPods(
   { metadata, spec }: DaemonSet,
   { awaitedPods, isOld }: SetPods,
   hasUnfinishedSkipped: boolean,
-  context: RuleContext,
+  reader: Reader,
 ): number {
-  const canReadRevisions = context.present(metadata.uid, 'ControllerRevision').length > 0
+  const canReadRevisions = reader.present(metadata.uid, 'ControllerRevision').length > 0
   const isByCounts = spec?.updateStrategy?.type === 'OnDelete' || (!hasUnfinishedSkipped && !canReadRevisions)
   return isByCounts ? 0 : awaitedPods.filter(isOld).length
 }
@@ -179,8 +179,8 @@ function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, 
  * The ControllerRevision with the present template. If templates cannot be compared, the newest one, once the
  * controller counts updated pods.
  */
-function findTemplateRevision(set: DaemonSet, context: Pick<RuleContext, 'owned'>): KubeObject | undefined {
-  const revisions = context.owned(controllerRevisionRequest(set), set.metadata.uid)
+function findTemplateRevision(set: DaemonSet, reader: Pick<Reader, 'owned'>): KubeObject | undefined {
+  const revisions = reader.owned(controllerRevisionRequest(set), set.metadata.uid)
   return findRevision(set.spec?.template, revisions) ?? (updatedPods(set) > 0 ? newestOf(revisions) : undefined)
 }
 
@@ -192,11 +192,11 @@ function updatedPods(set: DaemonSet): number {
  * Whether a pod has the present template: by the hash of its ControllerRevision or by the template generation, as in
  * IsPodUpdated (pkg/controller/daemon/util). Without both, all pods once the controller counts them all as updated.
  */
-function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: RuleContext): (pod: Pod) => boolean {
+function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: Reader): (pod: Pod) => boolean {
   const hash = present?.metadata.labels?.[hashLabel]
   const generation = set.metadata.annotations?.[generationAnnotation]
   if (hash === undefined && generation === undefined) {
-    const areAllUpdated = updatedPods(set) >= context.present(set.metadata.uid, 'Pod').length
+    const areAllUpdated = updatedPods(set) >= reader.present(set.metadata.uid, 'Pod').length
     return () => areAllUpdated
   }
   return ({ metadata: { labels = {} } }) =>
@@ -210,8 +210,8 @@ const cordoned = 'cordoned'
  * The problems of pods that may not fail the DaemonSet. They may be why the controller updates no other node
  * (maxUnavailable).
  */
-function unreliableProblems(pods: readonly Pod[], context: RuleContext): readonly Problem[] {
-  return examinePods(pods, context).problems.map((problem) => ({ ...problem, proven: false, neverFails: true }))
+function unreliableProblems(pods: readonly Pod[], reader: Reader): readonly Problem[] {
+  return examinePods(pods, reader).problems.map((problem) => ({ ...problem, proven: false, neverFails: true }))
 }
 
 interface AwaitedNodes {
@@ -231,11 +231,11 @@ function awaitedNodes(
   set: DaemonSet,
   owned: readonly Pod[],
   isFinished: (pod: Pod) => boolean,
-  context: RuleContext,
+  reader: Reader,
 ): AwaitedNodes {
   const { desiredNumberScheduled: desired = 0 } = set.status ?? {}
   const tolerations = tolerationsOf(set)
-  const nodes = new Map(context.list(nodesRequest).map((node) => [node.metadata.name, node]))
+  const nodes = new Map(reader.list(nodesRequest).map((node) => [node.metadata.name, node]))
   const reasonOf = (name: string) => {
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined
@@ -244,7 +244,7 @@ function awaitedNodes(
     const taint = repellingTaint(node, tolerations)
     if (taint !== undefined) return `it has the taint ${taint.key}`
     if (node.spec?.unschedulable === true) return cordoned
-    return (context.time(node.metadata.creationTimestamp) ?? 0) <= context.startedAt
+    return (reader.time(node.metadata.creationTimestamp) ?? 0) <= reader.startedAt
       ? undefined
       : 'joined since the gate began'
   }

@@ -4,8 +4,8 @@ import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { isSinceStart } from '../proof.ts'
-import type { ChangeContext, Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
+import type { Reader, RuleReader } from '../reader.ts'
+import type { ChangeReader, Judgement, Rule } from '../rule.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -47,9 +47,9 @@ export const deploymentRule: Rule<Deployment> = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
   serving: workloadServing,
   undo: undoRule,
-  changedAt: (object, context) => {
-    const present = isObserved(object) ? newReplicaSet(object, context) : undefined
-    return becamePresentAt(object, present, context, (writtenAt) => completedAt(object, present, context) ?? writtenAt)
+  changedAt: (object, reader) => {
+    const present = isObserved(object) ? newReplicaSet(object, reader) : undefined
+    return becamePresentAt(object, present, reader, (writtenAt) => completedAt(object, present, reader) ?? writtenAt)
   },
   judge: judgeDeployment,
 }
@@ -58,7 +58,7 @@ const replicaSetRequest = oncePerObject((deployment: Deployment) =>
   selectedRequest('apps/v1', 'ReplicaSet', deployment),
 )
 
-function judgeDeployment(deployment: Deployment, reader: Reader): Judgement {
+function judgeDeployment(deployment: Deployment, reader: RuleReader): Judgement {
   watchReleaseHooks(deployment, reader)
   const { metadata, spec = {}, status = {} } = deployment
   const observed = isObserved(deployment)
@@ -144,8 +144,8 @@ function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefin
  * The ReplicaSet of the present template; undefined while the controller has not created it. If templates cannot be compared
  * (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count as updated.
  */
-export function newReplicaSet(deployment: Deployment, context: Pick<RuleContext, 'owned'>): ReplicaSet | undefined {
-  const owned = context.owned(replicaSetRequest(deployment), deployment.metadata.uid)
+export function newReplicaSet(deployment: Deployment, reader: Pick<Reader, 'owned'>): ReplicaSet | undefined {
+  const owned = reader.owned(replicaSetRequest(deployment), deployment.metadata.uid)
   const found = findRevision(deployment.spec?.template, owned)
   const isCreated = isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) > 0
   return found ?? (isCreated ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)
@@ -160,7 +160,7 @@ function revisionOf(object: KubeObject): string {
 function restoredNotes(
   deployment: Deployment,
   current: ReplicaSet | undefined,
-  { time, startedAt }: RuleContext,
+  { time, startedAt }: Reader,
 ): readonly string[] {
   const former = current === undefined ? undefined : formerNumbersOf(current).at(-1)
   const changedAt = time(condition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
@@ -169,10 +169,10 @@ function restoredNotes(
 }
 
 /** When the conditions of the rollout last changed, on the runner's clock. */
-function conditionsChangedAt(deployment: Deployment, context: RuleContext): number {
+function conditionsChangedAt(deployment: Deployment, reader: Reader): number {
   const changed = (deployment.status?.conditions ?? [])
     .filter(({ type }) => type === 'Available' || type === 'Progressing')
-    .map((each) => context.time(each.lastUpdateTime ?? each.lastTransitionTime) ?? 0)
+    .map((each) => reader.time(each.lastUpdateTime ?? each.lastTransitionTime) ?? 0)
   return Math.max(0, ...changed)
 }
 
@@ -190,7 +190,7 @@ function availableSince({ spec }: Deployment, { state }: ExaminedPods): number |
 function completedAt(
   deployment: Deployment,
   current: ReplicaSet | undefined,
-  { time }: ChangeContext,
+  { time }: ChangeReader,
 ): number | undefined {
   const progressing = condition(deployment, 'Progressing')
   const at = progressing?.reason === completeReason ? time(progressing.lastUpdateTime) : undefined
@@ -209,7 +209,7 @@ function replicaSetMilestone(
   isUpdated: boolean,
   isReadable: boolean,
   draining: number,
-  { time }: RuleContext,
+  { time }: Reader,
 ): Milestone {
   if (current !== undefined) {
     return {
@@ -245,17 +245,17 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
 function progressDeadlineProblem(
   deployment: Deployment,
   { state, stuck }: ExaminedPods,
-  context: RuleContext,
+  reader: Reader,
 ): readonly Problem[] {
   const { spec = {} } = deployment
   const progressing = condition(deployment, 'Progressing')
   const isExceeded = progressing?.status === 'False' && progressing.reason === deadlineExceeded
   if (spec.paused || !isExceeded) return []
-  const existedBefore = condition(context.history.first, 'Progressing')?.reason === deadlineExceeded
-  const cause = state?.problems[0] ?? stuck[0] ?? failingProbeOf(state, context)
+  const existedBefore = condition(reader.history.first, 'Progressing')?.reason === deadlineExceeded
+  const cause = state?.problems[0] ?? stuck[0] ?? failingProbeOf(state, reader)
   return [
     {
-      ...ownProblem(deployment, context.time(progressing.lastTransitionTime) ?? context.now),
+      ...ownProblem(deployment, reader.time(progressing.lastTransitionTime) ?? reader.now),
       reason: 'progress-deadline-exceeded',
       detail: {
         deadlineSeconds: spec.progressDeadlineSeconds ?? 600,
@@ -264,15 +264,15 @@ function progressDeadlineProblem(
       // The controller does not report the cause; the problem of a pod does. It had its time to start.
       cause: cause && { ...cause, isStarting: false },
       proven:
-        !(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, context)))) &&
-        context.passed(context.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
+        !(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, reader)))) &&
+        reader.passed(reader.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
     },
   ]
 }
 
-function failingProbeOf(state: ExaminedPods['state'], context: RuleContext): Problem | undefined {
+function failingProbeOf(state: ExaminedPods['state'], reader: Reader): Problem | undefined {
   for (const { pod } of state?.pods ?? []) {
-    const problem = failingProbe(pod, context)
+    const problem = failingProbe(pod, reader)
     if (problem !== undefined) return problem
   }
   return undefined
@@ -293,9 +293,9 @@ function hasUnprovenPod(state: ExaminedPods['state']): boolean {
  * for a time that it states itself, or runs an init container or a hook, or was scheduled, initialised or ready only since
  * the gate began.
  */
-function isAdvancing({ pod, started, stallHold, runningStep }: PodState, context: RuleContext): boolean {
+function isAdvancing({ pod, started, stallHold, runningStep }: PodState, reader: Reader): boolean {
   const isCurrent = ({ type, status, lastTransitionTime }: Condition) =>
-    status === 'True' && (type === 'Ready' || !started) && isSinceStart(context.time(lastTransitionTime), context)
+    status === 'True' && (type === 'Ready' || !started) && isSinceStart(reader.time(lastTransitionTime), reader)
   const hasMoved = pod.status?.conditions?.some(isCurrent) === true
   return stallHold !== undefined || runningStep !== undefined || hasMoved
 }
@@ -307,7 +307,7 @@ function explainDeadline(deadline: Problem, problems: readonly Problem[]): Probl
 }
 
 /** A slow problem: a paused Deployment is not rolled out, except a scale of a single revision. */
-function pausedProblem(deployment: Deployment, context: RuleContext): readonly Problem[] {
+function pausedProblem(deployment: Deployment, reader: Reader): readonly Problem[] {
   if (!deployment.spec?.paused) return []
-  return [{ ...ownProblem(deployment, context.history.firstSeenAt), reason: 'paused', detail: {} }]
+  return [{ ...ownProblem(deployment, reader.history.firstSeenAt), reason: 'paused', detail: {} }]
 }

@@ -5,8 +5,8 @@ import type { ExpectedImages } from '../../inputs.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { assess } from '../assess.ts'
 import { type Assessment, stayingPods } from '../assessment.ts'
+import type { Reader } from '../reader.ts'
 import { type ImageExpectation, type ReadyTarget, type Rule, withCheck } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
 import { podsWithUid } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { containersOf } from './pod-fields.ts'
@@ -49,26 +49,26 @@ function expectedContainers(pods: readonly Pod[], expected: ExpectedImages) {
 export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
   const images: ImageExpectation = {
-    haveArrived: (object, listed, context) => {
+    haveArrived: (object, listed, reader) => {
       const specs = [podSpecOf(object), listed && podSpecOf(listed)] as const
       const found = hasArrivedBySpec(...specs, expected)
-      if (found !== false || context === undefined) return found
-      return hasArrivedByPods(podsOf(object, assess(rule, object, context), context), expected, context.now)
+      if (found !== false || reader === undefined) return found
+      return hasArrivedByPods(podsOf(object, assess(rule, object, reader), reader), expected, reader.now)
     },
     failureOfAll: (targets, now) => missingContainers(targets, expected, now),
   }
-  return withCheck({ ...rule, images }, (draft, object, context) => {
+  return withCheck({ ...rule, images }, (draft, object, reader) => {
     if (!draft.ready) return draft
-    const failure = mismatchOf(expectedContainers(podsOf(object, draft, context), expected), context.now)
+    const failure = mismatchOf(expectedContainers(podsOf(object, draft, reader), expected), reader.now)
     if (failure === undefined) return draft
     return { ...draft, ready: false, message: messageOf(failure), failure, problems: [failure, ...draft.problems] }
   })
 }
 
 /** The pods of the present revision that are not being deleted, and those that succeeded, also if they were removed since. */
-function podsOf(object: KubeObject, assessed: Pick<Assessment, 'pods'>, context: RuleContext): readonly Pod[] {
-  const podWithUid = podsWithUid(assessed, object, context)
-  const succeeded = new Map(context.succeededPods(object.metadata.uid).map((pod) => [pod.metadata.uid, pod]))
+function podsOf(object: KubeObject, assessed: Pick<Assessment, 'pods'>, reader: Reader): readonly Pod[] {
+  const podWithUid = podsWithUid(assessed, object, reader)
+  const succeeded = new Map(reader.succeededPods(object.metadata.uid).map((pod) => [pod.metadata.uid, pod]))
   return stayingPods(object, assessed, (uid) => succeeded.get(uid) ?? podWithUid(uid))
 }
 

@@ -6,8 +6,8 @@ import type { Exit } from '../../reasons/wording.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { latest } from '../proof.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { startFailure } from './container-problems.ts'
@@ -32,7 +32,7 @@ export const jobRule: Rule<Job> = {
   judge: judgeJob,
 }
 
-function judgeJob(job: Job, reader: Reader): Judgement {
+function judgeJob(job: Job, reader: RuleReader): Judgement {
   const { status = {} } = job
   const examined = examineJob(job, reader)
   const { owned, isComplete, ended, hasEnded, lost, state } = examined
@@ -59,10 +59,10 @@ function judgeJob(job: Job, reader: Reader): Judgement {
 }
 
 /** Whether it has run containers for this change, not for an earlier one. */
-function hasRun(job: Job, owned: readonly Pod[], context: RuleContext): boolean {
+function hasRun(job: Job, owned: readonly Pod[], reader: Reader): boolean {
   const { metadata, status = {} } = job
-  const isOfThisChange = (context.time(status.startTime) ?? context.now) >= context.startedAt - recentVersionMs
-  const pods = [...owned, ...context.lostPods(metadata.uid)]
+  const isOfThisChange = (reader.time(status.startTime) ?? reader.now) >= reader.startedAt - recentVersionMs
+  const pods = [...owned, ...reader.lostPods(metadata.uid)]
   const isAnyStarted = pods.some((pod) => containersOf(pod).some((each) => hasStarted(each.status)))
   return isOfThisChange && (isAnyStarted || condition(job, 'Complete')?.status === 'True' || (status.failed ?? 0) > 0)
 }
@@ -81,27 +81,27 @@ interface ExaminedJob {
   readonly kept: readonly Problem[]
 }
 
-function examineJob(job: Job, context: RuleContext): ExaminedJob {
-  if (job.spec?.selector !== undefined) context.watch(podRequest(job))
-  const owned = context.present(job.metadata.uid, 'Pod')
+function examineJob(job: Job, reader: Reader): ExaminedJob {
+  if (job.spec?.selector !== undefined) reader.watch(podRequest(job))
+  const owned = reader.present(job.metadata.uid, 'Pod')
   const isComplete = condition(job, 'Complete')?.status === 'True'
-  const ended = failedProblem(job, owned, context)
+  const ended = failedProblem(job, owned, reader)
   const hasEnded = isComplete || ended !== undefined
   // The end of the Job explains its failed pods.
-  const lost = hasEnded ? [] : context.lostPods(job.metadata.uid)
+  const lost = hasEnded ? [] : reader.lostPods(job.metadata.uid)
   // All pods of a Job are of one run, so those that failed before the gate began explain it too.
-  const lostSince = context.time(job.status?.startTime)
-  const isReadable = context.listState(podRequest(job)) === 'complete'
-  const state = isReadable ? examinePods(owned, context, lost, lostSince) : undefined
-  const kept = hasEnded ? [] : (state?.pods ?? []).flatMap((each) => keptPod(each, job, context) ?? [])
+  const lostSince = reader.time(job.status?.startTime)
+  const isReadable = reader.listState(podRequest(job)) === 'complete'
+  const state = isReadable ? examinePods(owned, reader, lost, lostSince) : undefined
+  const kept = hasEnded ? [] : (state?.pods ?? []).flatMap((each) => keptPod(each, job, reader) ?? [])
   return { isComplete, ended, hasEnded, owned, lost, state, kept }
 }
 
-function problemsOf(job: Job, { ended, hasEnded, state, kept }: ExaminedJob, context: RuleContext): readonly Problem[] {
+function problemsOf(job: Job, { ended, hasEnded, state, kept }: ExaminedJob, reader: Reader): readonly Problem[] {
   return [
     ...(ended === undefined ? [] : [ended]),
-    ...suspendedProblem(job, context),
-    ...creationProblem(job, context, !hasEnded && (job.status?.active ?? 0) === 0),
+    ...suspendedProblem(job, reader),
+    ...creationProblem(job, reader, !hasEnded && (job.status?.active ?? 0) === 0),
     ...(state?.problems ?? []).map(toJobProblem),
     ...kept,
   ]
@@ -125,7 +125,7 @@ function milestonesOf(
   job: Job,
   { isComplete, lost }: ExaminedJob,
   retry: Retry | undefined,
-  { time }: RuleContext,
+  { time }: Reader,
 ): readonly Milestone[] {
   const { status = {}, spec = {} } = job
   const since = (type: string) => time(condition(job, type)?.lastTransitionTime ?? status.completionTime)
@@ -217,7 +217,7 @@ function isOwnContainer(name: string, { spec }: Job): boolean {
  * A slow problem: the other containers of the Job's template have completed, and one runs on: it was added to the pod, or it
  * has run on for long, and may be no work.
  */
-function keptPod({ pod }: PodState, job: Job, context: RuleContext): Problem | undefined {
+function keptPod({ pod }: PodState, job: Job, reader: Reader): Problem | undefined {
   const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
   const [kept, ...others] = main.filter(({ status }) => status?.state?.running)
   const own = main.filter(({ container }) => isOwnContainer(container.name, job))
@@ -225,8 +225,8 @@ function keptPod({ pod }: PodState, job: Job, context: RuleContext): Problem | u
   const ends = own.filter((each) => each !== kept).map(({ status }) => status?.state?.terminated)
   const isAnyOwn = others.some((each) => own.includes(each))
   if (kept === undefined || isAnyOwn || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return undefined
-  const since = latest(ends.map((end) => context.time(end?.finishedAt))) ?? context.now
-  if (!isAdded && !context.passed(since + longStepMs)) return undefined
+  const since = latest(ends.map((end) => reader.time(end?.finishedAt))) ?? reader.now
+  if (!isAdded && !reader.passed(since + longStepMs)) return undefined
   return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: { isAdded } }
 }
 
@@ -258,12 +258,12 @@ function toJobProblem(problem: Problem): Problem {
  * A terminal problem: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are
  * those of pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
  */
-function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): Problem | undefined {
+function failedProblem(job: Job, owned: readonly Pod[], reader: Reader): Problem | undefined {
   const failed = [condition(job, 'Failed'), condition(job, 'FailureTarget')].find((each) => each?.status === 'True')
   if (failed === undefined) return undefined
   const common = {
     count: 1,
-    firstSeenAt: context.time(failed.lastTransitionTime) ?? context.now,
+    firstSeenAt: reader.time(failed.lastTransitionTime) ?? reader.now,
     proven: true,
   }
   const subject = subjectOf(job)
@@ -271,7 +271,7 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
     const { activeDeadlineSeconds } = job.spec ?? {}
     return { ...common, reason: 'job-deadline-exceeded', subject, detail: { activeDeadlineSeconds } }
   }
-  const death = lastDeath(withoutDuplicates([...context.lostPods(job.metadata.uid), ...owned]), context)
+  const death = lastDeath(withoutDuplicates([...reader.lostPods(job.metadata.uid), ...owned]), reader)
   const { failedIndexes } = job.status ?? {}
   return {
     ...common,
@@ -306,22 +306,22 @@ interface JobDeath {
 }
 
 /** The last failure: of a container, or of a pod. If the kubelet or a disruption ended the pod, it killed the containers. */
-function lastDeath(pods: readonly Pod[], context: RuleContext): JobDeath | undefined {
+function lastDeath(pods: readonly Pod[], reader: Reader): JobDeath | undefined {
   return pods
     .flatMap((pod) => {
-      const deaths = containerDeaths(pod, context)
+      const deaths = containerDeaths(pod, reader)
       return podEnd(pod, deaths) ?? deaths
     })
     .toSorted((a, b) => a.at.localeCompare(b.at))
     .at(-1)
 }
 
-function containerDeaths(pod: Pod, context: RuleContext): readonly JobDeath[] {
+function containerDeaths(pod: Pod, reader: Reader): readonly JobDeath[] {
   return containersOf(pod).flatMap((each): readonly JobDeath[] => {
     const { container, status, isDoneSidecar } = each
     const death = status?.state?.terminated ?? status?.lastState?.terminated
     if (isDoneSidecar || death === undefined || (death.exitCode ?? 0) === 0) return []
-    const cause = startFailure(pod, each, death, context)
+    const cause = startFailure(pod, each, death, reader)
     const exit = cause === undefined ? exitOf(death) : undefined
     return [{ pod, container: container.name, exit, cause, at: death.finishedAt ?? '' }]
   })
@@ -341,9 +341,9 @@ function podEnd(pod: Pod, deaths: readonly JobDeath[]): JobDeath | undefined {
 }
 
 /** A slow problem: a suspended Job does nothing until it is resumed. */
-function suspendedProblem(job: Job, context: RuleContext): readonly Problem[] {
+function suspendedProblem(job: Job, reader: Reader): readonly Problem[] {
   if (!job.spec?.suspend) return []
-  return [{ ...ownProblem(job, context.history.firstSeenAt), reason: 'suspended', detail: {} }]
+  return [{ ...ownProblem(job, reader.history.firstSeenAt), reason: 'suspended', detail: {} }]
 }
 
 /** Whether the built-in controller manages a Job. Another controller may run the pods in another cluster. */
@@ -360,10 +360,10 @@ interface Retry {
 }
 
 /** The earliest retry that is not due yet; undefined if none waits. */
-function nextRetry(job: Job, pods: readonly Pod[], context: RuleContext): Retry | undefined {
-  const ofController = job.spec?.suspend || !isBuiltIn(job) ? [] : podRetries(job, pods, context)
-  return [...ofController, ...restarts(pods, context)]
-    .filter(({ at }) => !context.passed(at))
+function nextRetry(job: Job, pods: readonly Pod[], reader: Reader): Retry | undefined {
+  const ofController = job.spec?.suspend || !isBuiltIn(job) ? [] : podRetries(job, pods, reader)
+  return [...ofController, ...restarts(pods, reader)]
+    .filter(({ at }) => !reader.passed(at))
     .toSorted((a, b) => a.at - b.at)[0]
 }
 
@@ -371,14 +371,14 @@ function nextRetry(job: Job, pods: readonly Pod[], context: RuleContext): Retry 
  * The new pods for failed ones. The controller counts the failures since the last success: of the Job, or of each index
  * if the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, none waits.
  */
-function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], context: RuleContext): readonly Retry[] {
+function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], reader: Reader): readonly Retry[] {
   const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
   const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
   const isGivenUp = indexTest(status.failedIndexes)
   const wanted = spec.backoffLimitPerIndex === undefined ? wantedPods({ spec, status }) : 1
   return [...groups].flatMap(([index, tries]) => {
     const ends = (phase: string) =>
-      tries.flatMap((pod) => (pod.status?.phase === phase ? (endedAt(pod, context) ?? []) : []))
+      tries.flatMap((pod) => (pod.status?.phase === phase ? (endedAt(pod, reader) ?? []) : []))
     const succeededAt = latest(ends('Succeeded')) ?? -Infinity
     const failures = ends('Failed').filter((at) => at > succeededAt)
     const failedAt = latest(failures)
@@ -407,19 +407,19 @@ function indexTest(list = ''): (index: string) => boolean {
 }
 
 /** When a pod ended, as the controller counts (getFinishedTime): with its last container, else with its readiness. */
-function endedAt(pod: Pod, context: RuleContext): number | undefined {
-  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => context.time(state?.terminated?.finishedAt))
+function endedAt(pod: Pod, reader: Reader): number | undefined {
+  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => reader.time(state?.terminated?.finishedAt))
   const unready = condition(pod, 'Ready')
-  const unreadyAt = unready?.status === 'False' ? context.time(unready.lastTransitionTime) : undefined
+  const unreadyAt = unready?.status === 'False' ? reader.time(unready.lastTransitionTime) : undefined
   return (ends.includes(undefined) ? undefined : latest(ends)) ?? unreadyAt
 }
 
 /** The restarts of dead containers. A sidecar's own restarts do not count. */
-function restarts(pods: readonly Pod[], context: RuleContext): readonly Retry[] {
+function restarts(pods: readonly Pod[], reader: Reader): readonly Retry[] {
   return pods.flatMap((pod) =>
     containersOf(pod).flatMap(({ container, status }) => {
       const seconds = container.restartPolicy === 'Always' || !status ? undefined : backOffSeconds(status)
-      const diedAt = context.time(status?.lastState?.terminated?.finishedAt)
+      const diedAt = reader.time(status?.lastState?.terminated?.finishedAt)
       return seconds === undefined || diedAt === undefined
         ? []
         : [{ at: diedAt + seconds * 1_000, waitMs: seconds * 1_000 }]

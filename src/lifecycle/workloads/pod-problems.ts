@@ -7,7 +7,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { unboundClaim } from '../platform/pvc.ts'
 import { latest } from '../proof.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
@@ -15,16 +15,16 @@ import { missingObject } from './kubelet-messages.ts'
 import { condition, containerOfEvent, containersOf, eventCount, hasStarted } from './pod-fields.ts'
 
 /** The problem of the whole pod: before its containers exist, only its conditions and events show it. */
-export function examineSetup(pod: Pod, context: RuleContext): Problem | undefined {
+export function examineSetup(pod: Pod, reader: Reader): Problem | undefined {
   const scheduled = condition(pod, 'PodScheduled')
-  if (scheduled?.status === 'False') return isUngated(pod) ? undefined : unschedulable(pod, context)
-  if (pod.status?.phase !== 'Pending') return closedReadinessGates(pod, context) ?? lostNode(pod, context)
-  const failures = context.events(pod).filter(({ reason = '' }) => setupFailures.has(reason))
+  if (scheduled?.status === 'False') return isUngated(pod) ? undefined : unschedulable(pod, reader)
+  if (pod.status?.phase !== 'Pending') return closedReadinessGates(pod, reader) ?? lostNode(pod, reader)
+  const failures = reader.events(pod).filter(({ reason = '' }) => setupFailures.has(reason))
   // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
-  if (isSetUp(pod, context)) return undefined
-  return last === undefined ? unacknowledged(pod, context) : setupProblem(pod, last, context)
+  if (isSetUp(pod, reader)) return undefined
+  return last === undefined ? unacknowledged(pod, reader) : setupProblem(pod, last, reader)
 }
 
 /**
@@ -32,15 +32,15 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
  * sets `startTime` before anything else. The time starts at first sight of this state: after an outage, a watch first returns
  * old ones. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-function unacknowledgedSince(pod: Pod, context: RuleContext): number | undefined {
+function unacknowledgedSince(pod: Pod, reader: Reader): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
   const assigned = scheduled?.status === 'True' ? scheduled.lastTransitionTime : undefined
   // A pod whose manifest names its node needs no scheduler.
-  const waitsSince = context.time(scheduled === undefined ? metadata.creationTimestamp : assigned)
+  const waitsSince = reader.time(scheduled === undefined ? metadata.creationTimestamp : assigned)
   if (waitsSince === undefined) return undefined
-  const seenAt = context.settings.isLook ? waitsSince : context.podHistory(pod).seenAt
+  const seenAt = reader.settings.isLook ? waitsSince : reader.podHistory(pod).seenAt
   return Math.max(waitsSince, seenAt)
 }
 
@@ -49,15 +49,15 @@ function unacknowledgedSince(pod: Pod, context: RuleContext): number | undefined
  * scheduler reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
-function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
-  const since = unacknowledgedSince(pod, context)
-  if (since === undefined || !context.passed(since + acknowledgedMs)) return undefined
+function unacknowledged(pod: Pod, reader: Reader): Problem | undefined {
+  const since = unacknowledgedSince(pod, reader)
+  if (since === undefined || !reader.passed(since + acknowledgedMs)) return undefined
   if (pod.spec?.nodeName)
-    return nodeProblem(pod, isNodeMissing(pod.spec.nodeName, context) ? 'missing' : 'silent', since)
-  const cause = unboundClaim(pod, context)
+    return nodeProblem(pod, isNodeMissing(pod.spec.nodeName, reader) ? 'missing' : 'silent', since)
+  const cause = unboundClaim(pod, reader)
   const waitsFor =
     cause === undefined
-      ? missingResourceClaim(pod, context)
+      ? missingResourceClaim(pod, reader)
       : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
   return {
     ...ownProblem(pod, since),
@@ -72,10 +72,10 @@ function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
  * Why a scheduler may ignore a pod with ResourceClaims: it does not report claims that do not exist (PreEnqueue,
  * pkg/scheduler/framework/plugins/dynamicresources). The controller that creates them from templates reports its failures.
  */
-function missingResourceClaim(pod: Pod, context: RuleContext): SchedulingCause | undefined {
+function missingResourceClaim(pod: Pod, reader: Reader): SchedulingCause | undefined {
   const names = (pod.spec?.resourceClaims ?? []).map(({ name, resourceClaimName = name }) => resourceClaimName)
   if (names.length === 0) return undefined
-  const failure = context.events(pod).findLast(({ reason }) => reason === 'FailedResourceClaimCreation')
+  const failure = reader.events(pod).findLast(({ reason }) => reason === 'FailedResourceClaimCreation')
   const message = failure?.message ?? `its ResourceClaim ${names.join(', ')} may not exist`
   return { type: 'resource-claim', message }
 }
@@ -85,9 +85,9 @@ function missingResourceClaim(pod: Pod, context: RuleContext): SchedulingCause |
  * node controller made the pod not ready (MarkPodsNotReady, pkg/controller/util/node). It does so when the node has not
  * reported for 40 s.
  */
-function lostNode(pod: Pod, context: RuleContext): Problem | undefined {
+function lostNode(pod: Pod, reader: Reader): Problem | undefined {
   if (!isLostWithNode(pod)) return undefined
-  return nodeProblem(pod, 'lost', context.time(condition(pod, 'Ready')?.lastTransitionTime) ?? context.now)
+  return nodeProblem(pod, 'lost', reader.time(condition(pod, 'Ready')?.lastTransitionTime) ?? reader.now)
 }
 
 function isLostWithNode(pod: Pod): boolean {
@@ -102,21 +102,21 @@ const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.k
  * replaces it (pkg/controller/tainteviction). 300 s by default (plugin/pkg/admission/defaulttolerationseconds). Undefined
  * if the node responds as far as known, or for a pod that tolerates it without end.
  */
-export function lostNodeToleratedUntil(pod: Pod, context: RuleContext): number | undefined {
+export function lostNodeToleratedUntil(pod: Pod, reader: Reader): number | undefined {
   const tolerated = (pod.spec?.tolerations ?? []).filter(
     ({ key, effect }) => (!key || nodeTaints.includes(key)) && (!effect || effect === 'NoExecute'),
   )
   const longest = Math.max(0, ...tolerated.map(({ tolerationSeconds = Infinity }) => tolerationSeconds))
   if (longest === Infinity) return undefined
-  const since = isLostWithNode(pod) ? condition(pod, 'Ready')?.lastTransitionTime : silentSince(pod, context)
-  const lostAt = context.time(since)
+  const since = isLostWithNode(pod) ? condition(pod, 'Ready')?.lastTransitionTime : silentSince(pod, reader)
+  const lostAt = reader.time(since)
   return lostAt === undefined ? undefined : lostAt + longest * 1_000 + replacedMs
 }
 
 /** Since when the node of a pod that is not ready is not ready either: it was lost while the pod started. */
-function silentSince(pod: Pod, context: RuleContext): string | null | undefined {
+function silentSince(pod: Pod, reader: Reader): string | null | undefined {
   if (!isStarting(pod)) return undefined
-  const [node] = context.known(nodeRequest(pod.spec?.nodeName ?? ''))
+  const [node] = reader.known(nodeRequest(pod.spec?.nodeName ?? ''))
   const ready = node && condition(node, 'Ready')
   return ready?.status === 'True' ? undefined : ready?.lastTransitionTime
 }
@@ -132,15 +132,15 @@ function isStarting(pod: Pod): boolean {
  * The moment from which the node of a pod may be lost, because nothing has been reported about the pod for long. Undefined
  * unless the pod is starting on a node.
  */
-export function quietAt(pod: Pod, context: RuleContext): number | undefined {
+export function quietAt(pod: Pod, reader: Reader): number | undefined {
   if (!isStarting(pod)) return undefined
-  const reportedAt = context.events(pod).map((event) => context.time(lastOccurrence(event)))
-  return (latest([...reportedAt, context.podHistory(pod).seenAt]) ?? context.now) + quietNodeMs
+  const reportedAt = reader.events(pod).map((event) => reader.time(lastOccurrence(event)))
+  return (latest([...reportedAt, reader.podHistory(pod).seenAt]) ?? reader.now) + quietNodeMs
 }
 
 /** Whether it is known that no node has this name; `conclude` requests the nodes that do not respond. */
-function isNodeMissing(name: string, context: RuleContext): boolean {
-  return context.listState(nodeRequest(name)) === 'complete' && context.known(nodeRequest(name)).length === 0
+function isNodeMissing(name: string, reader: Reader): boolean {
+  return reader.listState(nodeRequest(name)) === 'complete' && reader.known(nodeRequest(name)).length === 0
 }
 
 function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
@@ -158,17 +158,17 @@ function isUngated(pod: Pod): boolean {
  * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
-function unschedulable(pod: Pod, context: RuleContext): Problem {
+function unschedulable(pod: Pod, reader: Reader): Problem {
   const { reason, message, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
   const detail =
     reason === 'SchedulingGated'
       ? { schedulingGates: (pod.spec?.schedulingGates ?? []).map(({ name }) => name) }
-      : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(pod, context)?.refusal }
+      : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(pod, reader)?.refusal }
   return {
-    ...ownProblem(pod, context.time(lastTransitionTime) ?? context.now),
+    ...ownProblem(pod, reader.time(lastTransitionTime) ?? reader.now),
     reason: 'unschedulable',
     detail,
-    cause: waitsForClaims(detail) ? unboundClaim(pod, context) : undefined,
+    cause: waitsForClaims(detail) ? unboundClaim(pod, reader) : undefined,
   }
 }
 
@@ -182,7 +182,7 @@ const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool
  */
 export function scaleUp(
   pod: Pod,
-  context: RuleContext,
+  reader: Reader,
 ): { readonly isAdding: boolean; readonly refusal?: string } | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
   const isRefusal = ({ reason, message = '' }: EventObject) =>
@@ -190,7 +190,7 @@ export function scaleUp(
     reason === 'FailedScaleUp' ||
     (reason === 'FailedScheduling' && karpenterRefusal.test(message))
   const isStart = ({ reason }: EventObject) => reason === 'TriggeredScaleUp' || reason === 'Nominated'
-  const last = context.events(pod).findLast((event) => isStart(event) || isRefusal(event))
+  const last = reader.events(pod).findLast((event) => isStart(event) || isRefusal(event))
   if (last === undefined) return undefined
   return isStart(last) ? { isAdding: true } : { isAdding: false, refusal: last.message ?? '' }
 }
@@ -271,7 +271,7 @@ function messageCause(message: string): SchedulingCause {
  * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
  * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
-function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefined {
+function closedReadinessGates(pod: Pod, reader: Reader): Problem | undefined {
   const ready = condition(pod, 'Ready')
   if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
   const gates = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
@@ -281,7 +281,7 @@ function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefin
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
   return {
-    ...ownProblem(pod, context.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? context.now),
+    ...ownProblem(pod, reader.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? reader.now),
     reason: 'readiness-gate-pending',
     detail: { gates },
   }
@@ -303,10 +303,10 @@ const setupFailures: ReadonlySet<string> = new Set([
  * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
  * without end.
  */
-function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Problem {
+function setupProblem(pod: Pod, event: EventObject, reader: Reader): Problem {
   const { reason = '', message = '' } = event
-  const first = context.time(firstOccurrence(event)) ?? context.now
-  const last = context.time(lastOccurrence(event)) ?? first
+  const first = reader.time(firstOccurrence(event)) ?? reader.now
+  const last = reader.time(lastOccurrence(event)) ?? first
   const own = { ...ownProblem(pod, first), count: eventCount(event) }
   if (sandboxFailures.has(reason)) return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) }
   if (reason === deviceFailure)
@@ -320,7 +320,7 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
     ...own,
     reason: 'config-missing',
     detail: { ...failure, missing },
-    proven: isProvenMissing({ first, last, retryMs: mountRetryMs }, context),
+    proven: isProvenMissing({ first, last, retryMs: mountRetryMs }, reader),
   }
 }
 
@@ -355,10 +355,10 @@ function setupError(message: string): string {
 }
 
 /** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */
-function isSetUp(pod: Pod, context: RuleContext): boolean {
+function isSetUp(pod: Pod, reader: Reader): boolean {
   return (
     containersOf(pod).some(({ status }) => hasStarted(status) || isPastCreating(status?.state?.waiting?.reason)) ||
-    context.events(pod).some((event) => containerOfEvent(event) !== undefined)
+    reader.events(pod).some((event) => containerOfEvent(event) !== undefined)
   )
 }
 

@@ -3,7 +3,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
 import { earliest, isAhead, isSinceStart, latestOfAll } from '../proof.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Reader } from '../reader.ts'
 import { examineContainer, hookStartedAt, probesDueAt } from './container-problems.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-fields.ts'
 import { examineSetup, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-problems.ts'
@@ -56,7 +56,7 @@ interface PodMoments {
 }
 
 /** The state of a pod without problems, everything that it depends on, and from when to when it holds. */
-interface Examination extends Pick<RuleContext, 'time' | 'settings'> {
+interface Examination extends Pick<Reader, 'time' | 'settings'> {
   readonly state: PodState
   readonly history: PodHistory
   readonly events: readonly EventObject[]
@@ -68,44 +68,44 @@ interface Examination extends Pick<RuleContext, 'time' | 'settings'> {
 const examinations = new WeakMap<Pod, Examination>()
 
 /** Reads a pod's state: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ */
-export function examinePod(pod: Pod, context: RuleContext): PodState {
-  const { now, time, settings } = context
-  const history = context.podHistory(pod)
-  const events = context.events(pod)
+export function examinePod(pod: Pod, reader: Reader): PodState {
+  const { now, time, settings } = reader
+  const history = reader.podHistory(pod)
+  const events = reader.events(pod)
   const known = examinations.get(pod)
   const isSame =
     known?.history === history && known.events === events && known.time === time && known.settings === settings
-  if (isSame && now >= known.from && !context.passed(known.until)) return known.state
+  if (isSame && now >= known.from && !reader.passed(known.until)) return known.state
   let until = Infinity
   const passed = (moment = Infinity) => {
-    const isPast = context.passed(moment)
+    const isPast = reader.passed(moment)
     if (!isPast) until = Math.min(until, moment)
     return isPast
   }
-  const state = readState(pod, { ...context, passed })
+  const state = readState(pod, { ...reader, passed })
   // Problems also depend on other targets and other objects, and so does a pod whose node may be lost.
   if (state.problems.length === 0 && state.quietNode === undefined)
     examinations.set(pod, { state, history, events, time, settings, from: now, until })
   return state
 }
 
-function readState(pod: Pod, context: RuleContext): PodState {
+function readState(pod: Pod, reader: Reader): PodState {
   const containers = containersOf(pod)
-  const { containers: histories, minReadyMs } = context.podHistory(pod)
+  const { containers: histories, minReadyMs } = reader.podHistory(pod)
   const observed = containers.flatMap((each) => {
     const history = histories.get(each.container.name)
-    return history === undefined ? [] : [{ ...each, pod, history, context }]
+    return history === undefined ? [] : [{ ...each, pod, history, reader }]
   })
-  const problems = [examineSetup(pod, context), ...observed.map(examineContainer)].filter(
+  const problems = [examineSetup(pod, reader), ...observed.map(examineContainer)].filter(
     (problem) => problem !== undefined,
   )
-  const { ready, settledAt } = readiness(pod, context)
-  const isProbing = containers.some((each) => isAhead(probesDueAt(each, context), context))
-  const isHookRunning = (each: PodContainer) => hookStartedAt({ ...each, pod }, context) !== undefined
+  const { ready, settledAt } = readiness(pod, reader)
+  const isProbing = containers.some((each) => isAhead(probesDueAt(each, reader), reader))
+  const isHookRunning = (each: PodContainer) => hookStartedAt({ ...each, pod }, reader) !== undefined
   const isPulling =
-    containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
-  const wait = knownWait(pod, { isPulling, isProbing }, context)
-  const readySince = ready ? context.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
+    containers.some((each) => isBeingPulled(pod, each, reader)) || isVolumeBeingPulled(pod, containers, reader)
+  const wait = knownWait(pod, { isPulling, isProbing }, reader)
+  const readySince = ready ? reader.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
   const availableAt = Math.max(settledAt, (readySince ?? 0) + minReadyMs)
   const running = containers.every(runsOrHasCompleted)
   const hasNoDeaths = [...histories.values()].every(({ deaths }) => deaths === 0)
@@ -115,21 +115,21 @@ function readState(pod: Pod, context: RuleContext): PodState {
     initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
     isPulling,
     pulled: containers.every((each) => hasStarted(each.status) || isPulled(each.status) || isHookRunning(each)),
-    pullMs: slowestPull(context.events(pod)),
+    pullMs: slowestPull(reader.events(pod)),
     started: containers.every(hasOnceStarted),
     running,
     ready,
-    settled: ready && context.passed(settledAt),
-    better: (ready && context.passed(availableAt)) || (running && hasNoDeaths),
-    moments: momentsOf(pod, containers, { readySince, settledAt }, context),
+    settled: ready && reader.passed(settledAt),
+    better: (ready && reader.passed(availableAt)) || (running && hasNoDeaths),
+    moments: momentsOf(pod, containers, { readySince, settledAt }, reader),
     problems,
     runningStep: runningStep(containers, isHookRunning),
     stallHold:
       wait ??
-      (isAhead(lostNodeToleratedUntil(pod, context), context)
+      (isAhead(lostNodeToleratedUntil(pod, reader), reader)
         ? 'the node of a pod does not respond, and the pod tolerates that for a time'
         : undefined),
-    quietNode: wait === undefined && context.passed(quietAt(pod, context)) ? pod.spec?.nodeName : undefined,
+    quietNode: wait === undefined && reader.passed(quietAt(pod, reader)) ? pod.spec?.nodeName : undefined,
   }
 }
 
@@ -141,9 +141,9 @@ function momentsOf(
   pod: Pod,
   containers: readonly PodContainer[],
   { readySince, settledAt }: { readonly readySince: number | undefined; readonly settledAt: number },
-  context: RuleContext,
+  reader: Reader,
 ): PodMoments {
-  const { time } = context
+  const { time } = reader
   const since = (type: string) => {
     const found = condition(pod, type)
     return found?.status === 'True' ? time(found.lastTransitionTime) : undefined
@@ -151,10 +151,10 @@ function momentsOf(
   return {
     scheduled: since('PodScheduled'),
     initialized: since('Initialized'),
-    pulled: latestOfAll(containers.map((each) => firstStartOf(each, pod, context))),
+    pulled: latestOfAll(containers.map((each) => firstStartOf(each, pod, reader))),
     started: latestOfAll(
       containers.map((each) =>
-        each.isInit ? time(each.status?.state?.terminated?.finishedAt) : firstStartOf(each, pod, context),
+        each.isInit ? time(each.status?.state?.terminated?.finishedAt) : firstStartOf(each, pod, reader),
       ),
     ),
     ready: readySince,
@@ -166,7 +166,7 @@ function momentsOf(
  * The first known start of a container, by its status. Undefined if the clock of its node is wrong, or if the container
  * runtime never started it: then its start has the time 1970.
  */
-function firstStartOf({ status }: PodContainer, { metadata }: Pod, { time }: RuleContext): number | undefined {
+function firstStartOf({ status }: PodContainer, { metadata }: Pod, { time }: Reader): number | undefined {
   const { state, lastState } = status ?? {}
   const createdAt = time(metadata.creationTimestamp) ?? -Infinity
   const starts = [state?.running, state?.terminated, lastState?.terminated].map((each) => time(each?.startedAt))
@@ -174,8 +174,8 @@ function firstStartOf({ status }: PodContainer, { metadata }: Pod, { time }: Rul
 }
 
 /** The moment of the milestone `pulled`: its containers start directly after it. Nothing shows when an older pod pulled its images. */
-export function pulledAt(startedAt: number | undefined, context: RuleContext): number | undefined {
-  return isSinceStart(startedAt, context) ? startedAt : undefined
+export function pulledAt(startedAt: number | undefined, reader: Reader): number | undefined {
+  return isSinceStart(startedAt, reader) ? startedAt : undefined
 }
 
 /** What the containers of a pod may need time for. */
@@ -185,10 +185,10 @@ interface Waits {
 }
 
 /** What a pod waits for, which takes a known time. */
-function knownWait(pod: Pod, { isPulling, isProbing }: Waits, context: RuleContext): string | undefined {
+function knownWait(pod: Pod, { isPulling, isProbing }: Waits, reader: Reader): string | undefined {
   if (isPulling) return 'an image is being pulled'
   if (isProbing) return 'the probes of a pod still have time'
-  return scaleUp(pod, context)?.isAdding ? 'an autoscaler is adding a node' : undefined
+  return scaleUp(pod, reader)?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
 function runsOrHasCompleted({ status, isInit, runsOnce }: PodContainer): boolean {
@@ -207,11 +207,11 @@ function runningStep(
 }
 
 /** Whether a pod is ready, and from when it is settled if no container dies before: milliseconds on the runner's clock. */
-export function readiness(pod: Pod, context: RuleContext): { readonly ready: boolean; readonly settledAt: number } {
-  const history = context.podHistory(pod)
-  const created = context.time(pod.metadata.creationTimestamp)
+export function readiness(pod: Pod, reader: Reader): { readonly ready: boolean; readonly settledAt: number } {
+  const history = reader.podHistory(pod)
+  const created = reader.time(pod.metadata.creationTimestamp)
   const moments = containersOf(pod).map((at) =>
-    settledFrom(at, history.containers.get(at.container.name), created, context),
+    settledFrom(at, history.containers.get(at.container.name), created, reader),
   )
   return {
     ready: condition(pod, 'Ready')?.status === 'True' && pod.status?.phase === 'Running',
@@ -228,19 +228,19 @@ function settledFrom(
   { container, status, isInit }: PodContainer,
   history: ContainerHistory | undefined,
   created: number | undefined,
-  context: RuleContext,
+  reader: Reader,
 ): number {
   const isProbed = container.readinessProbe !== undefined
-  const startedAt = context.time(status?.state?.running?.startedAt)
+  const startedAt = reader.time(status?.state?.running?.startedAt)
   if (isInit || startedAt === undefined) return 0
-  const diedAt = context.time(status?.lastState?.terminated?.finishedAt)
+  const diedAt = reader.time(status?.lastState?.terminated?.finishedAt)
   const hasDied = (history?.deaths ?? 0) > 0 || (diedAt !== undefined && startedAt - diedAt < recoveredMs)
   if (isProbed && !hasDied) return 0
-  const seenAt = history?.running?.seenAt ?? context.now
+  const seenAt = history?.running?.seenAt ?? reader.now
   const isClockWrong = startedAt > seenAt || (created !== undefined && startedAt < created)
   const runsSince = isClockWrong ? seenAt : startedAt
-  const since = isProbed ? Math.max(runsSince, history?.running?.readySince ?? context.now) : runsSince
-  return since + context.settings.settleTimeMs
+  const since = isProbed ? Math.max(runsSince, history?.running?.readySince ?? reader.now) : runsSince
+  return since + reader.settings.settleTimeMs
 }
 
 /** Whether a container has run, also if it died since; an init container must have completed. */
@@ -259,12 +259,12 @@ function isPulled(status: PodContainer['status']): boolean {
 }
 
 /** Whether the kubelet's last event about the container is a pull. */
-function isBeingPulled(pod: Pod, { container, status }: PodContainer, context: RuleContext): boolean {
+function isBeingPulled(pod: Pod, { container, status }: PodContainer, reader: Reader): boolean {
   if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
-  const last = context.events(pod).findLast((event) => event.involvedObject?.fieldPath?.endsWith(`{${container.name}}`))
+  const last = reader.events(pod).findLast((event) => event.involvedObject?.fieldPath?.endsWith(`{${container.name}}`))
   return (
     last?.reason === 'Pulling' &&
-    Object.keys(context.podHistory(pod).containers.get(container.name)?.refusals ?? {}).length === 0
+    Object.keys(reader.podHistory(pod).containers.get(container.name)?.refusals ?? {}).length === 0
   )
 }
 
@@ -272,9 +272,9 @@ function isBeingPulled(pod: Pod, { container, status }: PodContainer, context: R
  * Whether an image volume is being pulled. The kubelet's events about it name only its pod (getImageVolumes,
  * pkg/kubelet/kuberuntime).
  */
-function isVolumeBeingPulled(pod: Pod, containers: readonly PodContainer[], context: RuleContext): boolean {
+function isVolumeBeingPulled(pod: Pod, containers: readonly PodContainer[], reader: Reader): boolean {
   if (!pod.spec?.volumes?.some(({ image }) => image !== undefined)) return false
-  const last = context.events(pod).findLast((event) => containerOfEvent(event) === undefined)
+  const last = reader.events(pod).findLast((event) => containerOfEvent(event) === undefined)
   return last?.reason === 'Pulling' && !containers.some(({ status }) => hasStarted(status))
 }
 

@@ -3,8 +3,8 @@ import type { OwnerReference, Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Milestone } from '../assessment.ts'
 import { latestOfAll } from '../proof.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { namespaceRequest } from '../selector.ts'
 import { isStale } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -28,7 +28,7 @@ export const podRule: Rule<Pod> = {
   judge: judgePod,
 }
 
-function judgePod(pod: Pod, reader: Reader): Judgement {
+function judgePod(pod: Pod, reader: RuleReader): Judgement {
   const state = examinePod(pod, reader)
   const succeeded = pod.status?.phase === 'Succeeded'
   // Its image and resources may change in place; kubelets since 1.33 report the observed generation.
@@ -65,12 +65,12 @@ function replicaSetOf({ metadata: { ownerReferences = [] } }: Pod): OwnerReferen
  * The warning that a pod is of an older version. A selector of pods matches only pods that exist: right after an apply,
  * these are of the older version, and stay ready even if the new version never becomes ready.
  */
-function olderVersionWarnings(pod: Pod, context: RuleContext): readonly string[] {
+function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
   const uid = replicaSetOf(pod)?.uid
-  if (uid === undefined || context.watch(replicaSetsRequest(pod), 'optional') !== 'complete') return []
-  const [own] = context.known(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
+  if (uid === undefined || reader.watch(replicaSetsRequest(pod), 'optional') !== 'complete') return []
+  const [own] = reader.known(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
-  if (deployment === undefined || newestOf(context.present(deployment.uid, 'ReplicaSet')) === own) return []
+  if (deployment === undefined || newestOf(reader.present(deployment.uid, 'ReplicaSet')) === own) return []
   const name = `${deployment.kind.toLowerCase()}/${deployment.name}`
   return [`runs an older version of ${name}: gate ${name} to prove its new version`]
 }
@@ -80,18 +80,18 @@ function olderVersionWarnings(pod: Pod, context: RuleContext): readonly string[]
  * that container (SyncPod, pkg/kubelet), and has the grace period for that. A runtime may report an image by another
  * name or its ID, so after that time the container is the new one.
  */
-function areContainersOutdated(pod: Pod, context: RuleContext): boolean {
+function areContainersOutdated(pod: Pod, reader: Reader): boolean {
   const { generation = 1, managedFields = [] } = pod.metadata
-  const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? context.time(time) : []))
+  const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? reader.time(time) : []))
   const writtenAt = Math.max(...writes.map((at) => at ?? -Infinity))
   const isOutdated = ({ container, status, isInit }: PodContainer) =>
     !isInit &&
-    (context.time(status?.state?.running?.startedAt) ?? Infinity) < writtenAt &&
+    (reader.time(status?.state?.running?.startedAt) ?? Infinity) < writtenAt &&
     !isNamed(container.image, status?.image)
   if (generation <= 1 || !containersOf(pod).some(isOutdated)) return false
   const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
-  const changedAt = Math.min(writtenAt, context.history.firstSeenAt)
-  return !context.passed(changedAt + graceMs + context.settings.settleTimeMs)
+  const changedAt = Math.min(writtenAt, reader.history.firstSeenAt)
+  return !reader.passed(changedAt + graceMs + reader.settings.settleTimeMs)
 }
 
 /** Whether a runtime's image name is the pod's: `nginx` is `docker.io/library/nginx:latest`. */
@@ -116,7 +116,7 @@ function milestones(
   state: PodState,
   succeeded: boolean,
   pending: string | undefined,
-  context: RuleContext,
+  reader: Reader,
 ): readonly Milestone[] {
   const { moments } = state
   const step = (name: string, done: boolean, at: number | undefined, reached: string, waiting: string): Milestone =>
@@ -143,7 +143,7 @@ function milestones(
     step(
       'pulled',
       state.pulled,
-      pulledAt(moments.pulled, context),
+      pulledAt(moments.pulled, reader),
       'images pulled',
       state.runningStep ?? 'pulling images',
     ),
@@ -154,7 +154,7 @@ function milestones(
       ...step(
         'ready',
         state.settled && pending === undefined,
-        succeeded ? endedAt(pod, context) : moments.settled,
+        succeeded ? endedAt(pod, reader) : moments.settled,
         'ready',
         pending ?? (state.ready ? 'ready, settling' : notReadyText(pod)),
       ),
@@ -164,7 +164,7 @@ function milestones(
 }
 
 /** When the last container of a succeeded pod ended, on the runner's clock; undefined if any container does not show its end. */
-function endedAt({ status }: Pod, { time }: RuleContext): number | undefined {
+function endedAt({ status }: Pod, { time }: Reader): number | undefined {
   return latestOfAll((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
 }
 
@@ -186,16 +186,16 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
  * A terminal problem: no controller replaces a bare pod, so a failed one stays failed. Slow if a StatefulSet owns the pod:
  * it deletes the failed pod and creates another of the same name (processReplica, pkg/controller/statefulset).
  */
-function failedPhase(pod: Pod, context: RuleContext): Problem {
+function failedPhase(pod: Pod, reader: Reader): Problem {
   // The pod garbage collector writes only the condition.
   const { reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
   const dead = reason ? undefined : failedContainer(pod)
-  const unstarted = dead && neverStarted(pod, dead, context)
+  const unstarted = dead && neverStarted(pod, dead, reader)
   if (unstarted !== undefined) return { ...unstarted, isReplaced: isReplaced || undefined, proven: !isReplaced }
   return problemOf({
-    ...ownProblem(pod, context.now),
+    ...ownProblem(pod, reader.now),
     reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
     container: dead?.container.name,
     detail: { statusReason: reason, message, exit: endOf(dead) },
@@ -209,7 +209,7 @@ function failedPhase(pod: Pod, context: RuleContext): Problem {
  * phase will be Failed when the other containers have ended (getPhase, pkg/kubelet). From Kubernetes 1.34 on, a container
  * may have rules that restart it (KEP-5307).
  */
-function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
+function endedContainer(pod: Pod, reader: Reader): Problem | undefined {
   const dead = containersOf(pod).find(
     ({ container, status, isInit }) =>
       !isInit &&
@@ -218,10 +218,10 @@ function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
       (status?.state?.terminated?.exitCode ?? 0) !== 0,
   )
   if (dead === undefined) return undefined
-  const unstarted = neverStarted(pod, dead, context)
+  const unstarted = neverStarted(pod, dead, reader)
   if (unstarted !== undefined) return unstarted
   return {
-    ...ownProblem(pod, context.time(dead.status?.state?.terminated?.finishedAt) ?? context.now),
+    ...ownProblem(pod, reader.time(dead.status?.state?.terminated?.finishedAt) ?? reader.now),
     reason: 'pod-failed',
     container: dead.container.name,
     detail: { message: '', exit: endOf(dead) },
@@ -230,9 +230,9 @@ function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
 }
 
 /** Why a failed container never started; undefined if it ran. */
-function neverStarted(pod: Pod, dead: PodContainer, context: RuleContext): Problem | undefined {
+function neverStarted(pod: Pod, dead: PodContainer, reader: Reader): Problem | undefined {
   const death = dead.status?.state?.terminated
-  return death && startFailure(pod, dead, death, context)
+  return death && startFailure(pod, dead, death, reader)
 }
 
 function endOf(dead: PodContainer | undefined) {

@@ -17,7 +17,7 @@ import {
   refusedCreations,
 } from '../../thresholds.ts'
 import { earliest, isAhead, isSinceStart, latest, presentAt, prove } from '../proof.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Reader } from '../reader.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, eventCount } from './pod-fields.ts'
 
@@ -155,17 +155,17 @@ function find(pattern: RegExp, message: string): string | undefined {
  */
 export function creationProblem(
   controller: Controller,
-  context: RuleContext,
+  reader: Reader,
   isShort = false,
   since = 0,
 ): readonly Problem[] {
-  const attempts = attemptsOf(controller, creationEvents, context, since)
+  const attempts = attemptsOf(controller, creationEvents, reader, since)
   const failed = replicaFailure(controller)
   const last = isShort ? attempts.at(-1) : undefined
-  if (failed !== undefined) return [refusedProblem(controller, 'create pods', failed, attempts, context)]
+  if (failed !== undefined) return [refusedProblem(controller, 'create pods', failed, attempts, reader)]
   if (last?.reason !== 'FailedCreate') return []
   return [
-    refusedProblem(controller, 'create pods', { ...last, lastTransitionTime: last.firstTimestamp }, attempts, context),
+    refusedProblem(controller, 'create pods', { ...last, lastTransitionTime: last.firstTimestamp }, attempts, reader),
   ]
 }
 
@@ -181,21 +181,21 @@ export function rolloutCreationProblem(
   deployment: Deployment,
   current: ReplicaSet | undefined,
   owned: readonly ReplicaSet[],
-  context: RuleContext,
+  reader: Reader,
 ): readonly Problem[] {
-  if (current !== undefined && replicaFailure(current) !== undefined) return creationProblem(current, context)
+  if (current !== undefined && replicaFailure(current) !== undefined) return creationProblem(current, reader)
   const progressing = condition(deployment, 'Progressing')
   if (current === undefined && progressing?.reason === 'ReplicaSetCreateError') {
-    const attempts = attemptsOf(deployment, ['ReplicaSetCreateError'], context)
-    return [refusedProblem(deployment, 'create its ReplicaSet', progressing, attempts, context)]
+    const attempts = attemptsOf(deployment, ['ReplicaSetCreateError'], reader)
+    return [refusedProblem(deployment, 'create its ReplicaSet', progressing, attempts, reader)]
   }
   const own = replicaFailure(deployment)
   if (own === undefined || (current === undefined && !isObserved(deployment))) return []
   const older = owned.find((set) => set !== current && replicaFailure(set) !== undefined)
   if (older !== undefined)
-    return creationProblem(older, context).map((problem) => ({ ...problem, neverFails: true, proven: false }))
-  const attempts = current === undefined ? [] : attemptsOf(current, creationEvents, context)
-  return [refusedProblem(deployment, 'create pods', own, attempts, context)]
+    return creationProblem(older, reader).map((problem) => ({ ...problem, neverFails: true, proven: false }))
+  const attempts = current === undefined ? [] : attemptsOf(current, creationEvents, reader)
+  return [refusedProblem(deployment, 'create pods', own, attempts, reader)]
 }
 
 type Controller = KubeObject & { status?: { conditions?: Condition[] } }
@@ -211,12 +211,12 @@ const creationEvents = ['FailedCreate', 'SuccessfulCreate']
 function attemptsOf(
   controller: Controller,
   reasons: readonly string[],
-  context: RuleContext,
+  reader: Reader,
   since = 0,
 ): readonly EventObject[] {
-  return context
+  return reader
     .events(controller)
-    .filter((event) => reasons.includes(event.reason ?? '') && (context.time(lastOccurrence(event)) ?? 0) >= since)
+    .filter((event) => reasons.includes(event.reason ?? '') && (reader.time(lastOccurrence(event)) ?? 0) >= since)
 }
 
 /** A reported refusal and its first moment: by the condition, else by the event. */
@@ -235,12 +235,12 @@ function refusedProblem(
   action: Refusal['action'],
   report: ReportedRefusal,
   attempts: readonly EventObject[],
-  context: RuleContext,
+  reader: Reader,
 ): Problem {
   const refused = attempts.filter((event) => event.reason !== 'SuccessfulCreate')
-  const reportedAt = context.time(report.lastTransitionTime)
+  const reportedAt = reader.time(report.lastTransitionTime)
   const latest = refused.at(-1)
-  const isLater = latest !== undefined && (context.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
+  const isLater = latest !== undefined && (reader.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
   const message = wordsOf(report.message ?? '', isLater ? (latest.message ?? '') : '')
   const isDeletion = report.reason === 'FailedDelete'
   const { reason, read } = refusalKindOf(message, isDeletion)
@@ -250,8 +250,8 @@ function refusedProblem(
     same.reduce((sum, event) => sum + eventCount(event), 0),
   )
   const firstAt = same[0]?.firstTimestamp ?? report.lastTransitionTime
-  const since = refusalKindOf(report.message ?? '').reason === reason ? reportedAt : context.time(firstAt)
-  const lastAt = Math.max(since ?? 0, ...same.map((event) => context.time(lastOccurrence(event)) ?? 0))
+  const since = refusalKindOf(report.message ?? '').reason === reason ? reportedAt : reader.time(firstAt)
+  const lastAt = Math.max(since ?? 0, ...same.map((event) => reader.time(lastOccurrence(event)) ?? 0))
   const detail = {
     action: isDeletion ? 'delete pods' : action,
     message,
@@ -259,14 +259,14 @@ function refusedProblem(
   }
   const isInvalid = 'isInvalid' in detail && detail.isInvalid === true
   const seen = isInvalid || traitsOf({ reason }).isDenial ? count : 0
-  const isCurrent = isSinceStart(lastAt, context)
+  const isCurrent = isSinceStart(lastAt, reader)
   const proven = isInvalid
-    ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, context)
+    ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, reader)
     : prove(
         {
           seen,
           needed: refusedCreations,
-          since: Math.max(since ?? 0, context.startedAt),
+          since: Math.max(since ?? 0, reader.startedAt),
           atLeastMs: deniedMs,
           isCurrent,
         },
@@ -277,9 +277,9 @@ function refusedProblem(
     subject: subjectOf(controller),
     detail,
     count,
-    firstSeenAt: since ?? context.now,
+    firstSeenAt: since ?? reader.now,
     proven,
-    isRetried: isAhead(retryAt(refused, context), context) || undefined,
+    isRetried: isAhead(retryAt(refused, reader), reader) || undefined,
   })
 }
 
@@ -289,7 +289,7 @@ function refusedProblem(
  * an attempt too. A quota or a policy that changes starts none. If the first refusals have expired, the wait is about as
  * long as the known ones took.
  */
-function retryAt(refused: readonly EventObject[], { time }: RuleContext): number | undefined {
+function retryAt(refused: readonly EventObject[], { time }: Reader): number | undefined {
   const firstAt = earliest(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
   const lastAt = latest(refused.map((event) => time(lastOccurrence(event))))
   if (firstAt === undefined || lastAt === undefined) return undefined

@@ -1,6 +1,6 @@
 import type { Pod, ReplicaSet } from '../../cluster/objects.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, lastWriteOf, specWrittenAt } from '../status-age.ts'
 import { condition, isReplaced } from './pod-fields.ts'
@@ -33,7 +33,7 @@ export const replicaSetRule: Rule<ReplicaSet> = {
   judge: judgeReplicaSet,
 }
 
-function judgeReplicaSet(set: ReplicaSet, reader: Reader): Judgement {
+function judgeReplicaSet(set: ReplicaSet, reader: RuleReader): Judgement {
   const { status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
@@ -64,12 +64,12 @@ function judgeReplicaSet(set: ReplicaSet, reader: Reader): Judgement {
  * The pods that are older than the last write of the ReplicaSet, and differ from its template. An admission webhook may have
  * changed a younger pod.
  */
-function outdatedPodWarnings(set: ReplicaSet, owned: readonly Pod[], context: RuleContext): readonly string[] {
-  const writtenAt = lastWriteOf(set, context.time) ?? -Infinity
+function outdatedPodWarnings(set: ReplicaSet, owned: readonly Pod[], reader: Reader): readonly string[] {
+  const writtenAt = lastWriteOf(set, reader.time) ?? -Infinity
   const outdated = owned.filter(
     (pod) =>
       !isReplaced(pod) &&
-      (context.time(pod.metadata.creationTimestamp) ?? Infinity) < writtenAt &&
+      (reader.time(pod.metadata.creationTimestamp) ?? Infinity) < writtenAt &&
       !hasContainersOf(set.spec?.template, pod),
   ).length
   if (outdated === 0) return []

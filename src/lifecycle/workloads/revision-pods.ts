@@ -6,7 +6,7 @@ import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import { eventCounters } from '../assess.ts'
 import { isSinceStart } from '../proof.ts'
-import type { RuleContext } from '../rule-context.ts'
+import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
@@ -39,21 +39,21 @@ export interface PodsState {
  */
 export function examinePods(
   all: readonly Pod[],
-  context: RuleContext,
+  reader: Reader,
   lost: readonly Pod[] = [],
-  lostSince = context.startedAt,
+  lostSince = reader.startedAt,
 ): PodsState {
-  const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, context))
-  const problems = [...combineProblems(pods), ...lostPodProblems(lost, context, lostSince)].toSorted(byImportance)
+  const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, reader))
+  const problems = [...combineProblems(pods), ...lostPodProblems(lost, reader, lostSince)].toSorted(byImportance)
   const isAnyBetter = pods.some(({ better }) => better)
-  for (const node of quietNodes(pods)) context.watch(nodeRequest(node), 'explaining')
+  for (const node of quietNodes(pods)) reader.watch(nodeRequest(node), 'explaining')
   return {
     pods,
     replaced: all.length - pods.length,
     problems,
     failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
     stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
-    counters: new Map(pods.flatMap(({ pod, started }) => (started ? [] : eventCounters(pod, context)))),
+    counters: new Map(pods.flatMap(({ pod, started }) => (started ? [] : eventCounters(pod, reader)))),
     notes: lostPodNotes(all),
   }
 }
@@ -122,9 +122,9 @@ interface Loss {
  * the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of
  * each kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
-function lostPodProblems(lost: readonly Pod[], context: RuleContext, since: number): readonly Problem[] {
+function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): readonly Problem[] {
   const losses = lost
-    .map((pod) => describeLoss(pod, context))
+    .map((pod) => describeLoss(pod, reader))
     .filter(({ at }) => isSinceStart(at, { startedAt: since }))
     .toSorted((a, b) => a.at - b.at)
   const groups = Map.groupBy(losses, ({ end, container = '' }) => `${end.reason} ${container}`)
@@ -146,16 +146,16 @@ function lostPodProblems(lost: readonly Pod[], context: RuleContext, since: numb
   })
 }
 
-function describeLoss(pod: Pod, context: RuleContext): Loss {
+function describeLoss(pod: Pod, reader: Reader): Loss {
   // The pod garbage collector writes only the condition.
   const disruption = condition(pod, 'DisruptionTarget')
   const { reason = '', message = disruption?.message ?? '' } = pod.status ?? {}
-  const at = lostAt(pod, context)
+  const at = lostAt(pod, reader)
   const dead = failedContainer(pod)
   const death = dead?.status?.state?.terminated
   // The kubelet killed these containers when it ended their pod.
   if (reason === '' && dead !== undefined && death !== undefined) {
-    const end = explainDeath(dead, death, pod, context.events(pod))
+    const end = explainDeath(dead, death, pod, reader.events(pod))
     return { pod, at, container: dead.container.name, isInit: dead.isInit || undefined, end }
   }
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
@@ -163,14 +163,14 @@ function describeLoss(pod: Pod, context: RuleContext): Loss {
 }
 
 /** When a pod ended: the latest moment in its status; if the kubelet refused the pod, its creation. */
-function lostAt({ metadata, status }: Pod, context: RuleContext): number {
+function lostAt({ metadata, status }: Pod, reader: Reader): number {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
   const moments = [
     metadata.creationTimestamp,
     ...(status?.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime),
     ...statuses.map(({ state }) => state?.terminated?.finishedAt),
   ]
-  return Math.max(0, ...moments.map((moment) => context.time(moment) ?? 0))
+  return Math.max(0, ...moments.map((moment) => reader.time(moment) ?? 0))
 }
 
 /** Lost pods, also from before the gate's start: `2 pods failed and are replaced (Evicted)`. */
@@ -196,11 +196,11 @@ export function notesOf(state: PodsState | undefined, isReady: boolean): readonl
  * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so its node does not answer, or
  * finalizers hold it. `deletionTimestamp` is the end of the grace period.
  */
-export function stuckPods(owned: readonly Pod[], context: RuleContext): readonly Problem[] {
+export function stuckPods(owned: readonly Pod[], reader: Reader): readonly Problem[] {
   const stuck = owned
     .flatMap((pod) => {
-      const at = context.time(pod.metadata.deletionTimestamp)
-      return at !== undefined && context.passed(at + overdueDeletionMs) ? [{ pod, at }] : []
+      const at = reader.time(pod.metadata.deletionTimestamp)
+      return at !== undefined && reader.passed(at + overdueDeletionMs) ? [{ pod, at }] : []
     })
     .toSorted((a, b) => a.at - b.at)
   const [first] = stuck

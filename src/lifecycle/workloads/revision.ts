@@ -9,7 +9,7 @@ import {
 } from '../../cluster/objects.ts'
 import type { GateTime } from '../gate-time.ts'
 import { timestampUnitMs } from '../proof.ts'
-import type { ChangeContext } from '../rule.ts'
+import type { ChangeReader } from '../rule.ts'
 import { lastWriteOf, specWrittenAt } from '../status-age.ts'
 import { isSameTemplate } from './template.ts'
 
@@ -158,25 +158,25 @@ export function templateChangedAt(
 export function becamePresentAt(
   workload: KubeObject,
   present: KubeObject | undefined,
-  context: ChangeContext,
+  reader: ChangeReader,
   reusedAt: (writtenAt: number | undefined) => number | undefined = (writtenAt) => writtenAt,
 ): number | undefined {
   // No version is younger than the last write of the spec.
-  const writtenAt = specWrittenAt(workload, context)
+  const writtenAt = specWrittenAt(workload, reader)
   if (present === undefined) return writtenAt
-  const revisions = context.present(workload.metadata.uid, present.kind)
+  const revisions = reader.present(workload.metadata.uid, present.kind)
   // The controller has not made it the present one yet.
   if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
-  const at = context.time(createdAt(present))
+  const at = reader.time(createdAt(present))
   const isOlder = revisions.some((other) => createdAt(other) > createdAt(present))
-  return isOlder || isReused(present) || isRenumbered(present, at, context) ? reusedAt(writtenAt) : (at ?? writtenAt)
+  return isOlder || isReused(present) || isRenumbered(present, at, reader) ? reusedAt(writtenAt) : (at ?? writtenAt)
 }
 
 /**
  * Whether a ControllerRevision was written after its creation: a rollback gives it the next number. Newer ones may be gone
  * (revisionHistoryLimit).
  */
-function isRenumbered(revision: KubeObject, createdAt: number | undefined, { time }: ChangeContext): boolean {
+function isRenumbered(revision: KubeObject, createdAt: number | undefined, { time }: ChangeReader): boolean {
   const writtenAt = revision.kind === 'ControllerRevision' ? lastWriteOf(revision, time) : undefined
   return writtenAt !== undefined && createdAt !== undefined && writtenAt > createdAt + timestampUnitMs
 }
@@ -189,11 +189,11 @@ function isRenumbered(revision: KubeObject, createdAt: number | undefined, { tim
 export function templateCreatedAt(
   { metadata }: KubeObject,
   present: KubeObject | undefined,
-  context: Pick<GateTime, 'startedAt' | 'time'> & { readonly present: RevisionReader['ownedBy'] },
+  reader: Pick<GateTime, 'startedAt' | 'time'> & { readonly present: RevisionReader['ownedBy'] },
 ): number {
-  const revisions = context.present(metadata.uid, 'ControllerRevision')
+  const revisions = reader.present(metadata.uid, 'ControllerRevision')
   if (revisions.length > 0 && present === undefined) return Infinity
-  return context.time(newestCreation(revisions)) ?? context.startedAt
+  return reader.time(newestCreation(revisions)) ?? reader.startedAt
 }
 
 /** When the newest revision was created, if it is the present one and no rollback made it so. */

@@ -1,8 +1,8 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { isReplaced } from './pod-fields.ts'
@@ -42,12 +42,12 @@ export const statefulSetRule: Rule<StatefulSet> = {
   milestones: [...workloadMilestones, 'updated'],
   serving: orderedServing,
   undo: undoRule,
-  changedAt: (object, context) =>
-    becamePresentAt(object, isObserved(object) ? findUpdateRevision(object, context) : undefined, context),
+  changedAt: (object, reader) =>
+    becamePresentAt(object, isObserved(object) ? findUpdateRevision(object, reader) : undefined, reader),
   judge: judgeStatefulSet,
 }
 
-function judgeStatefulSet(set: StatefulSet, reader: Reader): Judgement {
+function judgeStatefulSet(set: StatefulSet, reader: RuleReader): Judgement {
   watchReleaseHooks(set, reader)
   const { spec = {}, status = {} } = set
   const replicas = spec.replicas ?? 1
@@ -110,25 +110,25 @@ interface SetPods {
   readonly unwanted: number
 }
 
-function findPods(set: StatefulSet, context: RuleContext): SetPods {
+function findPods(set: StatefulSet, reader: Reader): SetPods {
   const { metadata, spec, status } = set
   const isOnDelete = spec?.updateStrategy?.type === 'OnDelete'
   const observed = isObserved(set)
-  const owned = context.owned(podRequest(set), metadata.uid)
+  const owned = reader.owned(podRequest(set), metadata.uid)
   const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
-  const updateRevision = findUpdateRevision(set, context)
+  const updateRevision = findUpdateRevision(set, reader)
   const revision = status?.updateRevision ?? updateRevision?.metadata.name
   const counted = updatedReplicas(set, revision, owned)
   const isNew = (pod: Pod) =>
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
   const gated = observed ? wanted.filter((pod) => isOnDelete || isNew(pod)) : []
-  const lost = observed ? context.lostPods(metadata.uid).filter(isNew) : []
+  const lost = observed ? reader.lostPods(metadata.uid).filter(isNew) : []
   const mayFail = isOnDelete ? isNew : undefined
   const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
   const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length
   const newOutside = owned.filter((pod) => isNewCounted(pod) && !wanted.includes(pod)).length
   return {
-    examined: examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context),
+    examined: examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, reader),
     old: wanted.filter((pod) => !isReplaced(pod) && !isNew(pod)),
     updateRevision,
     revision,
@@ -146,9 +146,9 @@ function isScaled(set: StatefulSet): boolean {
 }
 
 /** The ControllerRevision that the status names, else the one with the present template. */
-function findUpdateRevision(set: StatefulSet, context: Pick<RuleContext, 'owned'>): KubeObject | undefined {
+function findUpdateRevision(set: StatefulSet, reader: Pick<Reader, 'owned'>): KubeObject | undefined {
   const { metadata, spec, status } = set
-  const revisions = context.owned(controllerRevisionRequest(set), metadata.uid)
+  const revisions = reader.owned(controllerRevisionRequest(set), metadata.uid)
   return status?.updateRevision === undefined
     ? findRevision(spec?.template, revisions)
     : revisions.find(({ metadata: { name } }) => name === status.updateRevision)
@@ -230,10 +230,10 @@ function governingServiceRequests({ metadata: { namespace }, spec }: StatefulSet
  * The warning that the governing Service does not exist:
  * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id
  */
-function missingServiceWarnings(set: StatefulSet, context: RuleContext): readonly string[] {
+function missingServiceWarnings(set: StatefulSet, reader: Reader): readonly string[] {
   return governingServiceRequests(set).flatMap((request) => {
-    const isListed = context.watch(request, 'optional') === 'complete'
-    return !isListed || context.known(request).length > 0
+    const isListed = reader.watch(request, 'optional') === 'complete'
+    return !isListed || reader.known(request).length > 0
       ? []
       : [`its governing Service ${request.name} does not exist: its pods have no names in DNS`]
   })

@@ -10,8 +10,8 @@ import {
 import type { MissingObject } from '../../reasons/containers.ts'
 import { type Problem, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import { hookLeadMs } from '../../thresholds.ts'
+import type { Reader } from '../reader.ts'
 import type { ServingRevision, Undo, UndoRule } from '../rule.ts'
-import type { RuleContext } from '../rule-context.ts'
 import { jobsRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { examinePod } from './pod-state.ts'
@@ -31,9 +31,9 @@ import { isOnlyRestarted, isSameTemplate } from './template.ts'
 export const undoRule: UndoRule = { availableRevision, find: findUndo }
 
 /** The number of the newest older revision whose pods are all available. */
-function availableRevision(object: KubeObject, context: RuleContext): number | undefined {
+function availableRevision(object: KubeObject, reader: Reader): number | undefined {
   if (condition(object, 'Available')?.status === 'False') return undefined
-  const number = newestOf(olderRevisions(object, context).filter((revision) => isAvailable(revision, object, context)))
+  const number = newestOf(olderRevisions(object, reader).filter((revision) => isAvailable(revision, object, reader)))
   return number && numberOf(number)
 }
 
@@ -42,24 +42,19 @@ function availableRevision(object: KubeObject, context: RuleContext): number | u
  * @param number the revision that was available when the object was first judged
  * @param problem the problem that failed it
  */
-function findUndo(
-  object: KubeObject,
-  number: number | undefined,
-  problem: Problem | undefined,
-  context: RuleContext,
-): Undo {
-  const serving = servingOf(object, context)
+function findUndo(object: KubeObject, number: number | undefined, problem: Problem | undefined, reader: Reader): Undo {
+  const serving = servingOf(object, reader)
   const known = serving && { serving }
-  const revision = olderRevisions(object, context).find((each) => numberOf(each) === number)
+  const revision = olderRevisions(object, reader).find((each) => numberOf(each) === number)
   if (number === undefined || revision === undefined)
     return { ...known, obstacle: 'no older revision had all its pods ready and settled at the start' }
   const [before, after] = [templateOf(revision), templateOf(object)]
-  const since = releaseOf(object) === undefined ? undefined : madeAt(revision, object, context)
-  const areReady = podsOf(revision, object, context).every((pod) => examinePod(pod, context).ready)
+  const since = releaseOf(object) === undefined ? undefined : madeAt(revision, object, reader)
+  const areReady = podsOf(revision, object, reader).every((pod) => examinePod(pod, reader).ready)
   const blocked =
     ownerObstacle(object) ??
     strategyObstacle(object) ??
-    hookObstacle(object, context) ??
+    hookObstacle(object, reader) ??
     (areReady ? undefined : `its revision ${number} is not ready any more either, so this change may not be the cause`)
   const isOnlyRestart = blocked === undefined && isOnlyRestarted(before, after)
   const obstacle =
@@ -74,10 +69,10 @@ function findUndo(
   }
 }
 
-function servingOf(object: KubeObject, context: RuleContext): ServingRevision | undefined {
+function servingOf(object: KubeObject, reader: Reader): ServingRevision | undefined {
   const readyOf = (revision: KubeObject) =>
-    podsOf(revision, object, context).filter((pod) => examinePod(pod, context).ready).length
-  const older = olderRevisions(object, context)
+    podsOf(revision, object, reader).filter((pod) => examinePod(pod, reader).ready).length
+  const older = olderRevisions(object, reader)
   const revision = newestOf(older.filter((each) => readyOf(each) > 0))
   const { replicas } = (object.spec ?? {}) as { readonly replicas?: number }
   const { desiredNumberScheduled = 1 } = (object.status ?? {}) as { readonly desiredNumberScheduled?: number }
@@ -86,10 +81,10 @@ function servingOf(object: KubeObject, context: RuleContext): ServingRevision | 
     const images = containersOf(templateOf(revision)).flatMap(({ image }) => image ?? [])
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
-  const all = revisionsOfWorkload(object.metadata.uid, context.present)
+  const all = revisionsOfWorkload(object.metadata.uid, reader.present)
   const present = findRevision(templateOf(object), all)
   const settled =
-    present === undefined ? [] : podsOf(present, object, context).filter((pod) => examinePod(pod, context).settled)
+    present === undefined ? [] : podsOf(present, object, reader).filter((pod) => examinePod(pod, reader).settled)
   const mayCrash = settled.length === 0 && all.some((each) => readyOf(each) > 0)
   // Without any revision, they cannot be read.
   if (all.length === 0 || mayCrash || wanted === 0) return undefined
@@ -97,17 +92,17 @@ function servingOf(object: KubeObject, context: RuleContext): ServingRevision | 
 }
 
 /** The revisions with another template than the present one, which may have no revision yet. */
-function olderRevisions(object: KubeObject, context: RuleContext): readonly KubeObject[] {
+function olderRevisions(object: KubeObject, reader: Reader): readonly KubeObject[] {
   const template = templateOf(object)
-  return revisionsOfWorkload(object.metadata.uid, context.present).filter(
+  return revisionsOfWorkload(object.metadata.uid, reader.present).filter(
     (revision) => !Number.isNaN(numberOf(revision)) && !isSameTemplate(templateOf(revision), template),
   )
 }
 
 /** Whether a revision has pods that are all available. If the revision is a ReplicaSet, its counts must show this too. */
-function isAvailable(revision: KubeObject, object: KubeObject, context: RuleContext): boolean {
-  const pods = podsOf(revision, object, context)
-  const areSettled = pods.every((pod) => examinePod(pod, context).settled)
+function isAvailable(revision: KubeObject, object: KubeObject, reader: Reader): boolean {
+  const pods = podsOf(revision, object, reader)
+  const areSettled = pods.every((pod) => examinePod(pod, reader).settled)
   if (!isOfKind(revision, 'ReplicaSet')) return areSettled && pods.length > 0
   const { spec = {}, status = {} } = revision
   const wanted = Math.max(1, spec.replicas ?? 1, status.replicas ?? 0)
@@ -115,11 +110,11 @@ function isAvailable(revision: KubeObject, object: KubeObject, context: RuleCont
 }
 
 /** The pods of a revision that stay. The label has the name of a StatefulSet's revision, the hash of a DaemonSet's. */
-function podsOf(revision: KubeObject, object: KubeObject, context: RuleContext): readonly Pod[] {
+function podsOf(revision: KubeObject, object: KubeObject, reader: Reader): readonly Pod[] {
   const { name, uid, labels } = revision.metadata
   const pods = isOfKind(revision, 'ReplicaSet')
-    ? context.present(uid, 'Pod')
-    : context.present(object.metadata.uid, 'Pod').filter(({ metadata }) => {
+    ? reader.present(uid, 'Pod')
+    : reader.present(object.metadata.uid, 'Pod').filter(({ metadata }) => {
         const hash = metadata.labels?.[hashLabel]
         return hash !== undefined && (hash === name || hash === labels?.[hashLabel])
       })
@@ -127,10 +122,10 @@ function podsOf(revision: KubeObject, object: KubeObject, context: RuleContext):
 }
 
 /** When a revision was made, on the runner's clock, if it is the one before the present one, and no rollback made it so. */
-function madeAt(revision: KubeObject, object: KubeObject, context: RuleContext): number | undefined {
-  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, context.present))
+function madeAt(revision: KubeObject, object: KubeObject, reader: Reader): number | undefined {
+  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, reader.present))
   const isBefore = numberOf(revision) === (present === undefined ? Number.NaN : numberOf(present)) - 1
-  return isBefore && !isReused(revision) ? context.time(createdAt(revision)) : undefined
+  return isBefore && !isReused(revision) ? reader.time(createdAt(revision)) : undefined
 }
 
 /** The domains of the labels and annotations by which tools mark objects that they apply again, or whose version they choose. */
@@ -187,22 +182,22 @@ function releaseOf({ metadata }: KubeObject): string | undefined {
 const hookAnnotation = 'helm.sh/hook'
 
 /** Watches the Jobs in the namespace of an object of a Helm release: hooks have no name that the object shows. */
-export function watchReleaseHooks(object: KubeObject, context: RuleContext): void {
-  if (releaseOf(object) !== undefined) context.watch(jobsRequest(object), 'undo')
+export function watchReleaseHooks(object: KubeObject, reader: Reader): void {
+  if (releaseOf(object) !== undefined) reader.watch(jobsRequest(object), 'undo')
 }
 
 /** Why the older version may not work any more: a hook of the release has run for this change. */
-function hookObstacle(object: KubeObject, context: RuleContext): string | undefined {
-  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, context.present))
-  const changedAt = context.time(present?.metadata.creationTimestamp) ?? context.startedAt
+function hookObstacle(object: KubeObject, reader: Reader): string | undefined {
+  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, reader.present))
+  const changedAt = reader.time(present?.metadata.creationTimestamp) ?? reader.startedAt
   const release = releaseOf(object)
-  if (release !== undefined && context.listState(jobsRequest(object)) === 'pending')
+  if (release !== undefined && reader.listState(jobsRequest(object)) === 'pending')
     return 'the hooks of its release are not listed yet'
-  const [hook] = context.known(jobsRequest(object), ({ metadata, status }) => {
+  const [hook] = reader.known(jobsRequest(object), ({ metadata, status }) => {
     const { annotations = {}, labels = {} } = metadata
     const hook = annotations[hookAnnotation]
     const isOther = release !== undefined && (labels['app.kubernetes.io/instance'] ?? release) !== release
-    const created = context.time(metadata.creationTimestamp) ?? Number.NEGATIVE_INFINITY
+    const created = reader.time(metadata.creationTimestamp) ?? Number.NEGATIVE_INFINITY
     return (
       hook !== undefined &&
       !hook.startsWith('test') &&

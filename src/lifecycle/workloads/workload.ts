@@ -5,8 +5,8 @@ import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { isAhead, latest, latestOfAll } from '../proof.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement } from '../rule.ts'
-import type { Reader, RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { observedMilestone } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
@@ -42,12 +42,12 @@ export interface ExaminedPods extends WorkloadPods {
   readonly stuck: readonly Problem[]
 }
 
-export function examineWorkloadPods(workload: Workload, pods: WorkloadPods, context: RuleContext): ExaminedPods {
+export function examineWorkloadPods(workload: Workload, pods: WorkloadPods, reader: Reader): ExaminedPods {
   const { owned, gated, lost, mayFail, waitsForTermination, areKnown = true } = pods
-  const isReadable = areKnown && context.listState(podRequest(workload)) === 'complete'
-  const state = isReadable ? examinePods(gated, context, lost) : undefined
-  const failing = state && mayFail ? examinePods(gated.filter(mayFail), context, lost) : state
-  return { ...pods, state, failing, stuck: waitsForTermination ? stuckPods(owned, context) : [] }
+  const isReadable = areKnown && reader.listState(podRequest(workload)) === 'complete'
+  const state = isReadable ? examinePods(gated, reader, lost) : undefined
+  const failing = state && mayFail ? examinePods(gated.filter(mayFail), reader, lost) : state
+  return { ...pods, state, failing, stuck: waitsForTermination ? stuckPods(owned, reader) : [] }
 }
 
 /** The number of ready and settled gated pods; `counted` if pods cannot be read. */
@@ -73,7 +73,7 @@ interface SettleFacts {
 export function haveSettled(
   { state }: Pick<ExaminedPods, 'state'>,
   wanted: number,
-  context: RuleContext,
+  reader: Reader,
   { unwanted = 0, unchangedSince, removedAt = -Infinity }: SettleFacts = {},
 ): boolean {
   if (state !== undefined) {
@@ -82,10 +82,10 @@ export function haveSettled(
     if (pods.length >= wanted) return true
     if (pods.length + replaced + unwanted >= wanted) return false
   }
-  const { firstSeenAt, countersMovedAt } = context.history
+  const { firstSeenAt, countersMovedAt } = reader.history
   const changedAt = state === undefined ? Math.min(unchangedSince ?? firstSeenAt, firstSeenAt) : firstSeenAt
-  const unchangedAt = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + context.settings.settleTimeMs
-  return context.passed(removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt)
+  const unchangedAt = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + reader.settings.settleTimeMs
+  return reader.passed(removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt)
 }
 
 /** What a kind's rule finds besides what it states. */
@@ -110,7 +110,7 @@ export function judgeWorkload(
   workload: Workload,
   pods: ExaminedPods,
   findings: WorkloadFindings,
-  reader: Reader,
+  reader: RuleReader,
 ): Judgement {
   const { state, failing, stuck } = pods
   const { ready, message, created, isOrdered, keptPods } = findings
@@ -202,7 +202,7 @@ export function readyMilestone(
 }
 
 /** The milestones of pods before `ready`; skipped if pods cannot be read. */
-function podMilestones(state: PodsState | undefined, replicas: number, context: RuleContext): readonly Milestone[] {
+function podMilestones(state: PodsState | undefined, replicas: number, reader: Reader): readonly Milestone[] {
   if (state === undefined)
     return ['scheduled', 'pulled', 'started'].map((name) => ({
       name,
@@ -221,7 +221,7 @@ function podMilestones(state: PodsState | undefined, replicas: number, context: 
   const pulled = milestone('pulled', replicas === 1 ? 'has pulled its image' : 'have pulled their images')
   return [
     milestone('scheduled', 'scheduled'),
-    withText({ ...pulled, at: pulledAt(pulled.at, context) }, running),
+    withText({ ...pulled, at: pulledAt(pulled.at, reader) }, running),
     withText(milestone('started', `started${slowest}`), running),
   ]
 }
@@ -281,12 +281,12 @@ export function stallHold(
   state: PodsState | undefined,
   ending: readonly Pod[],
   minReadySeconds: number | undefined,
-  context: RuleContext,
+  reader: Reader,
 ): string | undefined {
   if (state?.stallHold !== undefined) return state.stallHold
-  if (isAnyUnavailable(minReadySeconds, state, context)) return 'pods are ready and wait out minReadySeconds'
+  if (isAnyUnavailable(minReadySeconds, state, reader)) return 'pods are ready and wait out minReadySeconds'
   // The `deletionTimestamp` is the end of the grace period.
-  return ending.some(({ metadata }) => isAhead(context.time(metadata.deletionTimestamp), context))
+  return ending.some(({ metadata }) => isAhead(reader.time(metadata.deletionTimestamp), reader))
     ? 'a pod is within its grace period'
     : undefined
 }
@@ -298,7 +298,7 @@ export function stallHold(
 export function isAnyUnavailable(
   minReadySeconds = 0,
   state: PodsState | undefined,
-  { time, passed }: Pick<RuleContext, 'passed' | 'time'>,
+  { time, passed }: Pick<Reader, 'passed' | 'time'>,
 ): boolean {
   const readyAt = (pod: Pod) => time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0
   const pods = minReadySeconds === 0 ? [] : (state?.pods ?? [])

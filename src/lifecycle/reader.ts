@@ -37,7 +37,7 @@ export interface Hold {
  * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
  * settings. A new one is built for each assessment.
  */
-export interface RuleContext extends Present {
+export interface Reader extends Present {
   /** When the gate began: milliseconds since the epoch on the runner's clock. */
   readonly startedAt: number
   readonly settings: LifecycleSettings
@@ -47,7 +47,7 @@ export interface RuleContext extends Present {
   othersProgress(): boolean
   /** When another target last became ready: a container that waited for it can start from then on. */
   othersReadyAt(): number | undefined
-  /** What was read through this context. */
+  /** What was read through this reader. */
   readonly reads: Reads
   /** The awaited revision, once it has arrived (`--revision`). */
   readonly knownRevision?: KnownRevision | undefined
@@ -122,7 +122,7 @@ export interface Statements {
 }
 
 /** What a rule reads and states through. One is made for each assessment. */
-export type Reader = RuleContext & Statements
+export type RuleReader = Reader & Statements
 
 export interface LifecycleSettings {
   /** How long a container that has no readiness probe, or that has died, must be ready before it counts. */
@@ -138,11 +138,11 @@ export function lifecycleSettings({ settleTimeMs, maxRestarts }: Inputs): Lifecy
   return { settleTimeMs, maxRestarts }
 }
 
-/** The lists of a context that watches by a function of its own, and otherwise reads as this one. */
+/** The lists of a reader that watches by a function of its own, and otherwise reads as this one. */
 export function watchingBy(
-  watch: RuleContext['watch'],
-  { known, present }: Pick<RuleContext, 'known' | 'present'>,
-): Pick<RuleContext, 'watch' | 'list' | 'owned'> {
+  watch: Reader['watch'],
+  { known, present }: Pick<Reader, 'known' | 'present'>,
+): Pick<Reader, 'watch' | 'list' | 'owned'> {
   return {
     watch,
     list: (request, where, need) => {

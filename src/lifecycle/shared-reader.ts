@@ -3,24 +3,24 @@ import type { KubeObject, ObjectName, ObjectOf } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
 import type { GateTime } from './gate-time.ts'
 import { presentAt } from './proof.ts'
+import { type LifecycleSettings, type Reader, watchingBy } from './reader.ts'
 import { type Need, Reads } from './reads.ts'
-import { type LifecycleSettings, type RuleContext, watchingBy } from './rule-context.ts'
 import { PodHistories } from './workloads/observe-pods.ts'
 
-/** The part of a rule context that all targets share. */
-type SharedContext = Omit<RuleContext, 'history' | 'othersProgress' | 'othersReadyAt' | 'revisionOf'>
+/** The part of a reader that all targets share. */
+type SharedReader = Omit<Reader, 'history' | 'othersProgress' | 'othersReadyAt' | 'revisionOf'>
 
-/** Builds the shared part of rule contexts from the store. */
-export interface SharedContexts {
+/** Builds the shared part of the readers from the store. */
+export interface SharedReaders {
   /** Observes a change of any object at `now`, after the store has applied it. It must receive every change. */
   observe(change: Change, now: number): void
-  at(now: number): SharedContext
+  at(now: number): SharedReader
 }
 
-export function createContexts(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedContexts {
+export function createReaders(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedReaders {
   const histories = new PodHistories(store, gateTime)
   const { startedAt, time } = gateTime
-  const at = (now: number): SharedContext => {
+  const at = (now: number): SharedReader => {
     const reads = new Reads()
     const ended = (uid: string | undefined, phase: 'Failed' | 'Succeeded') => {
       reads.owned(uid, 'Pod')
@@ -34,11 +34,11 @@ export function createContexts(store: Store, gateTime: GateTime, settings: Lifec
       reads.request(request, need)
       return listState(request)
     }
-    const known: RuleContext['known'] = (request, where = () => true) => {
+    const known: Reader['known'] = (request, where = () => true) => {
       reads.list(request, where as (object: KubeObject) => boolean)
       return listOf(store, request).filter(where)
     }
-    const present: RuleContext['present'] = (uid, kind) => {
+    const present: Reader['present'] = (uid, kind) => {
       reads.owned(uid, kind)
       return store.ownedBy(uid, kind)
     }
