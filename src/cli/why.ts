@@ -2,7 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import type { Mistake } from '../errors.ts'
 import { eventKind } from '../gate/gated-targets.ts'
-import { isJudged } from '../lifecycle/rules.ts'
+import { needsMoreThanToExist } from '../lifecycle/rules.ts'
 import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { printableJson } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
@@ -55,7 +55,7 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findR
     const list = (request: WatchRequest) =>
       slots.run(() => cluster.selectPresent(request, request.labelSelector !== undefined))
     const events = list({ ...eventKind, namespace })
-    const references = await namespaceObjects(kinds, scope, isJudged, list)
+    const references = await namespaceObjects(kinds, scope, needsMoreThanToExist, list)
     await events
     return references
   }

@@ -55,7 +55,7 @@ interface NextDeadline {
 }
 
 /** A target with the facts that its rule may read. */
-export interface JudgedTarget {
+export interface TargetView {
   readonly gated: Readonly<GatedTarget>
   /** Whether the object certainly does not exist. */
   readonly isAbsent: boolean
@@ -190,7 +190,7 @@ export class Gate {
   }
 
   /** The target with this index as the gate judges it, for views: the gate itself changes its state. */
-  judgedTarget(index: number): JudgedTarget {
+  targetView(index: number): TargetView {
     const gated = this.#targets.all[index]
     if (gated === undefined) throw new RangeError(`The gate has no target ${index}`)
     return {
@@ -245,13 +245,13 @@ export class Gate {
   handle(event: FeedEvent): void {
     for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
       this.#handleDeadlines(next.at)
-    const isRead = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
+    const isEvidenceOnly = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
     if (this.#end !== undefined) {
-      this.#handleLate(event, isRead)
+      this.#handleLate(event, isEvidenceOnly)
       return
     }
     this.#now = Math.max(this.#now, event.at)
-    if (isRead) {
+    if (isEvidenceOnly) {
       this.store.apply(event)
       return
     }
@@ -282,8 +282,8 @@ export class Gate {
   }
 
   /** After the verdict: keeps what explains it. */
-  #handleLate(event: FeedEvent, isRead: boolean): void {
-    if (isRead || containsEvidence(event)) this.store.apply(event)
+  #handleLate(event: FeedEvent, isEvidenceOnly: boolean): void {
+    if (isEvidenceOnly || containsEvidence(event)) this.store.apply(event)
   }
 
   /**
@@ -382,9 +382,9 @@ export class Gate {
       return
     }
     for (const { gated, verdict } of ends)
-      this.#targets.judge(gated, () => this.#targets.apply(gated, { type: 'end', verdict: verdict() }))
+      this.#targets.guard(gated, () => this.#targets.apply(gated, { type: 'end', verdict: verdict() }))
     for (const gated of isTimeout ? this.#targets.open : [])
-      this.#targets.judge(gated, () =>
+      this.#targets.guard(gated, () =>
         this.#targets.apply(gated, { type: 'end', verdict: timeoutVerdict(gated, this.#settings.timeoutMs) }),
       )
     this.#conclude(due.some(({ ends }) => ends === 'ready-gate'))
@@ -415,7 +415,7 @@ export class Gate {
     for (const gated of this.#targets.takeChanged()) {
       const isUnanswered = this.#targets.isUnanswered(gated) || this.#targets.isWaitingHook(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
-      this.#targets.apply(gated, { type: 'held', isHeld })
+      this.#targets.apply(gated, { type: 'stall-held', isHeld })
       this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered))
     }
     const { isEndless, lookUntil = 0 } = this.#settings

@@ -270,7 +270,7 @@ export class GatedTargets {
     this.#sharedReaders.observe(change, this.#now())
     const changed = keyedChange(change, this.#store)
     for (const gated of [...this.#readIndex.of(changed)].toSorted((a, b) => a.index - b.index))
-      this.judge(gated, () => {
+      this.guard(gated, () => {
         if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
       })
     if (isOfKind(object, eventKind.kind)) {
@@ -278,7 +278,7 @@ export class GatedTargets {
       return concerned
     }
     for (const gated of this.named(nameOf(object))) {
-      this.judge(gated, () => this.#applyChange(gated, change))
+      this.guard(gated, () => this.#applyChange(gated, change))
       concerned.add(gated)
     }
     if (before !== undefined) this.#logRemoval(before, after, concerned)
@@ -320,7 +320,7 @@ export class GatedTargets {
   }
 
   /** Does work for one target. An error ends this target, not the gate: an object may have what no rule expects. */
-  judge(gated: GatedTarget, work: () => void): void {
+  guard(gated: GatedTarget, work: () => void): void {
     try {
       work()
     } catch (error) {
@@ -381,13 +381,13 @@ export class GatedTargets {
     for (const gated of targets) {
       const { assessment: before } = gated.state
       if (gated.reads?.publishers.size) dependents.add(gated)
-      else this.judge(gated, () => this.#assessOne(gated, dependents))
+      else this.guard(gated, () => this.#assessOne(gated, dependents))
       if (!haveSamePods(gated.state.assessment, before)) changed.add(gated.index)
     }
     if (changed.size > 0)
       for (const gated of this.unended)
         if ([...(gated.reads?.publishers ?? [])].some((index) => changed.has(index))) dependents.add(gated)
-    for (const gated of dependents) this.judge(gated, () => this.#assessOne(gated))
+    for (const gated of dependents) this.guard(gated, () => this.#assessOne(gated))
   }
 
   /** @param dependents where given, a target that reads the pods of others is added there and stays as it is */
@@ -468,7 +468,7 @@ export class GatedTargets {
       this.#deployers.set(gated, deployer)
       this.#log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
       const object = this.#store.get(gated.target)
-      this.judge(gated, () => {
+      this.guard(gated, () => {
         if (object !== undefined) this.#applyChange(gated, { after: object })
         this.#assessOne(gated)
       })
@@ -524,7 +524,7 @@ export class GatedTargets {
     return {
       ...this.#readerWith(gated, history, now),
       knownRevision: arrival?.known,
-      before,
+      lastAssessment: before,
       holding: this.holding,
     }
   }
@@ -541,7 +541,7 @@ export class GatedTargets {
       const workloads = this.#workloadsBehind(gated)
       for (const { index } of workloads) reads.publishers.add(index)
       return {
-        hasUnjudged: workloads.some((other) => !isJudged(other)),
+        hasUnjudged: workloads.some((other) => !hasAssessment(other)),
         hasGated: workloads.some((other) => this.#wantsPods(other)),
       }
     }
@@ -708,7 +708,7 @@ export class GatedTargets {
 }
 
 /** Whether a workload has published its pods: its revisions are listed, and its change has arrived. */
-function isJudged({ state }: GatedTarget): boolean {
+function hasAssessment({ state }: GatedTarget): boolean {
   return state.assessment !== undefined || state.type === 'ended'
 }
 

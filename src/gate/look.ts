@@ -1,6 +1,6 @@
 import { compareVersions } from '../lifecycle/versions.ts'
 import type { ProblemClass } from '../reasons/spec.ts'
-import type { Gate, JudgedTarget } from './gate.ts'
+import type { Gate, TargetView } from './gate.ts'
 import { concludeWorst } from './outcome.ts'
 import {
   absentVerdict,
@@ -26,8 +26,8 @@ export function lookAt(gate: Gate, now: number): JudgedRunRecord {
   const record = gate.record(now)
   const looks = record.targets.map((judged, index) => ({
     before: judged,
-    name: gate.judgedTarget(index).gated.name,
-    judged: lookAtTarget(judged, gate.judgedTarget(index), now),
+    name: gate.targetView(index).gated.name,
+    judged: lookAtTarget(judged, gate.targetView(index), now),
   }))
   const shown = looks.map(({ judged }) => judged)
   const sorted = looks
@@ -50,7 +50,7 @@ function gravityOf({ outcome, reason, problems }: TargetRecord): number {
   return worstFirst.indexOf(outcome) * classes.length + ofClass
 }
 
-function lookAtTarget(judged: JudgedTargetRecord, look: JudgedTarget, now: number): JudgedTargetRecord {
+function lookAtTarget(judged: JudgedTargetRecord, look: TargetView, now: number): JudgedTargetRecord {
   const { gated, isAbsent } = look
   const { state, target } = gated
   if (judged.outcome !== 'progressing' || !isUndecided(state)) return judged
@@ -77,7 +77,7 @@ function lookAtTarget(judged: JudgedTargetRecord, look: JudgedTarget, now: numbe
  * The older revision that was available when the present version was judged first. An endless gate may have judged an earlier
  * version first: then the one that is available now.
  */
-function revisionBefore({ gated, readerAt }: JudgedTarget, now: number): number | undefined {
+function revisionBefore({ gated, readerAt }: TargetView, now: number): number | undefined {
   const { seen } = gated.state
   if (seen === undefined) return undefined
   const { object, revisions } = seen

@@ -94,7 +94,7 @@ export type TargetEvent =
       /** Set with the first assessment; see `UndoRule.availableRevision`. */
       readonly availableRevision?: number | undefined
     }
-  | { readonly type: 'held'; readonly isHeld: boolean }
+  | { readonly type: 'stall-held'; readonly isHeld: boolean }
   /** The target has stayed ready for the whole hold. */
   | { readonly type: 'hold-ended'; readonly message: string }
   | { readonly type: 'end'; readonly verdict: TargetVerdict }
@@ -160,7 +160,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       if (milestones === undefined || state.type !== 'ready') return unchanged
       return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message }] }
     }
-    case 'held': {
+    case 'stall-held': {
       const stall = holdStall(state.stall, event.isHeld, now)
       return isUndecided(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
     }
@@ -202,7 +202,7 @@ function afterFound(
   if (state.type === 'awaiting-change')
     return context.rule.arrival === undefined
       ? afterAwaitedChange(state, { object, isFirstSight, declaresStatus }, now, context)
-      : afterAwaited(state, object, isFirstSight, now, context)
+      : afterAwaitedRevision(state, object, isFirstSight, now, context)
   const next = withObject(state, object, isFirstSight, now, context)
   const left = isOther ? undefined : afterOtherRevision(next, object, now, context)
   if (left !== undefined) return left
@@ -212,7 +212,7 @@ function afterFound(
 }
 
 /** Follows an object whose revision is awaited: it is gated once its operator deploys that revision. */
-function afterAwaited(
+function afterAwaitedRevision(
   state: AwaitingChange,
   object: KubeObject,
   isFirstSight: boolean,

@@ -7,7 +7,7 @@ import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
 import { type Draft, type Milestone, type Question, revisedPods } from './assessment.ts'
-import { presentAt, prove } from './proof.ts'
+import { momentAt, prove } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
 import { type Rule, type ServedPort, type Serving, withCheck } from './rule.ts'
 import { podRequest, podsWithUid } from './selector.ts'
@@ -61,7 +61,7 @@ function answered(
   serving: Serving,
   reader: Reader,
 ): Draft {
-  const { holding: hold, before } = reader
+  const { holding: hold, lastAssessment: before } = reader
   const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
   const all = podsOfTarget(draft, object, serving, reader)
   const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
@@ -236,7 +236,7 @@ function problemOf({ check, pods }: Line): Problem | undefined {
     // The last answer must come so late: time alone proves nothing.
     const proven = prove(
       { seen: count, needed: answersProven, since: first.at, atLeastMs: answersProvenMs, isCurrent: true },
-      presentAt(last.at),
+      momentAt(last.at),
     )
     const found = { subject: subjectOf(pod), count, firstSeenAt: first.at, proven }
     return [answerProblem(found, check, last, { port, declared: declaredPorts(pod) })]

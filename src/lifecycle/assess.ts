@@ -28,13 +28,14 @@ function draftOf(
   reader: Reader,
   stated: Stated,
   names: Rule['milestones'],
-  { ready: isReady, message: text, failure: decisive, isEnd, signals, copiesOthers, ...facts }: Judgement,
+  { ready: isReady, message: text, failure: decisive, isEnd, readyConditions, copiesOthers, ...facts }: Judgement,
 ): Draft {
-  const until = isReady && signals !== undefined ? staleUntil(object, signals, reader, copiesOthers) : undefined
+  const until =
+    isReady && readyConditions !== undefined ? staleUntil(object, readyConditions, reader, copiesOthers) : undefined
   const ready = isReady && until === undefined
   const present = stated.milestonesOf(names, isReady, text)
   const milestones = (until === undefined ? present : awaitingFreshStatus(present, until)).map((each) =>
-    withMoment(each, object, reader, signals),
+    withMoment(each, object, reader, readyConditions),
   )
   const terminating = terminatingProblem(object, reader)
   const problems = terminating === undefined ? stated.problems : [terminating, ...stated.problems]
@@ -108,7 +109,7 @@ function withMoment(
   milestone: Milestone,
   object: KubeObject,
   reader: Reader,
-  signals: Judgement['signals'],
+  readyConditions: Judgement['readyConditions'],
 ): Milestone {
   if (milestone.state !== 'done' || milestone.at !== undefined) return milestone
   switch (milestone.name) {
@@ -120,7 +121,7 @@ function withMoment(
     case 'observed':
       return { ...milestone, at: specWrittenAt(object, reader) }
     case 'ready':
-      return { ...milestone, at: readySince(object, reader, signals) }
+      return { ...milestone, at: readySince(object, reader, readyConditions) }
     default:
       return milestone
   }

@@ -21,7 +21,7 @@ export function withHold(rule: Rule): Rule {
  * scale adds, has until the end of the hold to become ready, and so has a target whose status is not ready.
  */
 function assessHold(draft: Draft, object: KubeObject, serving: Serving | undefined, reader: Reader): Draft {
-  const { holding, before, now } = reader
+  const { holding, lastAssessment: before, now } = reader
   const all = serving === undefined ? [] : podsOfTarget(draft, object, serving, reader)
   if (holding === undefined) return draft
   // The pods of a gated workload are its own, also behind a Service.

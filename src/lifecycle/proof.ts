@@ -4,7 +4,7 @@ import type { GateTime } from './gate-time.ts'
 export const timestampUnitMs = 1_000
 
 /** The present moment of an assessment. It notes what it is asked: the target is assessed again when an answer changes. */
-export interface Present {
+export interface Moment {
   /** Milliseconds since the epoch on the runner's clock. */
   readonly now: number
   /** Whether a moment has come; false for an unknown one. */
@@ -13,7 +13,7 @@ export interface Present {
   nextMoment(): number | undefined
 }
 
-export function presentAt(now: number): Present {
+export function momentAt(now: number): Moment {
   let next = Infinity
   return {
     now,
@@ -43,13 +43,13 @@ export interface Observations {
 /** Whether the observations of a problem prove it at present. */
 export function prove(
   { seen, needed, since, atLeastMs, isCurrent }: Observations,
-  { passed }: Pick<Present, 'passed'>,
+  { passed }: Pick<Moment, 'passed'>,
 ): boolean {
   return isCurrent && seen >= needed && passed(since + atLeastMs)
 }
 
 /** Whether a moment is still to come; false for an unknown one. */
-export function isAhead(moment: number | undefined, { passed }: Pick<Present, 'passed'>): boolean {
+export function isAhead(moment: number | undefined, { passed }: Pick<Moment, 'passed'>): boolean {
   return moment !== undefined && !passed(moment)
 }
 

@@ -6,7 +6,7 @@ import type { WantedRevision } from '../plan/revision.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
 import type { PodHistory } from './pod-history.ts'
-import type { Present } from './proof.ts'
+import type { Moment } from './proof.ts'
 import type { Need, Reads } from './reads.ts'
 import type { TargetHistory } from './target-history.ts'
 
@@ -37,7 +37,7 @@ export interface Hold {
  * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
  * settings. A new one is built for each assessment.
  */
-export interface Reader extends Present {
+export interface Reader extends Moment {
   /** When the gate began: milliseconds since the epoch on the runner's clock. */
   readonly startedAt: number
   readonly settings: LifecycleSettings
@@ -52,7 +52,7 @@ export interface Reader extends Present {
   /** The awaited revision, once it has arrived (`--revision`). */
   readonly knownRevision?: KnownRevision | undefined
   /** The last assessment of the target. */
-  readonly before?: Assessment | undefined
+  readonly lastAssessment?: Assessment | undefined
   /** The hold, once it has begun. */
   readonly holding?: Hold | undefined
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
@@ -65,7 +65,7 @@ export interface Reader extends Present {
   /** The objects of a request that this uid owns; the request is watched. */
   owned<Kind extends string>(request: RequestOf<Kind>, uid: string | undefined): readonly ObjectOf<Kind>[]
   /** The known objects of a kind, or of every kind, that this uid owns. No watch is asked for. */
-  present<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
+  knownOwned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
   /**
    * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
    */
@@ -141,7 +141,7 @@ export function lifecycleSettings({ settleTimeMs, maxRestarts }: Inputs): Lifecy
 /** The lists of a reader that watches by a function of its own, and otherwise reads as this one. */
 export function watchingBy(
   watch: Reader['watch'],
-  { known, present }: Pick<Reader, 'known' | 'present'>,
+  { known, knownOwned }: Pick<Reader, 'known' | 'knownOwned'>,
 ): Pick<Reader, 'watch' | 'list' | 'owned'> {
   return {
     watch,
@@ -151,7 +151,7 @@ export function watchingBy(
     },
     owned: (request, uid) => {
       watch(request)
-      return present(uid, request.kind)
+      return knownOwned(uid, request.kind)
     },
   }
 }

@@ -83,7 +83,7 @@ export interface ImageExpectation {
 }
 
 /** The facts that show when the present version of an object came. */
-export type ChangeReader = Pick<Reader, 'time' | 'owned' | 'present' | 'declaresStatus'>
+export type ChangeReader = Pick<Reader, 'time' | 'owned' | 'knownOwned' | 'declaresStatus'>
 
 /** A ready target with its gated pods that are not being deleted. */
 export interface ReadyTarget {
@@ -184,7 +184,7 @@ export interface Judgement extends Omit<AssessedFacts, 'milestones' | 'problems'
   /** A failure of the object is final even during its deletion, as for a Job. */
   readonly isEnd?: boolean
   /** The conditions that make the object ready; an undefined entry stands for another part of the status. */
-  readonly signals?: readonly (Condition | undefined)[] | undefined
+  readonly readyConditions?: readonly (Condition | undefined)[] | undefined
   /** The controller may copy the state of other objects; see `staleUntil`. */
   readonly copiesOthers?: boolean | undefined
 }

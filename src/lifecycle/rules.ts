@@ -235,8 +235,8 @@ export function hasPods(kind: KindName): boolean {
   return ruleOf(kind).changedAt !== undefined
 }
 
-/** Whether a kind is judged: its objects need more than to exist. */
-export function isJudged(kind: KindName): boolean {
+/** Whether the objects of a kind need more than to exist. */
+export function needsMoreThanToExist(kind: KindName): boolean {
   return byKey.has(keyOf(kind)) || !isBuiltIn(kind.apiVersion)
 }
 
@@ -358,7 +358,7 @@ export async function loadChecks(
   const served = resources.map(kindNameOf)
   return {
     catalogue: await catalogueFor([...targets, ...served]),
-    withRevision: (rule, target) => withRevision(rule, target, isJudged),
+    withRevision: (rule, target) => withRevision(rule, target, needsMoreThanToExist),
   }
 }
 

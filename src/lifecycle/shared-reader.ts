@@ -2,7 +2,7 @@ import type { RequestOf, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, ObjectName, ObjectOf } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
 import type { GateTime } from './gate-time.ts'
-import { presentAt } from './proof.ts'
+import { momentAt } from './proof.ts'
 import { type LifecycleSettings, type Reader, watchingBy } from './reader.ts'
 import { type Need, Reads } from './reads.ts'
 import { PodHistories } from './workloads/observe-pods.ts'
@@ -38,7 +38,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       reads.list(request, where as (object: KubeObject) => boolean)
       return listOf(store, request).filter(where)
     }
-    const present: Reader['present'] = (uid, kind) => {
+    const knownOwned: Reader['knownOwned'] = (uid, kind) => {
       reads.owned(uid, kind)
       return store.ownedBy(uid, kind)
     }
@@ -46,11 +46,11 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       startedAt,
       settings,
       time,
-      ...presentAt(now),
+      ...momentAt(now),
       reads,
-      ...watchingBy(watch, { known, present }),
+      ...watchingBy(watch, { known, knownOwned }),
       listState,
-      present,
+      knownOwned,
       lostPods: (uid) => ended(uid, 'Failed'),
       succeededPods: (uid) => ended(uid, 'Succeeded'),
       removedAt: (uid, revision) => {

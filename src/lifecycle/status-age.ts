@@ -163,8 +163,12 @@ export function isAboutPresentSpec(object: KubeObject, condition: Condition, { t
 }
 
 /** Since when the conditions make an object ready; undefined if one was True before the last write of the spec. */
-export function readySince(object: KubeObject, reader: Reader, signals: Judgement['signals'] = []): number | undefined {
-  const at = latestOfAll(signals.map((each) => reader.time(each?.lastTransitionTime)))
+export function readySince(
+  object: KubeObject,
+  reader: Reader,
+  conditions: Judgement['readyConditions'] = [],
+): number | undefined {
+  const at = latestOfAll(conditions.map((each) => reader.time(each?.lastTransitionTime)))
   return at !== undefined && at >= (specWrittenAt(object, reader) ?? -Infinity) ? at : undefined
 }
 
@@ -176,7 +180,7 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
  * status: right after an apply, "Ready" may be about the previous spec. If the spec was written after the status, the
  * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
  * later than the first sight of the present spec, because other writers may have written last.
- * @param signals the conditions that decided; an undefined entry stands for another part of the status
+ * @param conditions the conditions that decided; an undefined entry stands for another part of the status
  * @param copiesOthers whether the controller may copy the state of other objects, such as a Deployment, that it read
  * before these observed the change. Then only a state that has changed since the write of the spec is not stale,
  * whatever generation it has.
@@ -184,14 +188,14 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
  */
 export function staleUntil(
   object: KubeObject,
-  signals: readonly (Condition | undefined)[],
+  conditions: readonly (Condition | undefined)[],
   reader: Reader,
   copiesOthers = false,
 ): number | undefined {
   const { time, history, settings } = reader
   const { generation, creationTimestamp } = object.metadata
   const isDated =
-    observedGenerations(object).length > 0 || signals.every((each) => each?.observedGeneration !== undefined)
+    observedGenerations(object).length > 0 || conditions.every((each) => each?.observedGeneration !== undefined)
   if (isDated && !copiesOthers) return undefined
   const statusAt = lastWriteOf(object, time, 'status')
   const specAt = lastWriteOf(object, time) ?? -Infinity
@@ -201,7 +205,7 @@ export function staleUntil(
   if (isNew || statusAt === undefined) return undefined
   const hasChanged =
     history.statesMovedAt > history.specSeenAt ||
-    signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
+    conditions.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
   if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
   const until = Math.min(specAt, history.specSeenAt) + periodMs

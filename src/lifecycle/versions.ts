@@ -28,7 +28,7 @@ export interface GatedVersions {
 /** All revisions of an object that exist now. */
 export function revisionsOf(object: KubeObject, reader: Reader): readonly KubeObject[] {
   if (object.kind === helmRevisions.kind) return revisionsOfRelease(object, reader)
-  return revisionsOfWorkload(object.metadata.uid, reader.present)
+  return revisionsOfWorkload(object.metadata.uid, reader.knownOwned)
 }
 
 /** How the templates of two versions differ, one line each. */

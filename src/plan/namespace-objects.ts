@@ -13,16 +13,16 @@ interface Scope {
 /**
  * References to the objects of a namespace that are judged, and that no other of them controls: that one explains them. Of
  * the objects that run once, as the Jobs of a CronJob, the newest of each controller is named too.
- * @param isJudged whether objects of a kind need more than to exist
+ * @param needsMoreThanToExist whether objects of a kind need more than to exist
  * @param list returns the metadata of the objects that match a request; undefined if they cannot be listed
  */
 export async function namespaceObjects(
   resources: readonly ApiResource[],
   { namespace, labelSelector }: Scope,
-  isJudged: (kind: { readonly apiVersion: string; readonly kind: string }) => boolean,
+  needsMoreThanToExist: (kind: { readonly apiVersion: string; readonly kind: string }) => boolean,
   list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
 ): Promise<ParsedReferences> {
-  const isWanted = (resource: ApiResource) => resource.namespaced && isJudged(kindNameOf(resource))
+  const isWanted = (resource: ApiResource) => resource.namespaced && needsMoreThanToExist(kindNameOf(resource))
   const kinds = kindsOfRelease(resources, isWanted)
   const lists = await Promise.all(
     kinds.map(async (resource) => {

@@ -5,7 +5,7 @@ import type { Secrets } from '../cluster/secrets.ts'
 import { collectMistakes, type Mistake, throwMistakes } from '../errors.ts'
 import type { Purpose } from '../gate/settings.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
-import { hasPods, isJudged, loadMilestones } from '../lifecycle/rules.ts'
+import { hasPods, loadMilestones, needsMoreThanToExist } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
 import type { ParsedReferences, Reference } from '../plan/reference.ts'
@@ -148,7 +148,13 @@ export async function resolveKinds(
   const milestonesOf = checks === undefined ? ofKind : (await importChecks()).withMilestones(ofKind, checks)
   const resolve = () =>
     collectMistakes(
-      () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf, isInRelease: isJudged }),
+      () =>
+        resolveReferences(references, kinds, {
+          namespace,
+          milestones,
+          milestonesOf,
+          isInRelease: needsMoreThanToExist,
+        }),
       () => resolveStreamLogs(streamLogs, kinds, hasPods),
     )
   return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))

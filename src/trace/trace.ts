@@ -145,7 +145,7 @@ export class Trace implements View {
 
   state(now: number): TraceState {
     this.#gate.advance(now)
-    const { gated, readerAt } = this.#gate.judgedTarget(0)
+    const { gated, readerAt } = this.#gate.targetView(0)
     const { state } = gated
     const { store } = this.#gate
     const object = store.get(this.#target)
@@ -176,7 +176,7 @@ export class Trace implements View {
     this.#departed = this.#departed.filter(({ at }) => now - at < departedMs)
     const ownersNow = new Set(after?.metadata.ownerReferences?.map(({ uid }) => uid))
     const lost = (before.metadata.ownerReferences ?? []).filter(({ uid }) => !ownersNow.has(uid))
-    const { isBehind } = this.#gate.judgedTarget(0)
+    const { isBehind } = this.#gate.targetView(0)
     const from = isBehind(before) ? lost[0]?.uid : this.#deselectedFrom(before, after)
     if (from === undefined) return
     this.#departed.push({ object: after ?? before, from, at: now, how: after === undefined ? 'deleted' : 'released' })
@@ -199,7 +199,7 @@ export class Trace implements View {
 
   /** The watches of the objects that are drawn. */
   get #needed(): readonly WatchRequest[] {
-    return [...requestsBehind(this.#target, this.#settings), ...requestsOf(this.#gate.judgedTarget(0).gated)]
+    return [...requestsBehind(this.#target, this.#settings), ...requestsOf(this.#gate.targetView(0).gated)]
   }
 
   /** The kinds that are needed and cannot be read. */
@@ -226,7 +226,7 @@ export class Trace implements View {
   }
 
   #remainingPods(): readonly KubeObject[] {
-    const { isBehind } = this.#gate.judgedTarget(0)
+    const { isBehind } = this.#gate.targetView(0)
     return this.#gate.store.list('Pod', this.#target.namespace).filter(isBehind)
   }
 }

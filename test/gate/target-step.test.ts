@@ -239,7 +239,7 @@ const events: fc.Arbitrary<TargetEvent> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'absence-known' }) },
   { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'list-pending' }) },
   { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'revisions-listed', revisions: [] }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('held' as const), isHeld: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('stall-held' as const), isHeld: fc.boolean() }) },
 )
 
 const runs = fc.record({

@@ -1,5 +1,5 @@
 import type { ContainerStatus, EventObject, Pod } from '../../src/cluster/objects.ts'
-import { presentAt } from '../../src/lifecycle/proof.ts'
+import { momentAt } from '../../src/lifecycle/proof.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
@@ -144,10 +144,10 @@ describe('a pod that is examined again and again', () => {
     const base = { ...reader(), podHistory: () => history }
     const found = new Set()
     for (let seconds = 5; seconds < 100; seconds += 1) {
-      const state = examinePod(pod, { ...base, ...presentAt(moment(seconds)) })
+      const state = examinePod(pod, { ...base, ...momentAt(moment(seconds)) })
       found.add(state)
       const copy = structuredClone(pod)
-      expect({ ...state, pod: copy }).toEqual(examinePod(copy, { ...base, ...presentAt(moment(seconds)) }))
+      expect({ ...state, pod: copy }).toEqual(examinePod(copy, { ...base, ...momentAt(moment(seconds)) }))
     }
     expect(found.size).toBe(states)
   })
@@ -156,12 +156,12 @@ describe('a pod that is examined again and again', () => {
     const pod = make.pod({ spec: probed, status: podIs.unready({ state: is.running(5), started: true }) })
     const history = counted(sightings([5, pod]), pod)
     const base = { ...reader(), podHistory: () => history }
-    const at = (seconds: number) => examinePod(pod, { ...base, ...presentAt(moment(seconds)) })
-    const first = presentAt(moment(10))
+    const at = (seconds: number) => examinePod(pod, { ...base, ...momentAt(moment(seconds)) })
+    const first = momentAt(moment(10))
     const early = examinePod(pod, { ...base, ...first })
     expect(early.stallHold).toBeDefined()
     expect(at(20)).toBe(early)
-    const present = presentAt(moment(20))
+    const present = momentAt(moment(20))
     examinePod(pod, { ...base, ...present })
     expect(present.nextMoment()).toBe(first.nextMoment())
     expect(at(60).stallHold).toBeUndefined()

@@ -1,4 +1,4 @@
-import { isSinceStart, presentAt, prove } from '../../src/lifecycle/proof.ts'
+import { isSinceStart, momentAt, prove } from '../../src/lifecycle/proof.ts'
 import { moment, start } from '../kit/objects.ts'
 
 const third = { seen: 3, needed: 3, since: moment(5), atLeastMs: 30_000, isCurrent: true }
@@ -17,7 +17,7 @@ describe('a problem', () => {
       undefined,
     ],
   ])('%s', (_, observations, now, proven, provenAt) => {
-    const present = presentAt(moment(now))
+    const present = momentAt(moment(now))
     expect(prove(observations, present)).toBe(proven)
     expect(present.nextMoment()).toBe(provenAt)
   })
@@ -25,13 +25,13 @@ describe('a problem', () => {
 
 describe('the present moment', () => {
   it('notes the earliest moment to come of those that it is asked for', () => {
-    const present = presentAt(moment(10))
+    const present = momentAt(moment(10))
     expect([10, 30, 20].map((each) => present.passed(moment(each)))).toEqual([true, false, false])
     expect(present.nextMoment()).toBe(moment(20))
   })
 
   it('has passed no unknown moment, and none at infinity, and waits for neither', () => {
-    const present = presentAt(moment(10))
+    const present = momentAt(moment(10))
     expect([undefined, Infinity, -Infinity].map(present.passed)).toEqual([false, false, true])
     expect(present.nextMoment()).toBeUndefined()
   })

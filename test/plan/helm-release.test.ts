@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
-import { isJudged } from '../../src/lifecycle/rules.ts'
+import { needsMoreThanToExist } from '../../src/lifecycle/rules.ts'
 import { historyUntil, type Release, selectionReader } from '../../src/plan/helm-release.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
@@ -41,7 +41,7 @@ async function resolve(lines: string, objects: readonly KubeObject[], refused: r
     namespace: 'shop',
     milestones: [],
     milestonesOf: () => ['created', 'ready'],
-    isInRelease: isJudged,
+    isInRelease: needsMoreThanToExist,
   }
   const resolution = resolveReferences(parseReferences(lines), [...BUILT_IN_RESOURCES, widgets], defaults)
   const listed: WatchRequest[] = []
@@ -142,7 +142,7 @@ describe('a pending revision of a Helm release', () => {
       namespace: 'shop',
       milestones: [],
       milestonesOf: () => ['created', 'ready'],
-      isInRelease: isJudged,
+      isInRelease: needsMoreThanToExist,
     }
     const resolution = resolveReferences(parseReferences(lines), BUILT_IN_RESOURCES, defaults)
     const historyOf = (release: Release) => historyUntil({ ...release, revisions }, awaited)

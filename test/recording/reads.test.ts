@@ -10,7 +10,7 @@ import { sampled } from '../support/thorough.ts'
 /** The latest assessment of each open target, and what its rule finds about the same object now. */
 function assessments(gate: Gate, now: number) {
   return gate.record(now).targets.map((_, index) => {
-    const { gated, readerAt } = gate.judgedTarget(index)
+    const { gated, readerAt } = gate.targetView(index)
     const { state, rule, name } = gated
     if (state.type !== 'judged' && state.type !== 'ready') return undefined
     if (state.assessment === undefined || state.seen === undefined || state.assessment.completed) return undefined
@@ -33,7 +33,7 @@ function missedBy(event: FeedEvent, gate: Gate, handle: (event: FeedEvent) => vo
 /** The needed watches of each target, with the version of the object that its rule read last. */
 function needed(gate: Gate) {
   return gate.record().targets.map((_, index) => {
-    const { name, readObject, requests } = gate.judgedTarget(index).gated
+    const { name, readObject, requests } = gate.targetView(index).gated
     return { name, readObject, watches: requests.needed }
   })
 }

@@ -56,7 +56,7 @@ function judgeGeneric(object: KubeObject, reader: RuleReader): Judgement {
   return {
     ready,
     message: text || (ready ? unclearText(object) : 'waiting for its controller to report its state'),
-    signals: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
+    readyConditions: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     copiesOthers: !isBuiltIn(object.apiVersion),
     counters: isObserved ? progressCounters(object) : undefined,
   }

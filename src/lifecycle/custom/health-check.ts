@@ -74,7 +74,7 @@ function judgeByUser(object: KubeObject, check: HealthCheck, reader: RuleReader)
   reader.milestone(observedMilestone(object, isObserved))
   stateStages(object, check, { isObserved, ready, message }, reader)
   reader.hold(isHeldBy(object, check, isObserved))
-  return { ready, message, signals: [undefined], copiesOthers: check.isWorkload }
+  return { ready, message, readyConditions: [undefined], copiesOthers: check.isWorkload }
 }
 
 /** What stops the stall clock, by the expression `stallHold`. */
@@ -133,7 +133,7 @@ function judgeByEntry(object: KubeObject, check: HealthCheck, reader: RuleReader
   return {
     ready,
     message,
-    signals: isStatic ? undefined : (good?.map(({ condition }) => condition) ?? [undefined]),
+    readyConditions: isStatic ? undefined : (good?.map(({ condition }) => condition) ?? [undefined]),
     copiesOthers: check.isWorkload,
     counters: isObserved ? progressCounters(object) : undefined,
   }

@@ -198,7 +198,7 @@ export function objectsBehind(
   behind: Pick<KindsBehind, 'hasInventory'>,
   revision: string | undefined,
 ): readonly KubeObject[] {
-  const owned = reader.present(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  const owned = reader.knownOwned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
   const selected = selectedPods(object, reader).filter((pod) => !hasKnownOwner(pod, reader))
   const applied = appliedRequests(object, behind).flatMap((request) =>
     reader.known(request, (each) => refersTo(each, object)),

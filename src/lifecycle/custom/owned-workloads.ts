@@ -108,7 +108,7 @@ function workloadsOf(
   reader: Reader,
   depth = maxDepth,
 ): readonly KubeObject[] {
-  const owned = reader.present(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  const owned = reader.knownOwned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
   return [...owned, ...membersOf(object, reader)].flatMap((each) => {
     if (each.metadata.deletionTimestamp !== undefined) return []
     if (isWorkload(each)) return [each]

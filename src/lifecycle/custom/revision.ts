@@ -640,12 +640,12 @@ function wrongRevision(
 /**
  * The rule of an object at a revision (`--revision`). Until its operator deploys that revision, it is not judged; then it is
  * ready as its own rule finds it, and what it deployed is gated too.
- * @param isJudged whether objects of a kind need more than to exist, which the operator's report shows
+ * @param needsMoreThanToExist whether objects of a kind need more than to exist, which the operator's report shows
  */
 export function withRevision(
   rule: Rule,
   { revisions = [] }: Pick<Target, 'revisions'>,
-  isJudged: (kind: KindName) => boolean,
+  needsMoreThanToExist: (kind: KindName) => boolean,
 ): Rule {
   const read = (object: KubeObject, known?: KnownRevision): OperatorReport => {
     const found = readerOf(object)(object, revisions)
@@ -654,8 +654,8 @@ export function withRevision(
     const { objects, applied } = report
     return {
       ...report,
-      objects: typeof objects === 'string' ? objects : objects.filter(isJudged),
-      applied: applied.filter(isJudged),
+      objects: typeof objects === 'string' ? objects : objects.filter(needsMoreThanToExist),
+      applied: applied.filter(needsMoreThanToExist),
     }
   }
   const awaiting: Rule = {

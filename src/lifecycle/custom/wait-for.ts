@@ -22,7 +22,7 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
     judge: (object, reader) => {
       const { met, message, signals } = evaluate(object, waitFor)
       reader.milestone({ name: 'observed', state: 'skipped', message: 'the reference defines what to wait for' })
-      return { ready: met, message, signals }
+      return { ready: met, message, readyConditions: signals }
     },
   }
   return withCheck(rule, (draft, object) => {

@@ -86,7 +86,7 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   reader.milestone(observedIf(own.length > 0, waiting))
   if (problem !== undefined) reader.problem(problem)
   if (ready && addresses.length === 0) reader.note('it has no address yet')
-  return { ready, message: ready ? message : waiting, signals: signals.map(({ condition }) => condition) }
+  return { ready, message: ready ? message : waiting, readyConditions: signals.map(({ condition }) => condition) }
 }
 
 /** A parent of a route: a Gateway (or, in a mesh, a Service), and one of its listeners. */
@@ -162,7 +162,7 @@ function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
   return {
     ready,
     message: ready ? message : waiting,
-    signals: signals.map(({ condition }) => condition),
+    readyConditions: signals.map(({ condition }) => condition),
     awaits: ready ? undefined : parents.map(({ ref }) => awaitedParent(ref, route)),
   }
 }

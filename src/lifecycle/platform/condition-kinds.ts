@@ -66,7 +66,7 @@ function judgeConditions(
         : notReconciled(object, reader)
   const waiting = traitsOf(problem).awaitsController ? 'waiting for its controller' : messageOf(problem)
   reader.milestone(observedIf(reported.length > 0, 'waiting for its controller'))
-  if (ready) return { ready, message, signals: reported }
+  if (ready) return { ready, message, readyConditions: reported }
   reader.problem(problem)
   return { ready, message: waiting, awaits: awaits?.(object) }
 }

@@ -151,7 +151,7 @@ function leftOverPods(
   hasUnfinishedSkipped: boolean,
   reader: Reader,
 ): number {
-  const canReadRevisions = reader.present(metadata.uid, 'ControllerRevision').length > 0
+  const canReadRevisions = reader.knownOwned(metadata.uid, 'ControllerRevision').length > 0
   const isByCounts = spec?.updateStrategy?.type === 'OnDelete' || (!hasUnfinishedSkipped && !canReadRevisions)
   return isByCounts ? 0 : awaitedPods.filter(isOld).length
 }
@@ -196,7 +196,7 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: R
   const hash = present?.metadata.labels?.[hashLabel]
   const generation = set.metadata.annotations?.[generationAnnotation]
   if (hash === undefined && generation === undefined) {
-    const areAllUpdated = updatedPods(set) >= reader.present(set.metadata.uid, 'Pod').length
+    const areAllUpdated = updatedPods(set) >= reader.knownOwned(set.metadata.uid, 'Pod').length
     return () => areAllUpdated
   }
   return ({ metadata: { labels = {} } }) =>

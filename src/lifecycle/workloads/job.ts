@@ -83,7 +83,7 @@ interface ExaminedJob {
 
 function examineJob(job: Job, reader: Reader): ExaminedJob {
   if (job.spec?.selector !== undefined) reader.watch(podRequest(job))
-  const owned = reader.present(job.metadata.uid, 'Pod')
+  const owned = reader.knownOwned(job.metadata.uid, 'Pod')
   const isComplete = condition(job, 'Complete')?.status === 'True'
   const ended = failedProblem(job, owned, reader)
   const hasEnded = isComplete || ended !== undefined

@@ -70,7 +70,7 @@ function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
   if (uid === undefined || reader.watch(replicaSetsRequest(pod), 'optional') !== 'complete') return []
   const [own] = reader.known(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
-  if (deployment === undefined || newestOf(reader.present(deployment.uid, 'ReplicaSet')) === own) return []
+  if (deployment === undefined || newestOf(reader.knownOwned(deployment.uid, 'ReplicaSet')) === own) return []
   const name = `${deployment.kind.toLowerCase()}/${deployment.name}`
   return [`runs an older version of ${name}: gate ${name} to prove its new version`]
 }

@@ -16,7 +16,7 @@ import {
   maxCreationRetryMs,
   refusedCreations,
 } from '../../thresholds.ts'
-import { earliest, isAhead, isSinceStart, latest, presentAt, prove } from '../proof.ts'
+import { earliest, isAhead, isSinceStart, latest, momentAt, prove } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, eventCount } from './pod-fields.ts'
@@ -270,7 +270,7 @@ function refusedProblem(
           atLeastMs: deniedMs,
           isCurrent,
         },
-        presentAt(lastAt),
+        momentAt(lastAt),
       )
   return problemOf({
     reason,

@@ -32,9 +32,9 @@ const kinds = ['ReplicaSet', 'ControllerRevision'] as const
  */
 export function revisionsOfWorkload(
   uid: string | undefined,
-  present: (uid: string | undefined, kind: string) => readonly KubeObject[],
+  ownedBy: (uid: string | undefined, kind: string) => readonly KubeObject[],
 ): readonly KubeObject[] {
-  return kinds.flatMap((kind) => present(uid, kind))
+  return kinds.flatMap((kind) => ownedBy(uid, kind))
 }
 
 /** Caches the template of each revision: workloads are assessed after each change of a pod, with the same revision objects. */
@@ -164,7 +164,7 @@ export function becamePresentAt(
   // No version is younger than the last write of the spec.
   const writtenAt = specWrittenAt(workload, reader)
   if (present === undefined) return writtenAt
-  const revisions = reader.present(workload.metadata.uid, present.kind)
+  const revisions = reader.knownOwned(workload.metadata.uid, present.kind)
   // The controller has not made it the present one yet.
   if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
   const at = reader.time(createdAt(present))
@@ -189,9 +189,9 @@ function isRenumbered(revision: KubeObject, createdAt: number | undefined, { tim
 export function templateCreatedAt(
   { metadata }: KubeObject,
   present: KubeObject | undefined,
-  reader: Pick<GateTime, 'startedAt' | 'time'> & { readonly present: RevisionReader['ownedBy'] },
+  reader: Pick<GateTime, 'startedAt' | 'time'> & { readonly knownOwned: RevisionReader['ownedBy'] },
 ): number {
-  const revisions = reader.present(metadata.uid, 'ControllerRevision')
+  const revisions = reader.knownOwned(metadata.uid, 'ControllerRevision')
   if (revisions.length > 0 && present === undefined) return Infinity
   return reader.time(newestCreation(revisions)) ?? reader.startedAt
 }

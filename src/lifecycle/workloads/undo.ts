@@ -81,7 +81,7 @@ function servingOf(object: KubeObject, reader: Reader): ServingRevision | undefi
     const images = containersOf(templateOf(revision)).flatMap(({ image }) => image ?? [])
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
-  const all = revisionsOfWorkload(object.metadata.uid, reader.present)
+  const all = revisionsOfWorkload(object.metadata.uid, reader.knownOwned)
   const present = findRevision(templateOf(object), all)
   const settled =
     present === undefined ? [] : podsOf(present, object, reader).filter((pod) => examinePod(pod, reader).settled)
@@ -94,7 +94,7 @@ function servingOf(object: KubeObject, reader: Reader): ServingRevision | undefi
 /** The revisions with another template than the present one, which may have no revision yet. */
 function olderRevisions(object: KubeObject, reader: Reader): readonly KubeObject[] {
   const template = templateOf(object)
-  return revisionsOfWorkload(object.metadata.uid, reader.present).filter(
+  return revisionsOfWorkload(object.metadata.uid, reader.knownOwned).filter(
     (revision) => !Number.isNaN(numberOf(revision)) && !isSameTemplate(templateOf(revision), template),
   )
 }
@@ -113,8 +113,8 @@ function isAvailable(revision: KubeObject, object: KubeObject, reader: Reader): 
 function podsOf(revision: KubeObject, object: KubeObject, reader: Reader): readonly Pod[] {
   const { name, uid, labels } = revision.metadata
   const pods = isOfKind(revision, 'ReplicaSet')
-    ? reader.present(uid, 'Pod')
-    : reader.present(object.metadata.uid, 'Pod').filter(({ metadata }) => {
+    ? reader.knownOwned(uid, 'Pod')
+    : reader.knownOwned(object.metadata.uid, 'Pod').filter(({ metadata }) => {
         const hash = metadata.labels?.[hashLabel]
         return hash !== undefined && (hash === name || hash === labels?.[hashLabel])
       })
@@ -123,7 +123,7 @@ function podsOf(revision: KubeObject, object: KubeObject, reader: Reader): reado
 
 /** When a revision was made, on the runner's clock, if it is the one before the present one, and no rollback made it so. */
 function madeAt(revision: KubeObject, object: KubeObject, reader: Reader): number | undefined {
-  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, reader.present))
+  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, reader.knownOwned))
   const isBefore = numberOf(revision) === (present === undefined ? Number.NaN : numberOf(present)) - 1
   return isBefore && !isReused(revision) ? reader.time(createdAt(revision)) : undefined
 }
@@ -188,7 +188,7 @@ export function watchReleaseHooks(object: KubeObject, reader: Reader): void {
 
 /** Why the older version may not work any more: a hook of the release has run for this change. */
 function hookObstacle(object: KubeObject, reader: Reader): string | undefined {
-  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, reader.present))
+  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, reader.knownOwned))
   const changedAt = reader.time(present?.metadata.creationTimestamp) ?? reader.startedAt
   const release = releaseOf(object)
   if (release !== undefined && reader.listState(jobsRequest(object)) === 'pending')
