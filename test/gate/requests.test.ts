@@ -148,6 +148,17 @@ it.each(
   expect(result).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', message })
 })
 
+it.each([
+  ['watches the pods that a headless Service selects', { clusterIP: 'None' }, ['Pod']],
+  ['watches no pods of a Service without a selector', { selector: {} }, []],
+])('a line of http-checks %s', (_, spec, watched) => {
+  const targets = [createTarget({ apiVersion: 'v1', kind: 'Service' })]
+  const steps = [at(1, added(createService(spec)), lists)]
+  const gate = createGate(steps, { targets, afterReady: createChecks({ 'http-checks': 'service/web GET /' }, targets) })
+  for (const event of steps.flat()) gate.handle(event)
+  expect(gate.requests.map(({ kind }) => kind).filter((kind) => kind === 'Pod')).toEqual(watched)
+})
+
 it('a kind without pods answers no requests', () => {
   const targets = [createTarget({ apiVersion: 'v1', kind: 'ConfigMap' })]
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'web', namespace: 'shop', uid: 'map' } }
