@@ -172,6 +172,15 @@ describe('the differences of two documents', () => {
     ])
   })
 
+  test('are green where they were added and red where they were removed', () => {
+    const other = { ...startingPod, spec: { ...startingPod.spec, restartPolicy: 'Never' } }
+    const [, change] = observe('object', added(startingPod), ...modified(other))
+    const signs = changeLines(change as ObjectChange, start).flatMap(({ spans }) => spans.slice(0, 1))
+    expect(signs).toContainEqual({ text: '+', style: 'green' })
+    expect(signs).not.toContainEqual({ text: '+', style: 'red' })
+    expect(signs.filter(({ text }) => text === '-').every(({ style }) => style === 'red')).toBe(true)
+  })
+
   test('are printed with their signs and without control characters', () => {
     const evil = { ...startingPod, spec: { ...startingPod.spec, serviceAccountName: '\x1b[2J::error::x' } }
     const [, change] = observe('object', added(startingPod), ...modified(evil))
