@@ -172,12 +172,13 @@ function rowsOf(record: RunRecord): readonly Row[] {
     .map((target, index): Row => {
       const parts = names[index] ?? { name: '' }
       const isInBox = target === deciding
+      const behind = causeOf(target, targets)
       return {
         target,
         name: fullName(parts),
         parts,
         shown: markdown(short[index] ?? ''),
-        cause: names[targets.findIndex((each) => each === causeOf(target, targets))],
+        cause: behind && names[targets.indexOf(behind)],
         isInBox,
         isHintInBox: target.hint === record.hint || target.hint === deciding?.hint,
         isExplained: isInBox || (others.length === 1 && others.includes(target)),
