@@ -26,6 +26,18 @@ function start({ oldest = 0, slots = new Semaphore(1) } = {}) {
   return { clock, kubelet, log, newEvents }
 }
 
+/** A running container whose stream hangs after the line `one`, before the line `two`. */
+async function startHanging() {
+  const started = start()
+  const { kubelet, log } = started
+  log.update(running)
+  kubelet.write(1, 'one')
+  await quiet()
+  kubelet.isHanging = true
+  kubelet.write(2, 'two')
+  return started
+}
+
 test('lines are passed on while they are written', async () => {
   const { kubelet, log, newEvents } = start()
   kubelet.write(1, 'one')
@@ -116,12 +128,7 @@ test('lines older than the oldest wanted one are not passed on', async () => {
 })
 
 test('a stream that is silent for a minute is opened again', async () => {
-  const { clock, kubelet, log, newEvents } = start()
-  log.update(running)
-  kubelet.write(1, 'one')
-  await quiet()
-  kubelet.isHanging = true
-  kubelet.write(2, 'two')
+  const { clock, kubelet, newEvents } = await startHanging()
   clock.advance(59_999)
   expect(await newEvents()).toEqual(['one'])
   kubelet.isHanging = false
@@ -172,12 +179,7 @@ test('a repeated failure is reported at the third attempt, and retries go on', a
 })
 
 test('at the end, what was written until then is passed on, and the stream is closed', async () => {
-  const { clock, kubelet, log, newEvents } = start()
-  log.update(running)
-  kubelet.write(1, 'one')
-  await quiet()
-  kubelet.isHanging = true
-  kubelet.write(2, 'two')
+  const { clock, kubelet, log, newEvents } = await startHanging()
   const finished = log.finish()
   kubelet.isHanging = false
   await finished
