@@ -30,6 +30,9 @@ export interface Plan {
   readonly manifests: ReadonlyMap<Target, Manifest>
 }
 
+/** A plan without targets. */
+export const noPlan: Plan = { targets: [], notices: [], annotations: [], manifests: new Map() }
+
 type NamesOf = (selection: Selection) => readonly string[]
 
 /** How a line with a selector waits for its first match, as a line with a name waits until the object is created. */

@@ -11,7 +11,7 @@ import type { Checks } from '../plan/checks.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
-import { type Plan, resolveTargets } from '../plan/resolve-targets.ts'
+import { noPlan, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import type { Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { readEvents, readHeader } from '../recording/reader.ts'
@@ -250,8 +250,6 @@ async function planTargets(
   const checks = resolved && (await importChecks()).placeChecks(resolved, targets, namespace)
   return { ...found, targets, checks }
 }
-
-const noPlan = { notices: [], annotations: [], manifests: new Map() }
 
 /** The namespace of references without one. */
 function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {

@@ -14,7 +14,14 @@ import {
   selectionReader,
 } from '../plan/helm-release.ts'
 import { listRequest, type Resolution, type ResolvedReference } from '../plan/resolve.ts'
-import { type MatchWait, matchLimitMs, matchSelections, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
+import {
+  type MatchWait,
+  matchLimitMs,
+  matchSelections,
+  noPlan,
+  type Plan,
+  resolveTargets,
+} from '../plan/resolve-targets.ts'
 import { gitNameOf } from '../plan/revision.ts'
 import { selectStreamedTargets } from '../plan/stream-logs.ts'
 import type { Target } from '../plan/target.ts'
@@ -86,15 +93,7 @@ export async function planTargets(
   const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && isHelmAtWork(release)
   const pending = isAwaiting ? plan.targets.filter(isRevision) : []
   if (pending.length > 0)
-    return {
-      targets: pending,
-      notices: [],
-      annotations: [],
-      manifests: new Map(),
-      kinds: gatedKinds,
-      streamed: new Set(),
-      awaitsHelm: true,
-    }
+    return { ...noPlan, targets: pending, kinds: gatedKinds, streamed: new Set(), awaitsHelm: true }
   cluster.redact.keepRecordsOf([...plan.manifests.keys()])
   const dated = await withCommits(plan)
   return {
