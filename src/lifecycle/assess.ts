@@ -2,6 +2,7 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
 import { oldObjectMs } from '../thresholds.ts'
 import type { Assessment, Draft, Milestone } from './assessment.ts'
+import { eventCounters } from './event-counters.ts'
 import type { Reader, Statements } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
 import { nodeRequest } from './selector.ts'
@@ -83,22 +84,6 @@ class Stated {
     }
     return names.flatMap((name) => this.#milestones.get(name) ?? byDefault[name] ?? [])
   }
-}
-
-/**
- * How far the controller of an object has come, by its events: the kubelet reports each minute how many files of a volume it
- * has processed (pkg/volume/volume_linux.go).
- */
-const eventProgress =
-  /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
-
-/** The numbers of an object's events that show progress when they grow. */
-export function eventCounters(object: KubeObject, reader: Reader): readonly (readonly [string, number])[] {
-  return reader.events(object).flatMap(({ reason, message = '' }) => {
-    const [found, count, percent] = eventProgress.exec(message) ?? []
-    if (found === undefined) return []
-    return [[`${object.metadata.uid} ${reason} ${message.replace(found, '')}`, Number(count ?? percent)] as const]
-  })
 }
 
 /**
