@@ -10,8 +10,7 @@ import { objectMistake } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
-import type { Question } from '../lifecycle/assessment.ts'
-import { gatedPods } from '../lifecycle/assessment.ts'
+import { gatedPods, type Question, requestOf } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -506,7 +505,7 @@ export class Gate {
 
   get #unansweredVerdict(): Verdict {
     const { until = this.#now } = this.#targets.holding ?? {}
-    const requests = new Set(this.questions.map(({ check }) => `${check.method} ${check.path}`))
+    const requests = new Set(this.questions.map(({ check }) => requestOf(check)))
     const waited = duration(this.#now - Math.max(until, this.#reachedAt))
     const outage = `after the hold, no request reached a pod for ${waited}: ${[...requests].join(', ')}`
     return verdictOf('unknown', 'api-unreachable', { outage })

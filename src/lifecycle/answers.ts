@@ -6,19 +6,23 @@ import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
-import { type Draft, type Milestone, type Question, revisedPods } from './assessment.ts'
+import { type Draft, type Milestone, type Question, requestOf } from './assessment.ts'
 import { momentAt, prove } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
 import { type Rule, type ServedPort, type Serving, withCheck } from './rule.ts'
-import { podRequest, podsWithUid } from './selector.ts'
+import { podRequest, revisedPods } from './selector.ts'
 import { ownProblem } from './status-problems.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
 
 /** Whether an answer is the expected one. A recording may lack `matches`: then its part of the body decides. */
 export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
   const { status = 0, body = '', error } = answer
-  if (error !== undefined || !expectStatus.some(([first, last]) => status >= first && status <= last)) return false
+  if (error !== undefined || !includesStatus(expectStatus, status)) return false
   return expectBody === undefined || (answer.matches ?? body.includes(expectBody))
+}
+
+function includesStatus(ranges: RequestCheck['expectStatus'], status: number): boolean {
+  return ranges.some(([first, last]) => status >= first && status <= last)
 }
 
 /**
@@ -135,7 +139,7 @@ export function podsOfTarget(
     return reader
       .known(podRequest(object), (pod) => serving.selects?.(object, pod) === true)
       .filter((pod) => (revisionOf(pod) ?? 'gated') === 'gated')
-  return revisedPods(object, assessed, podsWithUid(assessed, object, reader))
+  return revisedPods(object, assessed, reader)
 }
 
 /** `web-2` before `web-10`. */
@@ -185,11 +189,6 @@ function portText({ name, port }: Pick<ServedPort, 'name' | 'port'>): string {
 function portIn(pod: Pod, { target }: ServedPort): number | undefined {
   if (typeof target === 'number') return target
   return portsOf(pod).find(({ name, protocol = 'TCP' }) => name === target && protocol === 'TCP')?.containerPort
-}
-
-/** `GET /healthz` */
-function requestOf({ method, path }: RequestCheck): string {
-  return `${method} ${path}`
 }
 
 /** What a line asks now. */
@@ -264,7 +263,6 @@ function answerProblem(
     const text = oneLine(error ?? 'no answer')
     return { ...found, reason: 'no-answer', detail: { ...request, error: text, cause: causeOf(text) } }
   }
-  const isStatusRight = expectStatus.some(([first, last]) => status >= first && status <= last)
   return {
     ...found,
     reason: 'wrong-answer',
@@ -275,7 +273,7 @@ function answerProblem(
       expectsTls: status === badRequest && scheme === 'http' && /https/i.test(body),
       location,
       expectStatus: statusText(check),
-      expectBody: isStatusRight ? expectBody : undefined,
+      expectBody: includesStatus(expectStatus, status) ? expectBody : undefined,
     },
   }
 }

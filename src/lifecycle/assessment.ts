@@ -34,6 +34,11 @@ export interface Question extends PodPort {
   readonly at: number
 }
 
+/** The request of a line, as texts name it: `GET /healthz`. */
+export function requestOf({ method, path }: RequestCheck): string {
+  return `${method} ${path}`
+}
+
 /**
  * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
  * the deaths of each container when the pod was first seen ready.
@@ -106,16 +111,6 @@ export function gatedPods(
 ): readonly Pod[] {
   if (isOfKind(object, 'Pod')) return [object]
   return [...(assessment?.pods ?? [])].map(podWithUid).filter((object) => isOfKind(object, 'Pod'))
-}
-
-/** The gated pods without those of an older revision that their workload keeps. */
-export function revisedPods(
-  object: KubeObject,
-  assessment: Pick<Assessment, 'pods' | 'keptPods'> | undefined,
-  podWithUid: (uid: string) => KubeObject | undefined,
-): readonly Pod[] {
-  const isKept = ({ metadata: { uid = '' } }: Pod) => assessment?.keptPods?.has(uid) === true
-  return gatedPods(object, assessment, podWithUid).filter((pod) => !isKept(pod))
 }
 
 /** The gated pods that are not being deleted. */

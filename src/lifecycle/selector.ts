@@ -1,6 +1,6 @@
 import type { RequestOf } from '../cluster/feed.ts'
 import { type KubeObject, type LabelSelector, oncePerObject, type Pod, type PodTemplate } from '../cluster/objects.ts'
-import type { Assessment } from './assessment.ts'
+import { type Assessment, gatedPods } from './assessment.ts'
 import type { Reader } from './reader.ts'
 import type { Labelled } from './rule.ts'
 
@@ -77,6 +77,16 @@ export function podsWithUid(
   const found = reader.known(namespaceRequest('v1', 'Pod', object), ({ metadata: { uid = '' } }) => pods.has(uid))
   const byUid = new Map(found.map((pod) => [pod.metadata.uid, pod]))
   return (uid) => byUid.get(uid)
+}
+
+/** The pods of an assessment of an object, without those of an older revision that their workload keeps. */
+export function revisedPods(
+  object: KubeObject,
+  assessed: Pick<Assessment, 'pods' | 'keptPods'>,
+  reader: Pick<Reader, 'known'>,
+): readonly Pod[] {
+  const isKept = ({ metadata: { uid = '' } }: Pod) => assessed.keptPods?.has(uid) === true
+  return gatedPods(object, assessed, podsWithUid(assessed, object, reader)).filter((pod) => !isKept(pod))
 }
 
 /** The labels of the pods that a workload makes, as the metadata of one. */

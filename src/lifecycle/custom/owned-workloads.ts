@@ -10,10 +10,9 @@ import {
 } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { ownedListsMs } from '../../thresholds.ts'
-import { revisedPods } from '../assessment.ts'
 import type { Reader } from '../reader.ts'
 import { type Rule, type Serving, waitingDraft, withCheck } from '../rule.ts'
-import { podsWithUid } from '../selector.ts'
+import { revisedPods } from '../selector.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/serving.ts'
 import { assessOwned, type Behind } from './cause.ts'
@@ -155,7 +154,7 @@ export function servingBeside(rule: Rule): Serving | undefined {
 
 function podsOfWorkload(object: KubeObject, rule: Rule, reader: Reader): readonly Pod[] {
   const { assessment } = assessOwned(object, rule, reader)
-  return revisedPods(object, assessment, podsWithUid(assessment, object, reader))
+  return revisedPods(object, assessment, reader)
 }
 
 /** The kinds by which the pods of a workload are found. */
