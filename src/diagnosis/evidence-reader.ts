@@ -90,7 +90,8 @@ export class EvidenceReader {
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
     const { verdict } = this.#gate
-    if (verdict !== undefined && traitsOf(verdict).readsAccess) this.#start('access', () => this.#checkAccess())
+    if (verdict !== undefined && traitsOf(verdict).evidence?.includes('access'))
+      this.#start('access', () => this.#checkAccess())
     for (const judged of this.#gate.record().targets) if (judged.outcome !== 'ready') this.#read(judged)
     await within(clock, limitMs, Promise.all(this.#pending.map(({ reading }) => reading)))
     for (const { giveUp } of this.#pending) giveUp(`no answer within ${limitMs / 1000} s`)

@@ -51,7 +51,11 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
       'Why no endpoints',
       checks.map(({ state, text }) => `${checkMarks[state]} ${text}`),
     ),
-    ...piece('condition', 'Conditions', traitsOf(problem).readsConditions ? openConditions(subject) : []),
+    ...piece(
+      'condition',
+      'Conditions',
+      traitsOf(problem).evidence?.includes('conditions') ? openConditions(subject) : [],
+    ),
     ...piece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
     ...(node === undefined ? [] : piece('condition', 'Node', nodeLines(node, facts, context))),
     ...eventPiece('Events', events),

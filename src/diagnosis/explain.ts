@@ -262,7 +262,7 @@ function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { den
 
 /** The reason for the hint: an open target of an unjudged gate has the gate's reason. */
 function reasonFor({ outcome, reason, problems }: TargetRecord, record: RunRecord): ReasonCode | '' {
-  if (traitsOf({ reason }).isOfProblem) return problems[0]?.reason ?? reason
+  if (traitsOf({ reason }).yieldsTo === 'problem') return problems[0]?.reason ?? reason
   const isItsReason = outcome === 'progressing' && reason === '' && isCutShort(record)
   return isItsReason ? record.reason : reason
 }

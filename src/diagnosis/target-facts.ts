@@ -10,7 +10,7 @@ import { condition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import { numberOf, type RevisionReader, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
-import { type Problem, reasons, traitsOf } from '../reasons/reasons.ts'
+import { type Problem, traitsOf } from '../reasons/reasons.ts'
 import { maxContainersOfTarget } from '../thresholds.ts'
 
 /** The facts about one target: its objects as they were at its verdict, and what was read later. */
@@ -108,7 +108,9 @@ export function loggedContainers({ problems }: JudgedTargetRecord): readonly Con
   const containers = problems
     .flatMap(({ basis }) => withCauses(basis))
     .flatMap(({ reason, subject: { namespace = 'default', name }, container }) =>
-      container !== undefined && reasons[reason].readsLogs ? [{ namespace, pod: name, container }] : [],
+      container !== undefined && traitsOf({ reason }).evidence?.includes('logs')
+        ? [{ namespace, pod: name, container }]
+        : [],
     )
   const isFirst = (each: ContainerRef, index: number) =>
     containers.findIndex((other) => isDeepStrictEqual(other, each)) === index
@@ -121,12 +123,12 @@ export function nodeBehind(problem: Problem, facts: TargetFacts): string | undef
   if (!isOfKind(pod, 'Pod') || !pod.spec?.nodeName) return undefined
   // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
   const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
-  return isLost || reasons[problem.reason].readsNode ? pod.spec.nodeName : undefined
+  return isLost || traitsOf(problem).evidence?.includes('node') ? pod.spec.nodeName : undefined
 }
 
 /** The pods that a target without a known cause waits for, if they have a node. */
 export function unexplainedPods({ basis, outcome, problems }: JudgedTargetRecord, facts: TargetFacts): readonly Pod[] {
-  const isUnexplained = problems.every((problem) => traitsOf(problem).leavesCauseOpen)
+  const isUnexplained = problems.every((problem) => traitsOf(problem).yieldsTo === 'node')
   if (!isUnexplained || (outcome !== 'stalled' && outcome !== 'timed-out')) return []
   return facts
     .podsOf(basis.target)
@@ -135,7 +137,7 @@ export function unexplainedPods({ basis, outcome, problems }: JudgedTargetRecord
 
 /** The namespace, if its absence would explain the absence of the target. */
 export function namespaceBehind({ namespace, reason }: TargetRecord): string | undefined {
-  return reason !== '' && reasons[reason].readsNamespace ? namespace : undefined
+  return traitsOf({ reason }).evidence?.includes('namespace') ? namespace : undefined
 }
 
 /**

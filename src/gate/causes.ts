@@ -62,8 +62,8 @@ function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
 
 /** Whether a problem may end when another object becomes ready. */
 function mayWait(problem: Problem): boolean {
-  const { isDeletion, awaitsUser } = traitsOf(problem)
-  return classOf(problem) === 'slow' && !isDeletion && !awaitsUser && !isOwnMistake(problem)
+  const { awaits } = traitsOf(problem)
+  return classOf(problem) === 'slow' && awaits !== 'deletion' && awaits !== 'user' && !isOwnMistake(problem)
 }
 
 /** The name of a subject. Its API version has no version, and so means every version of the group. */

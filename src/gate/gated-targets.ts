@@ -436,7 +436,7 @@ export class GatedTargets {
     // What the target itself reports does not depend on the objects that explain it.
     const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : gated.requests.explaining
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
-    const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).isConsequence)
+    const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).yieldsTo === 'awaited')
     const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
     const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, reader) : undefined
     this.#addDeployed(gated, assessment)

@@ -469,7 +469,7 @@ function afterAssessment(
   const progressText = isReady ? '' : [reachedNow, settling ?? ''].filter((text) => text !== '').join(' · ')
   // An unavailable watch may hide that the problem is over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
-  const problems = assessment.problems.filter((each) => !event.awaitsOther || !traitsOf(each).isConsequence)
+  const problems = assessment.problems.filter((each) => !event.awaitsOther || traitsOf(each).yieldsTo !== 'awaited')
   const { loggedProblems, texts } = logProblems(problems, failure, seen.loggedProblems, target)
   const after = {
     milestones: progress,
@@ -494,7 +494,7 @@ function afterAssessment(
   if (verdict !== undefined) {
     const ended = end({ ...after, type: 'judged' }, verdict, now, context)
     // The verdict of a broken hold contains what broke it.
-    const containsAll = failure !== undefined && traitsOf(failure).isOfProblem === true
+    const containsAll = failure !== undefined && traitsOf(failure).yieldsTo === 'problem'
     return { state: ended.state, entries: [...(containsAll ? [] : entries), ...ended.entries] }
   }
   if (!isReady) return { state: { ...after, type: 'judged' }, entries }
@@ -518,7 +518,7 @@ function withEarlierCause(assessment: Assessment, { behind, history }: Seen, tar
   if (behind === undefined || first === undefined || first.cause !== undefined) return assessment
   const { problem, endedAt = Infinity } = behind
   const isRecent = endedAt >= Math.max(first.firstSeenAt - removedCauseMs, history.specSeenAt)
-  if (!isRecent || !traitsOf(first).isOwnReport || !isOwnProblem(first, target)) return assessment
+  if (!isRecent || traitsOf(first).yieldsTo !== 'owned' || !isOwnProblem(first, target)) return assessment
   const reported = { ...first, cause: problem }
   const explained = { ...assessment, problems: [reported, ...others] }
   return assessment.failure === first
@@ -603,7 +603,8 @@ export function undoOf(
   if (object === undefined || !undoableOutcomes.has(outcome)) return undefined
   const failure = state.assessment?.failure ?? problems[0]
   // The controller's deadline passed, or the hold is broken: what is wrong with the pods is the cause.
-  const hasCause = failure !== undefined && (traitsOf(failure).yieldsToPods ?? traitsOf(failure).isOfProblem) === true
+  const { yieldsTo } = traitsOf(failure ?? { reason: '' })
+  const hasCause = failure !== undefined && (yieldsTo === 'pods' || yieldsTo === 'problem')
   const problem = (hasCause && problems.find((each) => each.reason !== failure.reason)) || failure
   return context.findUndo(object, revision, problem)
 }

@@ -100,7 +100,7 @@ export interface Draft extends AssessedFacts {
 
 /** Whether an object has no problem, or only needs more time. Containers that crash may wait for it. */
 export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {
-  return problems.every((problem) => traitsOf(problem).mayOnlyNeedTime)
+  return problems.map(traitsOf).every(({ awaits }) => awaits === 'time' || awaits === 'change')
 }
 
 /** The pods of the gated revision; for a bare pod, the pod itself. */

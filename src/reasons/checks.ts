@@ -50,7 +50,6 @@ const provenWhen = `${counted(answersProven, 'request')} in a row, the last ${du
 export const checkReasons: ReasonFamily<CheckDetails> = {
   'no-answer': {
     class: 'strike',
-    provenAfter: answersProven,
     isAnswer: true,
     when: `a pod of the new version left ${provenWhen} of \`http-checks\` without an answer, or a clock ended before the first answer`,
     title: 'no answer',
@@ -61,11 +60,10 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
       return predicate(`does not answer ${request}: ${shortText(error)}${timesSoFar(count)}`)
     },
     hint: missingHint,
-    readsLogs: true,
+    evidence: ['logs'],
   },
   'wrong-answer': {
     class: 'strike',
-    provenAfter: answersProven,
     isAnswer: true,
     when: `a pod of the new version answered ${provenWhen} of \`http-checks\` otherwise than expected`,
     title: 'wrong answer',
@@ -81,11 +79,11 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
       return predicate(`answers ${request} with ${status}${expected}${timesSoFar(count)}${shown}`)
     },
     hint: wrongHint,
-    readsLogs: true,
+    evidence: ['logs'],
   },
   'not-held': {
     class: 'strike',
-    isOfProblem: true,
+    yieldsTo: 'problem',
     when: 'something that was ready did not stay so for the time of `hold`',
     title: 'did not stay ready',
     sentence: ({ detail: { holdMs, afterMs, cause } }) =>

@@ -113,7 +113,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     ),
     sentence: crashSentence,
     hint: crashHint,
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: [] },
   },
   'out-of-memory': {
@@ -125,8 +125,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     sentence: ({ detail, count }) =>
       predicate(`was killed for using more memory than ${memoryLimit(detail)}${timesSoFar(count)}`),
     hint: memoryHint,
-    readsLogs: true,
-    readsNode: true,
+    evidence: ['logs', 'node'],
     field: { container: ['resources', 'limits', 'memory'] },
   },
   'bad-command': {
@@ -137,7 +136,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     headline: containerHeadline((name) => `the command of ${name} could not be run`),
     sentence: startSentence,
     hint: commandHint,
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: ['command'] },
   },
   'exec-format': {
@@ -149,7 +148,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     sentence: ({ detail: { message }, count }) =>
       predicate(`cannot run on this node's architecture: ${message}${timesSoFar(count)}`),
     hint: platformHint,
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: ['image'] },
   },
   'init-container-failed': {
@@ -161,31 +160,31 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     sentence: crashSentence,
     hint: (s) =>
       `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${logHint(s, { isPrevious: true, isNamed: true })}`,
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: [] },
   },
   'init-container-running': {
     class: 'slow',
-    mayOnlyNeedTime: true,
+    awaits: 'time',
     when: `an init container has run for ${duration(longStepMs)}: the next containers start when it has ended`,
     title: 'an init container is still running',
     headline: containerHeadline((name) => `init ${name} is still running`),
     sentence: () => predicate('is still running, and the next containers wait for its end'),
     hint: (s) =>
       `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. It may wait for something that is missing. ${logHint(s, { isNamed: true })}`,
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: [] },
   },
   'post-start-hook-running': {
     class: 'slow',
-    mayOnlyNeedTime: true,
+    awaits: 'time',
     when: `a postStart hook has run for ${duration(longStepMs)}: the kubelet starts the next containers when it has ended`,
     title: 'a postStart hook is still running',
     headline: containerHeadline((name) => `the postStart hook of ${name} is still running`),
     sentence: () => predicate('waits for its postStart hook, which is still running'),
     hint: (s) =>
       `The pod is ready only when \`lifecycle.postStart\` of ${s.problem === undefined ? 'its container' : containerOf(s)} has ended. It may wait for something that is missing.`,
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: ['lifecycle'] },
   },
   'liveness-failing': {
@@ -196,7 +195,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     headline: probeHeadline('liveness'),
     sentence: (problem) => probeSentence('liveness', problem),
     hint: (s) => probeHint('liveness', s),
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: ['livenessProbe'] },
   },
   'startup-failing': {
@@ -208,19 +207,19 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     headline: probeHeadline('startup'),
     sentence: (problem) => probeSentence('startup', problem),
     hint: (s) => probeHint('startup', s),
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: ['startupProbe'] },
   },
   'readiness-failing': {
     class: 'slow',
-    leavesCauseOpen: true,
-    mayOnlyNeedTime: true,
+    yieldsTo: 'node',
+    awaits: 'time',
     when: `a container runs, and has used up the time that its own probes allow without being ready; the log shows it once the container has run for ${duration(startTimeMs)}`,
     title: 'the readiness probe fails',
     headline: probeHeadline('readiness'),
     sentence: (problem) => probeSentence('readiness', problem),
     hint: (s) => probeHint('readiness', s),
-    readsLogs: true,
+    evidence: ['logs'],
     field: { container: ['readinessProbe'] },
   },
   'config-missing': {
@@ -259,7 +258,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
         : `volume ${withoutMiddle(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
     sentence: createSentence,
     hint: createHint,
-    readsNode: true,
+    evidence: ['node'],
   },
 }
 

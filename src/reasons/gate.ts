@@ -125,7 +125,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       return predicate(`does not exist${after}${role}`)
     },
     hint: notFoundHint,
-    readsNamespace: true,
+    evidence: ['namespace'],
   },
   deleted: {
     class: 'clock',
@@ -134,11 +134,11 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     title: 'deleted during the rollout',
     sentence: () => predicate('was deleted during the wait'),
     hint: deletedHint,
-    readsNamespace: true,
+    evidence: ['namespace'],
   },
   terminating: {
     class: 'slow',
-    isDeletion: true,
+    awaits: 'deletion',
     when: 'it is being deleted',
     title: 'being deleted',
     sentence: ({ detail, ...problem }) => {
@@ -160,7 +160,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       const held = finalizers.length === 0 ? '' : ` ${finalizerAdvice(s, nameOf(s), finalizers)}`
       return `Wait until ${nameOf(s)} is gone, then apply it again.${held}${around}`
     },
-    readsNamespace: true,
+    evidence: ['namespace'],
   },
   superseded: {
     class: 'identity',
@@ -193,7 +193,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   'change-not-seen': {
     class: 'clock',
-    hasNoMilestone: true,
+    awaits: 'change',
     when: 'the change did not arrive within `await-change`',
     title: 'the change never arrived',
     sentence: ({ detail: { awaitChangeMs, cause } }) =>
@@ -209,13 +209,12 @@ export const gateReasons: ReasonFamily<GateDetails> = {
           : ''
       return `Check that the change was applied, to this cluster${place}, or raise ${setting(facts, 'await-change')} if it arrives later.${before}`
     },
-    readsNamespace: true,
+    evidence: ['namespace'],
   },
   'wrong-revision': {
     class: 'slow',
-    mayOnlyNeedTime: true,
+    awaits: 'change',
     isAnonymous: true,
-    hasNoMilestone: true,
     when: 'Argo CD or Flux has not deployed the revision of `--revision`',
     title: 'another revision is deployed',
     headline: ({ detail: { operator, wanted } }) => `${operator} has not deployed ${wanted}`,
@@ -264,7 +263,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   forbidden: {
     class: 'api',
-    readsAccess: true,
+    evidence: ['access'],
     when: 'the credentials do not permit reading the resource',
     title: 'access denied by the cluster',
     sentence: ({ detail: { name, isAsked, wasReadable, message } }) =>

@@ -87,7 +87,6 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-unauthorized': {
     class: 'strike',
     provenAfter: unauthorizedRefusals,
-    isPullSecretCause: true,
     when: `the registry refused the pull as unauthorized, or the node because of its signature, for the ${nth(unauthorizedRefusals)} time; while a pull secret is missing, ${duration(missingObjectMs)} after the first time at the earliest`,
     title: 'not allowed to pull the image',
     headline: imageHeadline((image) => `not allowed to pull image ${image}`),

@@ -61,7 +61,7 @@ export interface NetworkDetails {
 export const networkReasons: ReasonFamily<NetworkDetails> = {
   'no-endpoints': {
     class: 'slow',
-    isConsequence: true,
+    yieldsTo: 'awaited',
     when: 'no endpoint behind the Service is ready',
     title: 'the Service has no ready endpoints',
     headline: ({ detail: { finding } }) =>

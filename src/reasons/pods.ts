@@ -102,7 +102,7 @@ export interface PodReport {
 export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
     class: 'slow',
-    awaitsNode: true,
+    awaits: 'node',
     when: `the scheduler found no node, or reports nothing for ${duration(acknowledgedMs)}: a node may come, or be freed`,
     title: 'no node can take the pods',
     headline: ({ detail }, cause) => {
@@ -122,7 +122,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'volume-not-mounted': {
     class: 'slow',
-    awaitsVolume: true,
+    awaits: 'volume',
     when: 'the kubelet cannot mount or attach a volume, and tries again',
     title: 'a volume could not be mounted',
     sentence: ({ detail: { volume, message } }) => mountSentence(volume, message),
@@ -130,7 +130,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       s.problem?.detail.isInUse
         ? `The volume is attached to the node of another pod, and can be attached to one node only. ${oldPodFirst}`
         : `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describePod(s)}.`,
-    readsNode: true,
+    evidence: ['node'],
     field: { pod: ['spec', 'volumes'] },
   },
   'devices-not-prepared': {
@@ -140,7 +140,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     sentence: ({ detail: { message } }) => clause(`the devices of its ResourceClaims cannot be prepared: ${message}`),
     hint: (s) =>
       `Check that the DRA driver of the devices runs on the node of the pod. The events of the pod: ${describePod(s)}.`,
-    readsNode: true,
+    evidence: ['node'],
     field: { pod: ['spec', 'resourceClaims'] },
   },
   'sandbox-failed': {
@@ -154,11 +154,11 @@ export const podReasons: ReasonFamily<PodDetails> = {
       s.problem?.detail.handler !== undefined
         ? `The container runtime of the node has no handler ${s.problem.detail.handler}: correct runtimeClassName, or run the pod on nodes that have it.`
         : `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod(s)}.`,
-    readsNode: true,
+    evidence: ['node'],
   },
   'readiness-gate-pending': {
     class: 'slow',
-    mayOnlyNeedTime: true,
+    awaits: 'time',
     when: 'the containers of a pod are ready, and the condition of one of its readiness gates is not True',
     title: 'a readiness gate of the pods is not True',
     sentence: ({ detail: { gates } }) => {
@@ -178,7 +178,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     node: ({ node, state }) => ({ name: node, isLost: state === 'lost' }),
     class: 'slow',
     isOutsideTemplate: true,
-    mayOnlyNeedTime: true,
+    awaits: 'time',
     when: `the kubelet has not acknowledged a pod ${duration(acknowledgedMs)} after its assignment (its node may not exist), or the node of a running pod no longer reports`,
     title: 'a node does not respond',
     headline: ({ detail: { node, state } }) =>
@@ -190,11 +190,10 @@ export const podReasons: ReasonFamily<PodDetails> = {
         return `If the manifest sets \`nodeName\`, remove it, so that the scheduler chooses a node, or correct it: ${clusterCommand('get', 'nodes')}. If the node was deleted, the pod garbage collector deletes the pod in about a minute, and its controller creates another.`
       return `The kubelet of node ${node} does not respond. Check the node: ${clusterCommand('describe', 'node', node)}. If it will not come back, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
     },
-    readsNode: true,
+    evidence: ['node'],
   },
   'pod-waiting': {
     class: 'slow',
-    readsConditions: true,
     when: 'a clock ended the target, a pod is not ready, and no known problem explains it',
     title: 'a pod is not ready',
     sentence: ({ detail: { container, waiting, warning } }) => {
@@ -203,7 +202,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       return predicate(`is not ready${state}${newest}`)
     },
     hint: (s) => `See its events: ${describePod(s)}.`,
-    readsNode: true,
+    evidence: ['conditions', 'node'],
   },
   evicted: {
     class: 'terminal',
@@ -213,7 +212,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     sentence: (problem) => endedSentence('was evicted', problem.detail.message, problem),
     hint: () =>
       'The message contains why the node evicted the pod. If a resource ran low, set requests that cover what the pod uses.',
-    readsNode: true,
+    evidence: ['node'],
   },
   'pod-failed': {
     class: 'terminal',
@@ -224,8 +223,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       s.problem?.isReplaced
         ? `The message contains why the node refuses or ends the pods; their controller creates others. Their events: ${describeTarget(s)}.`
         : endedHint(s),
-    readsLogs: true,
-    readsNode: true,
+    evidence: ['logs', 'node'],
   },
   'pod-stuck': {
     class: 'slow',

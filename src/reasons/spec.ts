@@ -124,58 +124,38 @@ interface ManifestField {
 interface ReasonTraits {
   /** How many observations prove the problem; absent if their number does not decide. */
   readonly provenAfter?: number
-  /** The object may only need more time: other objects may crash because they wait for it. */
-  readonly mayOnlyNeedTime?: true
+  /**
+   * What ends the problem, besides a new apply. `time`: other objects may crash because they wait for this one. `node`,
+   * `volume`: the pod has none, and the end of another pod may make room. `user`: only a user. `deletion`: the object is
+   * being deleted. `change`: the change that is gated has not arrived, so the target has no current milestone.
+   */
+  readonly awaits?: 'time' | 'node' | 'volume' | 'user' | 'deletion' | 'change'
+  /**
+   * What may explain the problem, and then takes its place. `pods`: the terminal or strike problem of a pod. `owned`: the
+   * object itself reports the failure, and an object that it owns may explain it. `owner`: it decides whether the failure
+   * is its own. `awaited`: while the awaited object is a target and not ready, the log omits the problem. `node`: the
+   * node of the pod. `problem`: the problem that the target has now; the hint is the one of that problem.
+   */
+  readonly yieldsTo?: 'pods' | 'owned' | 'owner' | 'awaited' | 'node' | 'problem'
   /** A container died. */
   readonly isDeath?: true
-  /** A policy refused the request explicitly. */
-  readonly isDenial?: true
   /** The headline does not name its subject ("it …"), so the name has to be added. */
   readonly isAnonymous?: true
-  /** The owner of the object decides whether the object's failure is one of its own. */
-  readonly ownerDecides?: true
-  /** Only a user can end the problem. */
-  readonly awaitsUser?: true
-  /** The object itself reports the failure; what it owns may explain it. */
-  readonly isOwnReport?: true
-  /** The pod has no node, or no volume: the end of another pod may make room. */
-  readonly awaitsNode?: true
-  readonly awaitsVolume?: true
-  /** The controller has not reported anything yet. */
-  readonly awaitsController?: true
-  /** The problem follows from an awaited object. While that object is a target and not ready, the log omits the problem. */
-  readonly isConsequence?: true
-  /** The problem may be caused by a missing Secret with the credentials of a registry. */
-  readonly isPullSecretCause?: true
-  /** The terminal or strike problem of a pod replaces it as the reason of the target. */
-  readonly yieldsToPods?: true
-  /** The problem does not show its cause, which may be the node of the pod. */
-  readonly leavesCauseOpen?: true
   /** Answers to `http-checks` prove the problem. If it breaks the hold, it is the reason in place of `not-held`. */
   readonly isAnswer?: true
   /** No pod template causes it: it is about the node, the registry or a webhook. */
   readonly isOutsideTemplate?: true
-  /** The hint is the one of the target's problem. */
-  readonly isOfProblem?: true
   /** A clock ended a target that has no problem. */
   readonly hasNoProblem?: true
   /** `on-superseded: pass` accepts it. */
   readonly mayPass?: true
-  /** The target has no current milestone: it was never judged. */
-  readonly hasNoMilestone?: true
-  /** The object is being deleted. */
-  readonly isDeletion?: true
   /** The object existed: a missing namespace does not explain why it is absent. */
   readonly isOver?: true
   /**
    * Which evidence is read besides events: the logs of the container, the state of the node, the namespace, the open
    * conditions of the pod, the access of the credentials.
    */
-  readonly readsLogs?: true
-  readonly readsNode?: true
-  readonly readsNamespace?: true
-  readonly readsConditions?: true
-  readonly readsAccess?: true
+  readonly evidence?: readonly ('logs' | 'node' | 'namespace' | 'conditions' | 'access')[]
 }
 
 /** Everything about one reason. `Detail` is the detail of its problems. */

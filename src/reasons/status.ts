@@ -109,7 +109,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'reported-failed': {
     class: 'strike',
-    isOwnReport: true,
+    yieldsTo: 'owned',
     isAnonymous: true,
     when: `the object has reported for ${duration(reportedFailureMs)} that its controller has given up`,
     title: 'it reports a failure',
@@ -131,7 +131,6 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'not-reconciled': {
     class: 'slow',
-    awaitsController: true,
     isAnonymous: true,
     when: 'no controller has written a status yet',
     title: 'its controller has not reported a status',

@@ -103,7 +103,7 @@ interface Suspension {
 export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'progress-deadline-exceeded': {
     class: 'terminal',
-    yieldsToPods: true,
+    yieldsTo: 'pods',
     when: 'the Deployment controller reports it for the present generation',
     title: 'no progress within its deadline',
     sentence: ({ detail: { deadlineSeconds, message } }, cause) =>
@@ -122,7 +122,6 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'admission-denied': {
     class: 'terminal',
-    isDenial: true,
     when: `the API server denied the pods, because of a policy, an admission webhook or any other cause that does not change by itself, and again after ${duration(deniedMs)}`,
     title: 'denied by an admission policy',
     headline: ({ detail: { by } }) => by && denials[by.type].headline(withoutMiddle(by.name, nameLimit)),
@@ -178,7 +177,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   paused: {
     class: 'slow',
-    awaitsUser: true,
+    awaits: 'user',
     when: 'the Deployment is paused, and its change is not rolled out',
     title: 'the rollout is paused',
     sentence: ({ detail: { signals } }) =>
@@ -188,7 +187,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'job-failed': {
     class: 'terminal',
-    ownerDecides: true,
+    yieldsTo: 'owner',
     when: 'the Job controller reports Failed',
     title: 'the Job failed',
     headline: (problem, cause) =>
@@ -206,11 +205,11 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
       if (s.target.kind !== 'Job' || s.target.isBehind) return why
       return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
     },
-    readsLogs: true,
+    evidence: ['logs'],
   },
   'sidecar-running': {
     class: 'slow',
-    mayOnlyNeedTime: true,
+    awaits: 'time',
     when: `the containers of a Job have completed, and one runs on: it was added to the pod, or has run on for ${duration(longStepMs)}`,
     title: 'a container keeps the Job from completing',
     headline: containerHeadline((name, { detail: { isAdded } }) =>
@@ -229,7 +228,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'job-deadline-exceeded': {
     class: 'terminal',
-    ownerDecides: true,
+    yieldsTo: 'owner',
     when: 'the Job controller reports Failed for its activeDeadlineSeconds',
     title: 'the Job ran out of time',
     sentence: ({ detail: { activeDeadlineSeconds: seconds } }) =>
@@ -240,7 +239,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   suspended: {
     class: 'slow',
-    awaitsUser: true,
+    awaits: 'user',
     when: 'the object is suspended',
     title: 'the Job is suspended',
     sentence: ({ detail: { signals } }) =>

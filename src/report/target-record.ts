@@ -260,7 +260,7 @@ export function stepsOf(
 
 /** The current or failed milestone. A target whose change never arrived has none. */
 export function openMilestone(target: TargetRecord): MilestoneRecord | undefined {
-  if (traitsOf(target).hasNoMilestone) return undefined
+  if (traitsOf(target).awaits === 'change') return undefined
   const { milestones } = target
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }

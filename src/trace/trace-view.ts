@@ -110,7 +110,7 @@ function statusLines({
     ]
   }
   const { status, message, problems } = traced.assessment
-  const terminating = problems.find((problem) => traitsOf(problem).isDeletion)
+  const terminating = problems.find((problem) => traitsOf(problem).awaits === 'deletion')
   const headline = terminating === undefined ? statusText[status] : messageOf(terminating)
   const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs
   return [
@@ -159,7 +159,7 @@ const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failin
 /** All problems, a hint for the first, and the way back. Omits `terminating`, because the status line already shows it. */
 function problemLines({ target, wayBack }: TraceState, { assessment }: TracedObject): readonly Line[] {
   const notes = [...assessment.notes, ...(assessment.warnings ?? [])]
-  const problems = assessment.problems.filter((problem) => !traitsOf(problem).isDeletion)
+  const problems = assessment.problems.filter((problem) => traitsOf(problem).awaits !== 'deletion')
   const [first] = problems
   if (first === undefined) return notes.map((note) => line(2, mark('·'), note))
   return [

@@ -73,12 +73,12 @@ export function withCause(rule: Rule, behind: Behind): Rule {
 }
 
 function isReported(problem: Problem): boolean {
-  return traitsOf(problem).isOwnReport === true
+  return traitsOf(problem).yieldsTo === 'owned'
 }
 
 /** Whether its first problem is one that only a user can end: no object behind the resource explains it. */
 function awaitsUser({ problems: [first] }: Draft): boolean {
-  return first !== undefined && traitsOf(first).awaitsUser === true
+  return first !== undefined && traitsOf(first).awaits === 'user'
 }
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
@@ -237,7 +237,7 @@ function ofPresentSpec(
   const mayFail = (problem: Problem) => {
     const { name } = problem.subject
     const [pod] = isPodSubject(problem.subject) ? reader.known({ apiVersion: 'v1', kind: 'Pod', namespace, name }) : []
-    return !traitsOf(problem).ownerDecides && isOfPresentSpec(pod ?? owner, custom, reader)
+    return traitsOf(problem).yieldsTo !== 'owner' && isOfPresentSpec(pod ?? owner, custom, reader)
   }
   const isElsewhere = owner.metadata.namespace !== custom.metadata.namespace
   const withNamespace = (problem: Problem): Problem => (isElsewhere ? { ...problem, isElsewhere } : problem)

@@ -735,7 +735,7 @@ function judge(
       const problem = failureOf(object, standing.attempt, reader)
       const failed = {
         ...waitingDraft(own, messageOf(problem)),
-        problems: [problem, ...own.problems.filter((each) => !traitsOf(each).isOwnReport)],
+        problems: [problem, ...own.problems.filter((each) => traitsOf(each).yieldsTo !== 'owned')],
       }
       return problem.proven ? { ...failed, failure: problem } : failed
     }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Condition, groupOf, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
-import { messageOf, traitsOf } from '../../reasons/reasons.ts'
+import { messageOf } from '../../reasons/reasons.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, isEmpty, signalKey } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
@@ -64,7 +64,7 @@ function judgeConditions(
       : wrong !== undefined
         ? conditionProblem(object, [conditionSignal(wrong)], reader)
         : notReconciled(object, reader)
-  const waiting = traitsOf(problem).awaitsController ? 'waiting for its controller' : messageOf(problem)
+  const waiting = (failed ?? wrong) === undefined ? 'waiting for its controller' : messageOf(problem)
   reader.milestone(observedIf(reported.length > 0, 'waiting for its controller'))
   if (ready) return { ready, message, readyConditions: reported }
   reader.problem(problem)

@@ -156,8 +156,8 @@ function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusa
   const { attempts, events, firstAt, lastAt, message } = refusals
   const { pod, reader } = facts
   const count = Math.max(attempts, events)
-  const { provenAfter: needed = Infinity, isPullSecretCause } = traitsOf({ reason })
-  const isMissing = isPullSecretCause === true && reader.events(pod).some((event) => event.reason === pullSecretMissing)
+  const { class: certainty, provenAfter: needed = Infinity } = traitsOf({ reason })
+  const isMissing = certainty === 'strike' && reader.events(pod).some((event) => event.reason === pullSecretMissing)
   const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
   const isCurrent = isFinal && isSinceStart(lastAt, reader)
   return problemOfContainer(facts, {

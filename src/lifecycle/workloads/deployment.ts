@@ -302,7 +302,7 @@ function isAdvancing({ pod, started, stallHold, runningStep }: PodState, reader:
 
 /** The terminal or strike problem of a pod that explains an exceeded deadline, and replaces it as the reason. */
 function explainDeadline(deadline: Problem, problems: readonly Problem[]): Problem | undefined {
-  if (!traitsOf(deadline).yieldsToPods) return undefined
+  if (traitsOf(deadline).yieldsTo !== 'pods') return undefined
   return problems.find((problem) => classOf(problem) !== 'slow' && isPodSubject(problem.subject))
 }
 

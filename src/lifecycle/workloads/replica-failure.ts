@@ -258,7 +258,7 @@ function refusedProblem(
     ...read(message),
   }
   const isInvalid = 'isInvalid' in detail && detail.isInvalid === true
-  const seen = isInvalid || traitsOf({ reason }).isDenial ? count : 0
+  const seen = isInvalid || traitsOf({ reason }).class === 'terminal' ? count : 0
   const isCurrent = isSinceStart(lastAt, reader)
   const proven = isInvalid
     ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, reader)

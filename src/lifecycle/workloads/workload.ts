@@ -258,7 +258,7 @@ function withText(milestone: Milestone, text: string): Milestone {
  * pods too if the controller creates no new pod before their end, or if a new pod has no node or volume until then.
  */
 function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods): readonly Pod[] {
-  const hasNoRoom = state?.problems.map(traitsOf).some(({ awaitsNode, awaitsVolume }) => awaitsNode || awaitsVolume)
+  const hasNoRoom = state?.problems.map(traitsOf).some(({ awaits }) => awaits === 'node' || awaits === 'volume')
   return waitsForTermination || hasNoRoom ? owned : gated
 }
 
@@ -267,7 +267,7 @@ function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods)
  * @param isComplete the rollout is complete: they are none of its pods
  */
 export function scaleHold({ state }: Pick<ExaminedPods, 'state'>, isComplete: boolean): string | undefined {
-  const hasNoRoom = state?.problems.some((problem) => traitsOf(problem).awaitsNode)
+  const hasNoRoom = state?.problems.some((problem) => traitsOf(problem).awaits === 'node')
   return isComplete && hasNoRoom ? 'its rollout is complete, and the pods of a scale wait for room' : undefined
 }
 
