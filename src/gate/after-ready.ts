@@ -3,10 +3,10 @@ import { shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
 import { choosePort, isRight, withAnswers } from '../lifecycle/answers.ts'
-import type { Assessment } from '../lifecycle/assessment.ts'
+import { type Assessment, hasOwnPods } from '../lifecycle/assessment.ts'
 import { withHold } from '../lifecycle/hold.ts'
 import type { Hold } from '../lifecycle/reader.ts'
-import type { Rule } from '../lifecycle/rule.ts'
+import { type Rule, withCheck } from '../lifecycle/rule.ts'
 import type { Checks, RequestCheck } from '../plan/checks.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { displayName, type NamedTarget, nameKey, type Target } from '../plan/target.ts'
@@ -42,9 +42,9 @@ export function afterReady(checks: Checks): AfterReady {
   return {
     ...checks,
     rule: (rule, target) => {
-      const own = httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
-      const answering = own.length === 0 ? rule : withAnswers(rule, own)
-      return holdMs === 0 || rule.readyWhenAbsent !== undefined ? answering : withHold(answering)
+      const lines = httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
+      const isHeld = holdMs > 0 && rule.readyWhenAbsent === undefined
+      return withAfterReady(rule, lines, isHeld)
     },
     mistaken: (targets, store) => mistakesVerdict(httpChecks, targets, store),
     records: (store, hold) => ({
@@ -52,6 +52,22 @@ export function afterReady(checks: Checks): AfterReady {
       hold: holdMs === 0 ? undefined : { seconds: holdMs / 1_000, ...(hold && { since: hold.since }) },
     }),
   }
+}
+
+/** The rule of a target that has to answer lines of `http-checks`, and has to stay ready for the time of the hold. */
+function withAfterReady(rule: Rule, lines: readonly RequestCheck[], isHeld: boolean): Rule {
+  const { serving } = rule
+  const isAsked = serving !== undefined && lines.length > 0
+  if (!isAsked && !isHeld) return rule
+  const checked = withCheck(rule, (draft, object, reader) => {
+    const pods = serving?.pods(object, draft, reader) ?? []
+    const answered = isAsked ? withAnswers(draft, object, pods, lines, serving, reader) : draft
+    return isHeld ? withHold(answered, object, pods, serving, reader) : answered
+  })
+  const milestones = [...rule.milestones]
+  if (isAsked) milestones.push('answers')
+  if (isHeld) milestones.push('held')
+  return { ...checked, milestones }
 }
 
 function mistakesVerdict(checks: readonly RequestCheck[], targets: CheckedTargets, store: Store): Verdict | undefined {
@@ -90,7 +106,8 @@ function mistakeText(
   const object = store.get(target)
   const port = object && choosePort(check, object, serving)
   if (object !== undefined && typeof port === 'string') return `${shortName(object)}: ${port}`
-  const isWithoutPods = serving.presentPods !== undefined && hasNoPods(state)
+  const hasOthers = serving.selects !== undefined || hasOwnPods(object, state.assessment)
+  const isWithoutPods = !hasOthers && hasNoPods(state)
   return isWithoutPods ? `${name} is ready, and no pod is behind it. ${whatServes}` : undefined
 }
 

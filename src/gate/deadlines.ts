@@ -1,3 +1,4 @@
+import { hasOwnPods } from '../lifecycle/assessment.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { ownProblem } from '../lifecycle/status-problems.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
@@ -106,11 +107,10 @@ function deletionDeadline({ state, target }: GatedTarget): End | undefined {
  * only the time of the hold.
  */
 function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
-  const { state, rule } = gated
-  const { serving } = rule
-  const hasOwnPods = serving !== undefined && serving.selects === undefined && serving.presentPods === undefined
-  const fallenAt = objectOf(state) === undefined ? undefined : state.milestones.restartedAt
-  const graceMs = fallenAt === undefined || (hasOwnPods && fallenAt < until) ? 0 : fallenMs
+  const { state } = gated
+  const object = objectOf(state)
+  const fallenAt = object === undefined ? undefined : state.milestones.restartedAt
+  const graceMs = fallenAt === undefined || (hasOwnPods(object, state.assessment) && fallenAt < until) ? 0 : fallenMs
   const at = deletionDeadline(gated)?.at ?? Math.max(until, (fallenAt ?? until) + graceMs)
   const verdict = () => {
     const problem = problemInHold(state, at)

@@ -9,8 +9,7 @@ import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds
 import { type Draft, type Milestone, type Question, requestOf } from './assessment.ts'
 import { momentAt, prove } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
-import { type Rule, type ServedPort, type Serving, withCheck } from './rule.ts'
-import { podRequest, revisedPods } from './selector.ts'
+import type { ServedPort, Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
 
@@ -23,19 +22,6 @@ export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answ
 
 function includesStatus(ranges: RequestCheck['expectStatus'], status: number): boolean {
   return ranges.some(([first, last]) => status >= first && status <= last)
-}
-
-/**
- * A target with lines of `http-checks` is ready only after it has answered each of them, and fails when wrong or missing answers
- * prove that one of its pods does not.
- */
-export function withAnswers(rule: Rule, checks: readonly RequestCheck[]): Rule {
-  const { serving } = rule
-  if (serving === undefined) return rule
-  return {
-    ...withCheck(rule, (draft, object, reader) => answered(draft, object, checks, serving, reader)),
-    milestones: [...rule.milestones, 'answers'],
-  }
 }
 
 /** A pod of the gated revision that stays, with its answers to a line. */
@@ -58,16 +44,21 @@ interface Line {
   readonly isAnswered: boolean
 }
 
-function answered(
+/**
+ * A target with lines of `http-checks` is ready only after it has answered each of them, and fails when wrong or missing answers
+ * prove that one of its pods does not.
+ * @param all the pods of the gated revision behind the target
+ */
+export function withAnswers(
   draft: Draft,
   object: KubeObject,
+  all: readonly Pod[],
   checks: readonly RequestCheck[],
   serving: Serving,
   reader: Reader,
 ): Draft {
   const { holding: hold, lastAssessment: before } = reader
   const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
-  const all = podsOfTarget(draft, object, serving, reader)
   const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
   const lines = checks.map((check) => lineOf(check, pods, object, serving, reader))
   if (pods.length === 0 && serving.isEmpty(object, reader)) {
@@ -122,24 +113,6 @@ function lineOf(check: RequestCheck, pods: readonly Pod[], object: KubeObject, s
     right,
     isAnswered: right.length > 0 && (!check.eachPod || right.length === pods.length),
   }
-}
-
-/** The pods of the gated revision behind a target; they are watched. */
-export function podsOfTarget(
-  assessed: Pick<Draft, 'pods' | 'keptPods'>,
-  object: KubeObject,
-  serving: Serving,
-  reader: Reader,
-): readonly Pod[] {
-  const { revisionOf } = reader
-  // Not every kind needs its pods to be judged.
-  for (const request of serving.requests(object, reader)) reader.watch(request)
-  if (serving.presentPods !== undefined) return serving.presentPods(object, reader)
-  if (serving.selects !== undefined)
-    return reader
-      .known(podRequest(object), (pod) => serving.selects?.(object, pod) === true)
-      .filter((pod) => (revisionOf(pod) ?? 'gated') === 'gated')
-  return revisedPods(object, assessed, reader)
 }
 
 /** `web-2` before `web-10`. */

@@ -103,6 +103,11 @@ export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boole
   return problems.map(traitsOf).every(({ awaits }) => awaits === 'time' || awaits === 'change')
 }
 
+/** Whether an object is a pod, or its rule finds its pods: a Service and a custom resource have none of their own. */
+export function hasOwnPods(object: KubeObject | undefined, assessment: Pick<Assessment, 'pods'> | undefined): boolean {
+  return isOfKind(object, 'Pod') || assessment?.pods !== undefined
+}
+
 /** The pods of the gated revision; for a bare pod, the pod itself. */
 export function gatedPods(
   object: KubeObject | undefined,

@@ -1,28 +1,27 @@
 import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
-import { podsOfTarget } from './answers.ts'
 import type { Assessment, Draft, HeldPods } from './assessment.ts'
 import type { Reader } from './reader.ts'
-import { type Rule, type Serving, withCheck } from './rule.ts'
+import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { presentDeath } from './workloads/death-count.ts'
 import { explainDeath } from './workloads/kubelet-messages.ts'
 import { condition, containersOf, isReady, isReplaced, type PodContainer } from './workloads/pod-fields.ts'
 import { examinePod } from './workloads/pod-state.ts'
 
-/** A target that must stay ready for the time of the hold. */
-export function withHold(rule: Rule): Rule {
-  const held = withCheck(rule, (draft, object, reader) => assessHold(draft, object, rule.serving, reader))
-  return { ...held, milestones: [...rule.milestones, 'held'] }
-}
-
 /**
  * In the hold, a failure of the target or a break by one of its pods fails it as `not-held`. A pod that is replaced, or that a
  * scale adds, has until the end of the hold to become ready, and so has a target whose status is not ready.
+ * @param all the pods of the gated revision behind the target
  */
-function assessHold(draft: Draft, object: KubeObject, serving: Serving | undefined, reader: Reader): Draft {
+export function withHold(
+  draft: Draft,
+  object: KubeObject,
+  all: readonly Pod[],
+  serving: Serving | undefined,
+  reader: Reader,
+): Draft {
   const { holding, lastAssessment: before, now } = reader
-  const all = serving === undefined ? [] : podsOfTarget(draft, object, serving, reader)
   if (holding === undefined) return draft
   // The pods of a gated workload are its own, also behind a Service.
   const pods = all.filter((pod) => serving?.selects === undefined || reader.revisionOf(pod) === undefined)

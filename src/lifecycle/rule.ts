@@ -1,4 +1,3 @@
-import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject, ObjectMeta, Pod } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
@@ -109,10 +108,12 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   ports(object: Gated): readonly ServedPort[]
   /** Whether the object selects a pod of any revision, or the pods of a template; absent for kinds that create pods. */
   selects?(object: Gated, pod: Labelled): boolean
-  /** The pods of the present revision, for a custom resource: its assessment does not contain them. */
-  presentPods?(object: Gated, reader: Reader): readonly Pod[]
-  /** The watches of the pods that serve requests, and of the objects that show whether there should be such pods. */
-  requests(object: Gated, reader: Reader): readonly WatchRequest[]
+  /**
+   * The pods of the present revision behind the object. Not every kind needs them to be judged, so their watches are asked for,
+   * and those of the objects that show whether there should be such pods.
+   * @param assessed the pods of the present revision, if the rule of the object finds them
+   */
+  pods(object: Gated, assessed: Pick<AssessedFacts, 'pods' | 'keptPods'>, reader: Reader): readonly Pod[]
   /** Whether the object is scaled to zero, and needs no pod. */
   isEmpty(object: Gated, reader: Reader): boolean
   /** Requests go to one pod after another, in the order of the ordinals. */

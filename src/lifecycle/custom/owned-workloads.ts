@@ -125,11 +125,11 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
   const { ports, isEmpty } = workloadServing
   return {
     ports,
-    presentPods: (object, reader) => [...new Set(podsBehind(object, object, behind, reader))],
-    requests: (object) => {
+    pods: (object, _, reader) => {
       const { namespace } = object.metadata
       const ofWorkloads = namespace === undefined ? [] : podKinds.map((kind) => ({ ...kind, namespace }))
-      return [...ownedRequests(object, behind), ...ofWorkloads]
+      for (const request of [...ownedRequests(object, behind), ...ofWorkloads]) reader.watch(request)
+      return [...new Set(podsBehind(object, object, behind, reader))]
     },
     isEmpty: (object, reader) => {
       const workloads = workloadsOf(object, isWorkloadKind, reader)
@@ -147,14 +147,12 @@ export function servingBeside(rule: Rule): Serving | undefined {
   if (serving === undefined || serving.selects !== undefined) return serving
   return {
     ...serving,
-    presentPods: (object, reader) => podsOfWorkload(object, rule, reader),
-    requests: (object, reader) => [...serving.requests(object, reader), ...assessOwned(object, rule, reader).requests],
+    pods: (object, _, reader) => {
+      const { assessment, requests } = assessOwned(object, rule, reader)
+      for (const request of requests) reader.watch(request)
+      return serving.pods(object, assessment, reader)
+    },
   }
-}
-
-function podsOfWorkload(object: KubeObject, rule: Rule, reader: Reader): readonly Pod[] {
-  const { assessment } = assessOwned(object, rule, reader)
-  return revisedPods(object, assessment, reader)
 }
 
 /** The kinds by which the pods of a workload are found. */
@@ -176,6 +174,6 @@ function podsBehind(
     const { rule, isCustom } = behind.ruleOf(object)
     if (isCustom) return depth === 0 ? [] : podsBehind(object, custom, behind, reader, depth - 1)
     const isWorkload = rule.serving !== undefined && rule.serving.selects === undefined
-    return isWorkload ? podsOfWorkload(object, rule, reader) : []
+    return isWorkload ? revisedPods(object, assessOwned(object, rule, reader).assessment, reader) : []
   })
 }

@@ -41,7 +41,7 @@ export const serviceRule: Rule<Service> = {
         protocol !== 'TCP' || port === undefined ? [] : [{ name, port, target: targetPort || port }],
       ),
     selects: isSelectedBy,
-    requests: (object) => (selectsPods(object) ? [podRequest(object), ...workloadRequests(object)] : []),
+    pods: podsBehind,
     isEmpty: isScaledToZero,
   },
 }
@@ -228,6 +228,15 @@ function needsEndpoint({ metadata, status }: Pod): boolean {
 /**
  * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets cannot be read, their pods show them.
  */
+/** The pods that it selects, without those of older revisions of the gated workloads behind it. */
+function podsBehind(service: Service, _: unknown, reader: Reader): readonly Pod[] {
+  if (!selectsPods(service)) return []
+  for (const request of workloadRequests(service)) reader.watch(request)
+  return reader
+    .list(podRequest(service), (pod) => isSelectedBy(service, pod))
+    .filter((pod) => (reader.revisionOf(pod) ?? 'gated') === 'gated')
+}
+
 function isScaledToZero(service: Service, reader: Reader): boolean {
   const isListed = (request: WatchRequest) => reader.listState(request) === 'complete'
   const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')

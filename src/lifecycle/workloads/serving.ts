@@ -1,6 +1,6 @@
 import type { KubeObject, LabelSelector, Pod, PodTemplate } from '../../cluster/objects.ts'
 import type { ServedPort, Serving } from '../rule.ts'
-import { podRequest } from '../selector.ts'
+import { podRequest, revisedPods } from '../selector.ts'
 import { portsOf } from './pod-fields.ts'
 
 type Workload = KubeObject & {
@@ -11,7 +11,10 @@ type Workload = KubeObject & {
 /** How requests reach the pods of a workload: at their own ports. A DaemonSet is empty if no node should run a pod. */
 export const workloadServing: Serving<Workload> = {
   ports: ({ spec }) => servedPorts({ spec: spec?.template?.spec }),
-  requests: (object) => [podRequest(object)],
+  pods: (object, assessed, reader) => {
+    reader.watch(podRequest(object))
+    return revisedPods(object, assessed, reader)
+  },
   isEmpty: ({ spec, status }) => spec?.replicas === 0 || status?.desiredNumberScheduled === 0,
 }
 
@@ -20,7 +23,7 @@ export const orderedServing: Serving<Workload> = { ...workloadServing, isOrdered
 /** A bare pod is its own only pod. */
 export const podServing: Serving<Pod> = {
   ports: servedPorts,
-  requests: () => [],
+  pods: (pod) => [pod],
   isEmpty: () => false,
 }
 
