@@ -2,6 +2,7 @@ import { isOfKind, type KubeObject, type ObjectName, type Pod } from '../cluster
 import type { PodPort } from '../cluster/port-forward.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
+import type { PodHistory } from './pod-history.ts'
 
 /** The state of one milestone. */
 export interface Milestone {
@@ -41,9 +42,9 @@ export function requestOf({ method, path }: RequestCheck): string {
 
 /**
  * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
- * the deaths of each container when the pod was first seen ready.
+ * the history that each had when it was first seen ready.
  */
-export type HeldPods = ReadonlyMap<string | undefined, ReadonlyMap<string, number>>
+export type HeldPods = ReadonlyMap<string | undefined, PodHistory>
 
 /** The state of a target: what its rule finds about the object, what it reads and the time. */
 export type Assessment = AssessedFacts &

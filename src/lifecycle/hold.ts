@@ -1,10 +1,10 @@
-import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
+import { type Container, isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import type { Assessment, Draft, HeldPods } from './assessment.ts'
+import type { PodHistory } from './pod-history.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
-import { presentDeath } from './workloads/death-count.ts'
 import { explainDeath } from './workloads/kubelet-messages.ts'
 import { condition, containersOf, isReady, isReplaced, type PodContainer } from './workloads/pod-fields.ts'
 import { examinePod } from './workloads/pod-state.ts'
@@ -25,7 +25,7 @@ export function withHold(
   if (holding === undefined) return draft
   // The pods of a gated workload are its own, also behind a Service.
   const pods = all.filter((pod) => serving?.selects === undefined || reader.revisionOf(pod) === undefined)
-  const heldPods = withReadyPods(before?.heldPods ?? new Map(), pods)
+  const heldPods = withReadyPods(before?.heldPods ?? new Map(), pods, reader)
   const held = { ...draft, heldPods, ...(!draft.ready && { overdue: unreadyProblem(object, draft, now) }) }
   const { failure } = draft
   if (failure !== undefined && traitsOf(failure).isAnswer) return held
@@ -51,22 +51,11 @@ function unreadyProblem(object: KubeObject, { message }: Pick<Draft, 'message'>,
 }
 
 /** The held pods together with those that have become ready since. */
-function withReadyPods(before: HeldPods, pods: readonly Pod[]): HeldPods {
+function withReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): HeldPods {
   const added = pods.filter((pod) => isReady(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
     ? before
-    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, deathsOf(pod)] as const)])
-}
-
-function deathsOf(pod: Pod): ReadonlyMap<string, number> {
-  return new Map(containersOf(pod).map((each) => [each.container.name, deathCount(each)]))
-}
-
-/** Until its restart, a container that died is not counted in `restartCount`. */
-function deathCount({ status, runsOnce, isDoneSidecar }: PodContainer): number {
-  if (status === undefined) return 0
-  const isDead = !isDoneSidecar && presentDeath(status, runsOnce) !== undefined
-  return (status.restartCount ?? 0) + Number(isDead)
+    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, reader.podHistory(pod)] as const)])
 }
 
 /**
@@ -80,10 +69,14 @@ function findBreak(
   reader: Reader,
 ): Problem | undefined {
   for (const pod of pods) {
-    const deaths = held.get(pod.metadata.uid)
+    const before = held.get(pod.metadata.uid)
     const isLeaving = isReplaced(pod) || condition(pod, 'DisruptionTarget')?.status === 'True'
-    if (deaths === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
-    const dead = containersOf(pod).find((each) => deathCount(each) > (deaths.get(each.container.name) ?? 0))
+    if (before === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
+    const { containers } = reader.podHistory(pod)
+    const totalIn = (history: PodHistory['containers'], { name }: Container) => history.get(name)?.total ?? 0
+    const dead = containersOf(pod).find(
+      ({ container }) => totalIn(containers, container) > totalIn(before.containers, container),
+    )
     if (dead === undefined && isReady(pod)) continue
     const known = [...assessment.problems, ...examinePod(pod, reader).problems].filter(
       ({ subject, container }) =>

@@ -34,6 +34,8 @@ export interface RunningInstance {
 /** The deaths of a container that count. */
 export interface DeathCount {
   readonly deaths: number
+  /** All deaths over the life of the pod, with one that no restart has followed yet. */
+  readonly total: number
   /** The moment of the earliest of these deaths; absent if there are none. */
   readonly firstDeathAt?: number
   /** Whether one of these deaths is of an instance that started after the gate: older instances may lack the change. */

@@ -217,10 +217,15 @@ export function countDeaths(
     counted.some(({ beganAt }) => beganAt !== undefined && isSinceStart(beganAt, gateTime)) ||
     // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
     seen.total - 1 > atFirstSight
-  if (deaths === 0) return { deaths, isCurrent: false }
+  if (deaths === 0) return { deaths, total: seen.total, isCurrent: false }
   const moments = counted.flatMap(({ diedAt }) => diedAt ?? [])
   const firstDeathAt = Math.min(...moments, ...(forgiven === 0 ? [seen.backOffAt ?? Infinity] : []))
-  return { deaths, isCurrent, firstDeathAt: Number.isFinite(firstDeathAt) ? firstDeathAt : undefined }
+  return {
+    deaths,
+    total: seen.total,
+    isCurrent,
+    firstDeathAt: Number.isFinite(firstDeathAt) ? firstDeathAt : undefined,
+  }
 }
 
 function unreadySince(pod: Pod, { time }: GateTime): number | undefined {
