@@ -1,0 +1,225 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Fields, isObject, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
+import { matchesRevision, type WantedRevision } from '../../plan/revision.ts'
+import { argoPollMs } from '../../thresholds.ts'
+import { fieldsOf } from '../conditions.ts'
+import {
+  type Attempt,
+  describeVersion,
+  fields,
+  hasRevisions,
+  isSameVersion,
+  type RevisionKind,
+  type RevisionReport,
+  text,
+  texts,
+  type Version,
+} from './revision-report.ts'
+
+/**
+ * An Application of Argo CD. `OutOfSync` at a revision only means that it was compared with it. An operation is finished by its
+ * phase, not by `Synced` and `Healthy`: a PostSync hook may fail after both.
+ */
+export const applicationKind: RevisionKind = {
+  operator: 'Argo CD',
+  intervalMs: argoPollMs,
+  failureMs: 0,
+  rename: hydrated,
+  report: reportOf,
+}
+
+function reportOf(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
+  const { operation } = object as KubeObject & Fields
+  const spec = fields(object.spec)
+  const status = fields(object.status)
+  const sync = fields(status['sync'])
+  const state = fields(status['operationState'])
+  const result = resultOf(state)
+  const history = fieldsOf(status['history']).flatMap((entry) => versionOf(entry, entry, entry['deployedAt']) ?? [])
+  const compared = versionOf(sync, fields(sync['comparedTo']))
+  const attempt = attemptOf(state, result)
+  const last = history.at(-1)
+  const synced = syncedVersion(status, last, attempt)
+  const deployed = synced ?? last
+  const isUnderWay = attempt?.state === 'running' || attempt?.state === 'retried'
+  // An operation stays in the object until it is finished.
+  const isQueued = operation !== undefined && !isUnderWay
+  const isAutomated = isSyncedAutomatically(spec)
+  const comparedTo = sync['comparedTo']
+  const isCurrent = !isObject(comparedTo) || isDeepStrictEqual(sourceFields(spec), sourceFields(comparedTo))
+  const requested = versionOf(fields(fields(operation)['sync']), {}) ?? compared
+  const isElsewhere = isOtherCluster(fields(spec['destination']))
+  // A commit that is synced without a sync of its own changes nothing here. A partial sync is not in the history.
+  const hasOwnSync = deployed !== undefined && attempt !== undefined && isSameVersion(attempt.version, deployed)
+  const isUnchanged = last === undefined || !hasOwnSync || isSameVersion(last, deployed)
+  const { id, revision, revisions } = fieldsOf(status['history']).at(-1) ?? {}
+  const waits =
+    sync['status'] === 'OutOfSync' && !isAutomated && compared !== undefined && hasRevisions(compared, wanted)
+  const other = isUnderWay && !hasRevisions(attempt.version, wanted) ? attempt : undefined
+  return {
+    deployed,
+    sameContent: last !== undefined && isUnchanged ? [last] : [],
+    content: isUnchanged ? JSON.stringify([history.length, id, revision, revisions]) : undefined,
+    isSettled: isCurrent && !isQueued && !isUnderWay && synced !== undefined,
+    isCurrent,
+    attempt: isQueued ? undefined : attempt,
+    next: isUnderWay ? attempt.version : isAutomated || isQueued ? requested : undefined,
+    history,
+    complaint:
+      errorOf(status) ??
+      (other && `the sync of ${describeVersion(other.version)} runs: ${other.message}`) ??
+      (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
+    objects: isElsewhere ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
+    hookJobs: fieldsOf(result['resources']).flatMap(hookJob),
+    isHealthy: fields(status['health'])['status'] === 'Healthy',
+  }
+}
+
+/**
+ * Argo CD: `revisions` and `sources` of an application with several sources, else `revision` and `source`. A tag stands in the
+ * `targetRevision` of its source, and is resolved to a commit
+ * (https://github.com/argoproj/argo-cd/blob/master/pkg/apis/application/v1alpha1/types.go).
+ */
+function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version | undefined {
+  const several = texts(...(Array.isArray(revisions['revisions']) ? revisions['revisions'] : []))
+  const all = several.length > 0 ? several : texts(revisions['revision'])
+  const named = several.length > 0 ? fieldsOf(sources['sources']) : [fields(sources['source'])]
+  if (all.length === 0) return undefined
+  return {
+    since: text(since),
+    sources: all.map((revision, index) => {
+      const { name, ref, chart, targetRevision } = named[index] ?? {}
+      return { names: [...texts(name, ref, chart), String(index + 1)], revisions: texts(revision, targetRevision) }
+    }),
+  }
+}
+
+/**
+ * What is synced by the last comparison, which may be a commit that changes nothing. After an operation, the previous comparison
+ * still has `Synced` for a moment. Times are whole seconds: one of the second of a sync counts only if it agrees with the history.
+ */
+function syncedVersion(
+  { sync, reconciledAt }: Fields,
+  last: Version | undefined,
+  attempt: Attempt | undefined,
+): Version | undefined {
+  const { status, comparedTo } = fields(sync)
+  const compared = versionOf(fields(sync), fields(comparedTo))
+  if (status !== 'Synced' || compared === undefined) return undefined
+  const isLast = last !== undefined && isSameVersion(last, compared)
+  const at = momentOf(reconciledAt)
+  const isOutdated = at < momentOf(attempt?.since) || (!isLast && at <= momentOf(last?.since))
+  return isOutdated ? undefined : { ...compared, since: isLast ? last.since : undefined }
+}
+
+/** A timestamp in milliseconds since the epoch; NaN if there is none, which is neither before nor after any other. */
+const momentOf = (timestamp: unknown): number => Date.parse(text(timestamp) ?? '')
+
+/** The last operation: a sync, or a rollback. A dry run deploys nothing. */
+function attemptOf(state: Fields, result: Fields): Attempt | undefined {
+  const requested = fields(fields(state['operation'])['sync'])
+  const version = versionOf(result, result) ?? versionOf(requested, requested)
+  if (version === undefined || requested['dryRun'] === true) return undefined
+  const isRunning = state['phase'] === 'Running'
+  const states = new Map<unknown, Attempt['state']>([
+    ['Running', isRetry(state) ? 'retried' : 'running'],
+    ['Terminating', 'running'],
+    ['Failed', 'failed'],
+    ['Error', 'failed'],
+  ])
+  return {
+    version,
+    state: states.get(state['phase']) ?? 'succeeded',
+    // While an operation begins, its state may still have the message of the one before.
+    message: isRunning && isSuccess(state['message']) ? '' : (text(state['message']) ?? ''),
+    since: text(state['finishedAt']),
+    applied: fieldsOf(result['resources']).flatMap((each) =>
+      each['status'] === 'Synced' && text(each['hookType']) === undefined ? objectName(each) : [],
+    ),
+  }
+}
+
+/**
+ * The result of the last operation. While an operation begins, its state may still have the result of the one before. The result
+ * of a retry may be a newer commit than the requested one.
+ */
+function resultOf(state: Fields): Fields {
+  const requested = fields(fields(state['operation'])['sync'])
+  const result = fields(state['syncResult'])
+  const [asked, reached] = [versionOf(requested, requested), versionOf(result, result)]
+  if (state['phase'] !== 'Running' || isRetry(state) || !asked || !reached || !isCommit(asked)) return result
+  return isSameVersion(asked, reached) ? result : {}
+}
+
+/** Whether a version consists of commits with all their digits. */
+function isCommit({ sources }: Version): boolean {
+  return sources.every(({ revisions: [revision = ''] }) => /^[0-9a-f]{40}$/.test(revision))
+}
+
+/** `successfully synced (all tasks run)` */
+const isSuccess = (message: unknown): boolean => text(message)?.startsWith('successfully synced') === true
+
+const isRetry = ({ retryCount }: Fields): boolean => Number(retryCount ?? 0) > 0
+
+/** The entry of a sync result as the Job of a hook that has not succeeded. */
+function hookJob(entry: Fields): RevisionReport['hookJobs'] {
+  const { hookType, hookPhase, kind, group } = entry
+  if (text(hookType) === undefined || kind !== 'Job' || group !== 'batch' || hookPhase === 'Succeeded') return []
+  const hasFailed = hookPhase === 'Failed' || hookPhase === 'Error'
+  return objectName(entry).map((job) => ({ ...job, hasFailed }))
+}
+
+function isSyncedAutomatically({ syncPolicy }: Fields): boolean {
+  const { automated } = fields(syncPolicy)
+  return isObject(automated) && automated['enabled'] !== false
+}
+
+/** The first error of an Application: `ComparisonError: repository not found`. */
+function errorOf({ conditions, sourceHydrator }: Fields): string | undefined {
+  const found = fieldsOf(conditions).find(({ type, message }) => /Error$/.test(text(type) ?? '') && text(message))
+  const { phase, message } = fields(fields(sourceHydrator)['currentOperation'])
+  if (found === undefined) return phase === 'Failed' ? `hydration failed: ${text(message) ?? ''}` : undefined
+  return `${text(found['type'])}: ${text(found['message'])}`
+}
+
+/**
+ * The wanted revisions with the commits that Argo CD made from them and syncs, if it hydrates manifests
+ * (https://argo-cd.readthedocs.io/en/stable/user-guide/source-hydrator/).
+ */
+function hydrated({ status }: KubeObject, wanted: readonly WantedRevision[]): readonly WantedRevision[] | undefined {
+  const { drySHA, hydratedSHA } = fields(fields(fields(status)['sourceHydrator'])['lastSuccessfulOperation'])
+  const [dry, made] = [text(drySHA), text(hydratedSHA)]
+  if (dry === undefined || made === undefined || !wanted.some(({ revision }) => matchesRevision(revision, dry)))
+    return undefined
+  return wanted.map((each) => (matchesRevision(each.revision, dry) ? { ...each, revision: made } : each))
+}
+
+/** What the sources name and which values they set. When one of these changes, Argo CD compares again. */
+function sourceFields({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
+  const { targetBranch, path } = fields(fields(sourceHydrator)['syncSource'])
+  const single = isObject(sourceHydrator) ? { targetRevision: targetBranch, path } : fields(source)
+  return (Array.isArray(sources) ? fieldsOf(sources) : [single]).map((each: Fields) => {
+    const { targetRevision = '', path = '', chart = '', helm, kustomize } = each
+    const { parameters = [], values = '', valuesObject = {} } = fields(helm)
+    return [targetRevision, path, chart, parameters, values, valuesObject, fields(kustomize)['images'] ?? []]
+  })
+}
+
+const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.default.svc', undefined, ''])
+
+/** Whether a destination is another cluster than that of the Application. */
+function isOtherCluster({ server, name }: Fields): boolean {
+  return text(name) === undefined ? !inClusterNames.has(server) : name !== 'in-cluster'
+}
+
+/** An entry of `status.resources` or of a sync result. Hooks and what is to be pruned are not part of the revision. */
+function objectName(entry: Fields): readonly ObjectName[] {
+  const { group, version, kind, namespace, name, hook, requiresPruning } = entry
+  const [apiVersion] = texts(version).map((each) => (text(group) === undefined ? each : `${String(group)}/${each}`))
+  if (hook === true || requiresPruning === true || apiVersion === undefined) return []
+  if (text(kind) === undefined || text(name) === undefined) return []
+  const within = text(namespace)
+  return [
+    { apiVersion, kind: String(kind), name: String(name), ...(within === undefined ? {} : { namespace: within }) },
+  ]
+}

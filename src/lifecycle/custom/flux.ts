@@ -1,0 +1,198 @@
+import { type Fields, groupOf, isObject, type KubeObject } from '../../cluster/objects.ts'
+import { gitNameOf, hasDigest } from '../../plan/revision.ts'
+import { reportedFailureMs } from '../../thresholds.ts'
+import { conditionsIn, fieldsOf } from '../conditions.ts'
+import { isOfPresentGeneration, isStale } from '../status-age.ts'
+import { inventoryOf } from './owned-objects.ts'
+import {
+  fields,
+  isSameVersion,
+  type RevisionKind,
+  type RevisionReport,
+  text,
+  texts,
+  type Version,
+} from './revision-report.ts'
+
+/**
+ * A Kustomization of Flux: what is applied and healthy is `lastAppliedRevision`. The history names the newest first, moves what
+ * is applied again to the front, and keeps when it was applied first (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
+ */
+export const kustomizationKind: RevisionKind = {
+  operator: 'Flux',
+  failureMs: reportedFailureMs,
+  report: kustomizationReport,
+}
+
+/**
+ * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, a failed one is not final: then there is
+ * no `Stalled` (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
+ */
+export const helmReleaseKind: RevisionKind = { operator: 'Flux', failureMs: reportedFailureMs, report: helmReport }
+
+function kustomizationReport(object: KubeObject): RevisionReport {
+  const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = fields(object.status)
+  const entries = fieldsOf(history)
+  // The status has the commit that an OCI artifact was made from only in the history, and of what is applied.
+  const { originRevision } =
+    entries.map(({ metadata }) => fields(metadata)).find(({ revision }) => revision === lastAttemptedRevision) ?? {}
+  const attempted = versionOf(texts(lastAttemptedRevision, originRevision))
+  const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
+  const [front] = entries
+  const isFront = applied.includes(text(fields(front?.['metadata'])['revision']) ?? '')
+  // An entry of the history is of one content, and names the latest revision with this content and result.
+  const digest = isFront ? text(front?.['digest']) : undefined
+  const [appliedRevision = ''] = applied
+  // The status names the applied revision at the end, after Ready: until then Ready is about the attempted one.
+  const isAttempted = attempted !== undefined && !applied.includes(text(lastAttemptedRevision) ?? '')
+  const { ready, hasFailed, isWorking, progress } = readConditions(object)
+  const common = commonReport(object, attempted)
+  const { objects } = common
+  return {
+    ...common,
+    deployed: versionOf(applied, { since: isFront ? front?.['firstReconciled'] : undefined }),
+    sameContent: entries.flatMap((entry) =>
+      digest !== undefined && entry['digest'] === digest ? historyVersion(entry) : [],
+    ),
+    content: digest ?? (hasDigest(appliedRevision) ? gitNameOf(appliedRevision) : undefined),
+    isSettled: !isAttempted,
+    attempt: attempted && {
+      version: attempted,
+      state: hasFailed
+        ? 'failed'
+        : !isAttempted || ready?.status === 'False'
+          ? 'succeeded'
+          : isWorking || ready?.status === 'Unknown'
+            ? 'running'
+            : 'begun',
+      message: ready?.message ?? '',
+      since: ready?.lastTransitionTime,
+      applied: Array.isArray(objects) && progress.startsWith('Running health checks') ? objects : [],
+    },
+    history: entries
+      .filter(({ lastReconciledStatus }) => lastReconciledStatus === 'ReconciliationSucceeded')
+      .flatMap(historyVersion)
+      .toReversed(),
+  }
+}
+
+function helmReport(object: KubeObject): RevisionReport {
+  const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
+  const attempted = versionOf(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
+  const releases = fieldsOf(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) => {
+    const version = versionOf(texts(chartVersion, ociDigest), { since: lastDeployed })
+    return version === undefined ? [] : [{ version, status }]
+  })
+  const [front] = releases
+  const deployed = releases.find(({ status }) => status === 'deployed')
+  const version = front === undefined ? versionOf(texts(lastAppliedRevision)) : deployed?.version
+  const { ready, hasFailed, isStalled, isWorking } = readConditions(object)
+  const common = commonReport(object, attempted)
+  // While its action is no release yet, Ready is about the release before.
+  const isBegun =
+    attempted !== undefined &&
+    common.next !== undefined &&
+    isWorking &&
+    (version === undefined || !isSameVersion(attempted, version))
+  const isOfOther = hasFailed && front && attempted && !isSameVersion(attempted, front.version)
+  return {
+    ...common,
+    deployed: version,
+    sameContent: [],
+    content: undefined,
+    isSettled: front === undefined || (front === deployed && !isOfOther),
+    attempt: attempted && {
+      version: attempted,
+      state:
+        isBegun || ready?.status === 'Unknown'
+          ? 'running'
+          : !hasFailed
+            ? 'succeeded'
+            : isStalled
+              ? 'failed'
+              : 'retried',
+      message: ready?.message ?? '',
+      since: ready?.lastTransitionTime,
+      applied: [],
+    },
+    history: releases
+      .filter(({ status }) => status === 'deployed' || status === 'superseded')
+      .map((release) => release.version)
+      .toReversed(),
+  }
+}
+
+const versionOf = (
+  revisions: readonly string[],
+  { since, first }: { readonly since?: unknown; readonly first?: unknown } = {},
+): Version | undefined =>
+  revisions.length === 0
+    ? undefined
+    : { sources: [{ names: ['1'], revisions }], since: text(since), first: text(first) }
+
+/** The version of an entry in the history of a Kustomization. */
+function historyVersion({ metadata, lastReconciled, firstReconciled, digest }: Fields): readonly Version[] {
+  const { revision, originRevision } = fields(metadata)
+  const version = versionOf(texts(revision, originRevision), { since: lastReconciled, first: firstReconciled })
+  return version === undefined ? [] : [{ ...version, content: text(digest) }]
+}
+
+/** Reasons of `Ready=False` that are about something else than the attempted revision: these never fail it. */
+const waitingReasons: ReadonlySet<string | undefined> = new Set([
+  'DependencyNotReady',
+  'ArtifactFailed',
+  'HealthCheckCanceled',
+])
+
+/** What the conditions of the present generation report. */
+function readConditions(object: KubeObject) {
+  const conditions = conditionsIn(fields(object.status)['conditions']).filter((each) =>
+    isOfPresentGeneration(each, object),
+  )
+  const ready = conditions.find(({ type }) => type === 'Ready')
+  const reconciling = conditions.find(({ type, status }) => type === 'Reconciling' && status === 'True')
+  return {
+    ready,
+    hasFailed: ready?.status === 'False' && !waitingReasons.has(ready.reason),
+    isStalled: conditions.some(({ type, status }) => type === 'Stalled' && status === 'True'),
+    isWorking: reconciling !== undefined && reconciling.reason !== 'ProgressingWithRetry',
+    progress: reconciling?.message ?? '',
+  }
+}
+
+/** What the objects of all controllers of Flux report in the same way. */
+function commonReport(
+  object: KubeObject,
+  attempted: Version | undefined,
+): Pick<RevisionReport, 'isCurrent' | 'next' | 'complaint' | 'objects' | 'hookJobs' | 'isHealthy'> {
+  const { ready, progress } = readConditions(object)
+  const spec = fields(object.spec)
+  const { conditions, inventory, observedGeneration } = fields(object.status)
+  const isSuspended = spec['suspend'] === true
+  // Only `Running health checks …` and `Running 'upgrade' action …` take long.
+  const slow = progress.startsWith('Running ') ? progress : undefined
+  const complaint = ready?.status === 'False' ? (ready.message ?? '') : slow
+  const own = isObject(inventory) ? inventoryOf(object) : labelledBy(object)
+  const isReady = conditionsIn(conditions).some(({ type, status }) => type === 'Ready' && status === 'True')
+  return {
+    isCurrent: !isStale(observedGeneration, object.metadata.generation),
+    next: isSuspended ? undefined : attempted,
+    complaint: isSuspended ? 'it is suspended' : complaint,
+    objects: isObject(spec['kubeConfig']) ? 'elsewhere' : own,
+    hookJobs: [],
+    // A suspension makes a generation that Flux does not observe, so the conditions of the generation before it still count.
+    isHealthy: isSuspended && isReady ? true : undefined,
+  }
+}
+
+/**
+ * What a HelmRelease has deployed if its status does not list it: an older helm-controller writes no inventory, but its labels
+ * (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
+ */
+function labelledBy({ apiVersion, spec, metadata: { name, namespace = '' } }: KubeObject) {
+  const group = groupOf(apiVersion)
+  return {
+    namespace: text(fields(spec)['targetNamespace']) ?? namespace,
+    labels: { [`${group}/name`]: name, [`${group}/namespace`]: namespace },
+  }
+}

@@ -1,0 +1,116 @@
+import { type Fields, isObject, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
+import { hasDigest, matchesRevision, shortRevision, type WantedRevision } from '../../plan/revision.ts'
+
+/** The revision of one source, in every form that its operator reports. */
+interface SourceRevision {
+  /** The name, position or chart by which the user may name the source. */
+  readonly names: readonly string[]
+  /** A commit, a version or a digest first; then the tag that it was resolved from, and others. */
+  readonly revisions: readonly string[]
+}
+
+/** What an operator deployed, or tries to deploy, at one time. */
+export interface Version {
+  readonly sources: readonly SourceRevision[]
+  /** When it was deployed, and when it was deployed first. */
+  readonly since?: string | undefined
+  readonly first?: string | undefined
+  /** The digest of its objects. */
+  readonly content?: string | undefined
+}
+
+/** The latest attempt to deploy a version. */
+export interface Attempt {
+  readonly version: Version
+  /** `begun`: only its name shows it. `retried`: it failed, and the operator tries again by itself. */
+  readonly state: 'begun' | 'running' | 'retried' | 'failed' | 'succeeded'
+  readonly message: string
+  /** Since when it has failed. */
+  readonly since?: string | undefined
+  /** The objects that it has already applied. */
+  readonly applied: readonly ObjectName[]
+}
+
+/** What the object of a GitOps operator reports. */
+export interface RevisionReport {
+  /** The version that is deployed, by the last comparison or reconciliation; undefined if none is. */
+  readonly deployed: Version | undefined
+  /** Other versions with the same content. */
+  readonly sameContent: readonly Version[]
+  /** The content of what is deployed: the same text for each version with the same content; undefined if unknown. */
+  readonly content: string | undefined
+  /** Nothing is under way that may change `deployed`. */
+  readonly isSettled: boolean
+  /** The report is about the present spec, which names what is deployed next. */
+  readonly isCurrent: boolean
+  readonly attempt: Attempt | undefined
+  /** What the operator deploys next by itself; undefined if it deploys nothing by itself. */
+  readonly next: Version | undefined
+  /** What was deployed, the oldest first. */
+  readonly history: readonly Version[]
+  /** Why the operator deploys nothing, in its own words. */
+  readonly complaint: string | undefined
+  /** The objects that it has deployed, or their labels if it lists none; `elsewhere`: they are in another cluster. */
+  readonly objects: readonly ObjectName[] | LabelledObjects | 'elsewhere'
+  /** The Jobs of its hooks that run or have failed. */
+  readonly hookJobs: readonly (ObjectName & { readonly hasFailed: boolean })[]
+  /** Whether the operator finds what it deployed healthy; undefined: its conditions state it. */
+  readonly isHealthy: boolean | undefined
+}
+
+/** Objects of these labels in a namespace. */
+interface LabelledObjects {
+  readonly namespace: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** How the objects of a kind report which revision is deployed. */
+export interface RevisionKind {
+  readonly operator: 'Argo CD' | 'Flux'
+  /** How often the operator looks for a new revision, in milliseconds; undefined if its source decides it. */
+  readonly intervalMs?: number
+  /** How long a failure must persist, in milliseconds. */
+  readonly failureMs: number
+  /** The wanted revisions as the operator names them, if it makes other commits from them. */
+  rename?(object: KubeObject, wanted: readonly WantedRevision[]): readonly WantedRevision[] | undefined
+  report(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport
+}
+
+export const fields = (value: unknown): Fields => (isObject(value) ? value : {})
+export const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+export const texts = (...values: readonly unknown[]): readonly string[] => values.flatMap((value) => text(value) ?? [])
+
+/** Whether a version has each wanted revision, in the source that the user named or in any. */
+export function hasRevisions({ sources }: Version, wanted: readonly WantedRevision[]): boolean {
+  return wanted.every(({ source, revision }) =>
+    sources.some(
+      ({ names, revisions }) =>
+        (source === undefined || names.includes(source)) && revisions.some((each) => matchesRevision(revision, each)),
+    ),
+  )
+}
+
+/** Whether two versions are the same, by their commits or digests: a tag or a version of a chart may be pushed again. */
+export function isSameVersion(one: Version, other: Version): boolean {
+  return (
+    one.sources.length === other.sources.length &&
+    one.sources.every(({ revisions }, index) => {
+      const revision = revisions.find(hasDigest) ?? revisions[0] ?? ''
+      return other.sources[index]?.revisions.some((each) => matchesRevision(revision, each))
+    })
+  )
+}
+
+/** A version for people: `a1b2c3d (main)`, of an OCI artifact also the commit, and for several sources each of them. */
+export function describeVersion({ sources }: Version): string {
+  return sources
+    .map(({ revisions: [revision = '', ...others] }) => {
+      const short = shortRevision(revision)
+      const origin = others.find((each) => each.includes('@'))
+      if (origin !== undefined) return `${short}, made from ${shortRevision(origin)}`
+      const branch = others.find((each) => !matchesRevision(revision, each) && !each.includes(':'))
+      return short.includes(' ') || branch === undefined || short === revision ? short : `${short} (${branch})`
+    })
+    .join(', ')
+}
