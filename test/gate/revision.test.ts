@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject } from '../../src/cluster/objects.ts'
+import { parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   added,
@@ -167,6 +168,13 @@ describe('an Application at a revision', () => {
   it('is not ready by an operation that succeeded without a result, as a restart of Argo CD leaves it', () => {
     const steps = [begin(withoutResult(before)), then(5, withoutResult(compared))]
     expect(applicationRun(steps)).toMatchObject(wrongRevision)
+  })
+
+  it('is not ready before it meets the user’s own health check', async () => {
+    const text = '- {apiVersion: argoproj.io/v1alpha1, kind: Application, current: status.isTested}'
+    const healthChecks = await parseHealthChecks(text, 'checks.yaml')
+    const steps = [begin(syncedAt(0)), then(1, syncedAt(0))]
+    expect(applicationRun(steps, {}, { healthChecks })).toMatchObject({ outcome: 'stalled', seconds: 300 })
   })
 
   it('names the container of a hook Job that failed, whose log is then read', () => {

@@ -71,7 +71,6 @@ function reportOf(object: KubeObject, wanted: readonly WantedRevision[]): Revisi
       (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
     objects: isElsewhere ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
     hookJobs: fieldsOf(result['resources']).flatMap(hookJob),
-    isHealthy: fields(status['health'])['status'] === 'Healthy',
   }
 }
 

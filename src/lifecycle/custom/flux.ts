@@ -181,7 +181,7 @@ function commonReport(
     objects: isObject(spec['kubeConfig']) ? 'elsewhere' : own,
     hookJobs: [],
     // A suspension makes a generation that Flux does not observe, so the conditions of the generation before it still count.
-    isHealthy: isSuspended && isReady ? true : undefined,
+    isHealthy: isSuspended && isReady,
   }
 }
 

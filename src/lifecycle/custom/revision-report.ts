@@ -54,8 +54,8 @@ export interface RevisionReport {
   readonly objects: readonly ObjectName[] | LabelledObjects | 'elsewhere'
   /** The Jobs of its hooks that run or have failed. */
   readonly hookJobs: readonly (ObjectName & { readonly hasFailed: boolean })[]
-  /** Whether the operator finds what it deployed healthy; undefined: its conditions state it. */
-  readonly isHealthy: boolean | undefined
+  /** What it deployed is healthy, which its own rule does not find: the status is about the generation before. */
+  readonly isHealthy?: boolean
 }
 
 /** Objects of these labels in a namespace. */
