@@ -18,7 +18,7 @@ import {
   run,
   synced,
 } from '../kit/gate.ts'
-import { complete, condition, iso, make, ownedBy, podIs } from '../kit/objects.ts'
+import { complete, condition, is, iso, make, ownedBy, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
 import { endOf } from '../kit/tape-cases.ts'
 import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
@@ -264,8 +264,11 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
   expect(endOf(check(raw, [readyServer(), events]))).toBe(expected)
 })
 
-it('what breaks the hold is the problem of the target that broke it, and the milestone is failed', () => {
-  const died = at(20, modified(createServer().pod('web-1-a', podIs.dead(1, 20))))
+it.each([
+  ['waits for its restart', podIs.dead(1, 20)],
+  ['was restarted at once', podIs.ready(20, { restartCount: 1, lastState: is.terminated(3, 20) })],
+])('the death of a container that %s is the problem of the target whose hold it breaks', (_, status) => {
+  const died = at(20, modified(createServer().pod('web-1-a', status)))
   const result = check({ hold: '30s', 'http-checks': requests }, [readyServer(), answers([1, 11]), died])
   const [target] = result.record.targets
   expect(target).toMatchObject({ outcome: 'failed', reason: 'not-held', problems: [{ reason: 'crash-loop' }] })
