@@ -3,8 +3,9 @@ import { shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
 import { choosePort, isRight, withAnswers } from '../lifecycle/answers.ts'
-import { type Assessment, hasOwnPods } from '../lifecycle/assessment.ts'
+import type { Assessment } from '../lifecycle/assessment.ts'
 import { withHold } from '../lifecycle/hold.ts'
+import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { type Rule, withCheck } from '../lifecycle/rule.ts'
 import type { Checks, RequestCheck } from '../plan/checks.ts'
@@ -106,7 +107,7 @@ function mistakeText(
   const object = store.get(target)
   const port = object && choosePort(check, object, serving)
   if (object !== undefined && typeof port === 'string') return `${shortName(object)}: ${port}`
-  const hasOthers = serving.selects !== undefined || hasOwnPods(object, state.assessment)
+  const hasOthers = serving.selects !== undefined || podsOf(object, state.assessment?.pods) !== undefined
   const isWithoutPods = !hasOthers && hasNoPods(state)
   return isWithoutPods ? `${name} is ready, and no pod is behind it. ${whatServes}` : undefined
 }

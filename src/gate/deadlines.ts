@@ -1,4 +1,4 @@
-import { hasOwnPods } from '../lifecycle/assessment.ts'
+import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { ownProblem } from '../lifecycle/status-problems.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
@@ -110,7 +110,8 @@ function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
   const { state } = gated
   const object = objectOf(state)
   const fallenAt = object === undefined ? undefined : state.milestones.restartedAt
-  const graceMs = fallenAt === undefined || (hasOwnPods(object, state.assessment) && fallenAt < until) ? 0 : fallenMs
+  const graceMs =
+    fallenAt === undefined || (podsOf(object, state.assessment?.pods) !== undefined && fallenAt < until) ? 0 : fallenMs
   const at = deletionDeadline(gated)?.at ?? Math.max(until, (fallenAt ?? until) + graceMs)
   const verdict = () => {
     const problem = problemInHold(state, at)

@@ -10,8 +10,9 @@ import { objectMistake } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
-import { gatedPods, type Question, requestOf } from '../lifecycle/assessment.ts'
+import { type Question, requestOf } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
+import { podsOf, presentPods } from '../lifecycle/pods.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
@@ -203,7 +204,8 @@ export class Gate {
   /** The known pods of the gated revision of the target with this index; a bare pod is its own only pod. */
   gatedPods(index: number): readonly Pod[] {
     const { state } = this.#targets.all[index] ?? {}
-    return state === undefined ? [] : gatedPods(objectOf(state), state.assessment, (uid) => this.store.withUid(uid))
+    const pods = state && podsOf(objectOf(state), state.assessment?.pods)
+    return pods === undefined ? [] : presentPods(pods, (uid) => this.store.withUid(uid))
   }
 
   /** The next deadline; undefined when the gate has ended. */
@@ -585,7 +587,7 @@ export class Gate {
     const { all } = this.#targets
     const [first] = all
     if (!all.every(({ state }) => state.type === 'ready')) return
-    const ready = all.map(({ target, state }) => ({ target, pods: this.#targets.podsOf(state) }))
+    const ready = all.map(({ target, state }) => ({ target, pods: podsOf(objectOf(state), state.assessment?.pods) }))
     const problem = first?.rule.images?.failureOfAll(ready, this.#now)
     if (problem === undefined || first?.state.assessment === undefined) return
     const refusals = all.flatMap((gated) => requestsOf(gated).flatMap((request) => this.store.refusal(request) ?? []))

@@ -12,9 +12,10 @@ import {
 import { type Change, covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
 import { assess } from '../lifecycle/assess.ts'
-import { type Assessment, isUndisturbed, stayingPods } from '../lifecycle/assessment.ts'
+import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
+import { haveSamePods, isGatedPod, isKeptPod } from '../lifecycle/pods.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import type { Hold, PodRevision, Reader } from '../lifecycle/reader.ts'
 import { keyedChange, ReadIndex, type Reads } from '../lifecycle/reads.ts'
@@ -53,9 +54,6 @@ export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 
 /** The longest chain of owners that is followed: owner references may form a circle. */
 const maxOwners = 6
-
-/** The pods of a workload's gated revision, from its last assessment. */
-type PublishedPods = Pick<Assessment, 'pods' | 'keptPods'>
 
 /** Lists that follow from all targets. */
 interface Derived {
@@ -336,9 +334,9 @@ export class GatedTargets {
 
   /** Logs why a pod of a gated revision is removed; its controller replaces it. */
   #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<GatedTarget>): void {
-    const { uid = '' } = before.metadata
     for (const { state, index } of concerned) {
-      if (state.type === 'ended' || !state.assessment?.pods?.has(uid)) continue
+      const pods = state.type === 'ended' ? undefined : state.assessment?.pods
+      if (pods === undefined || !isGatedPod(pods, before)) continue
       const text = removalMessage(before, after)
       if (text !== undefined) this.#log({ kind: 'note', text, target: index })
     }
@@ -382,7 +380,7 @@ export class GatedTargets {
       const { assessment: before } = gated.state
       if (gated.reads?.publishers.size) dependents.add(gated)
       else this.guard(gated, () => this.#assessOne(gated, dependents))
-      if (!haveSamePods(gated.state.assessment, before)) changed.add(gated.index)
+      if (!haveSamePods(gated.state.assessment?.pods, before?.pods)) changed.add(gated.index)
     }
     if (changed.size > 0)
       for (const gated of this.unended)
@@ -578,14 +576,12 @@ export class GatedTargets {
   }
 
   #revisionOf(pod: Pod, { publishers }: Reads): PodRevision | undefined {
-    const uid = pod.metadata.uid ?? ''
     const owners = this.#targetsBehind(pod)
     for (const { index } of owners) publishers.add(index)
-    const published = owners.flatMap(({ state }) => state.assessment ?? [])
-    const workloads = published.filter(({ pods }) => pods !== undefined)
-    if (workloads.length === 0) return undefined
-    if (workloads.some(({ keptPods }) => keptPods?.has(uid))) return 'kept'
-    return workloads.some(({ pods }) => pods?.has(uid)) ? 'gated' : 'other'
+    const published = owners.flatMap(({ state }) => state.assessment?.pods ?? [])
+    if (published.length === 0) return undefined
+    if (published.some((pods) => isKeptPod(pods, pod))) return 'kept'
+    return published.some((pods) => isGatedPod(pods, pod)) ? 'gated' : 'other'
   }
 
   /** Whether a target waits for another open target, or for an object that belongs to one. */
@@ -681,14 +677,6 @@ export class GatedTargets {
     )
   }
 
-  /** The pods that a ready target runs, and those that succeeded, also if they were removed since. */
-  podsOf(state: TargetState): readonly Pod[] {
-    const object = objectOf(state)
-    const ended = this.#sharedReaders.at(this.#now()).succeededPods(object?.metadata.uid)
-    const succeeded = new Map(ended.map((pod) => [pod.metadata.uid, pod]))
-    return stayingPods(object, state.assessment, (uid) => succeeded.get(uid) ?? this.#store.withUid(uid))
-  }
-
   /** Applies an event to a target. No other code changes the target's state. */
   apply(gated: GatedTarget, event: TargetEvent): void {
     const { state: before } = gated
@@ -710,14 +698,6 @@ export class GatedTargets {
 /** Whether a workload has published its pods: its revisions are listed, and its change has arrived. */
 function hasAssessment({ state }: GatedTarget): boolean {
   return state.assessment !== undefined || state.type === 'ended'
-}
-
-function haveSamePods(a: PublishedPods = {}, b: PublishedPods = {}): boolean {
-  return isSameSet(a.pods, b.pods) && isSameSet(a.keptPods, b.keptPods)
-}
-
-function isSameSet<T>(a: ReadonlySet<T> | undefined, b: ReadonlySet<T> | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && a.size === b.size && [...a].every((item) => b.has(item)))
 }
 
 /**

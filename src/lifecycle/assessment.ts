@@ -1,8 +1,9 @@
-import { isOfKind, type KubeObject, type ObjectName, type Pod } from '../cluster/objects.ts'
+import type { ObjectName } from '../cluster/objects.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 import type { PodHistory } from './pod-history.ts'
+import type { Pods } from './pods.ts'
 
 /** The state of one milestone. */
 export interface Milestone {
@@ -83,10 +84,8 @@ export interface AssessedFacts {
   readonly completed?: boolean
   /** The object has done work that an undo does not reverse: a Job. */
   readonly hasRun?: boolean
-  /** The uids of the pods of the gated revision. */
-  readonly pods?: ReadonlySet<string>
-  /** The uids of older pods that stay: below a StatefulSet's partition. */
-  readonly keptPods?: ReadonlySet<string>
+  /** The pods of a workload or a Job. */
+  readonly pods?: Pods
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
   /** Facts that do not affect the status either, but are probably a mistake: `its TLS Secret web-tls does not exist`. */
@@ -102,28 +101,4 @@ export interface Draft extends AssessedFacts {
 /** Whether an object has no problem, or only needs more time. Containers that crash may wait for it. */
 export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {
   return problems.map(traitsOf).every(({ awaits }) => awaits === 'time' || awaits === 'change')
-}
-
-/** Whether an object is a pod, or its rule finds its pods: a Service and a custom resource have none of their own. */
-export function hasOwnPods(object: KubeObject | undefined, assessment: Pick<Assessment, 'pods'> | undefined): boolean {
-  return isOfKind(object, 'Pod') || assessment?.pods !== undefined
-}
-
-/** The pods of the gated revision; for a bare pod, the pod itself. */
-export function gatedPods(
-  object: KubeObject | undefined,
-  assessment: Pick<Assessment, 'pods'> | undefined,
-  podWithUid: (uid: string) => KubeObject | undefined,
-): readonly Pod[] {
-  if (isOfKind(object, 'Pod')) return [object]
-  return [...(assessment?.pods ?? [])].map(podWithUid).filter((object) => isOfKind(object, 'Pod'))
-}
-
-/** The gated pods that are not being deleted. */
-export function stayingPods(
-  object: KubeObject | undefined,
-  assessment: Pick<Assessment, 'pods'> | undefined,
-  podWithUid: (uid: string) => KubeObject | undefined,
-): readonly Pod[] {
-  return gatedPods(object, assessment, podWithUid).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }

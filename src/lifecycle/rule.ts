@@ -5,6 +5,7 @@ import type { RevisionChange } from '../reasons/gate.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { AssessedFacts, Draft, Milestone } from './assessment.ts'
 import type { GateTime } from './gate-time.ts'
+import type { Pods } from './pods.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 
 /** What the gate knows of an awaited revision besides the object. */
@@ -84,10 +85,10 @@ export interface ImageExpectation {
 /** The facts that show when the present version of an object came. */
 export type ChangeReader = Pick<Reader, 'time' | 'owned' | 'knownOwned' | 'declaresStatus'>
 
-/** A ready target with its gated pods that are not being deleted. */
+/** A ready target with its pods. */
 export interface ReadyTarget {
   readonly target: Target
-  readonly pods: readonly Pod[]
+  readonly pods: Pods | undefined
 }
 
 /** A TCP port by which requests reach the pods behind an object. */
@@ -113,7 +114,7 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
    * and those of the objects that show whether there should be such pods.
    * @param assessed the pods of the present revision, if the rule of the object finds them
    */
-  pods(object: Gated, assessed: Pick<AssessedFacts, 'pods' | 'keptPods'>, reader: Reader): readonly Pod[]
+  pods(object: Gated, assessed: Pick<AssessedFacts, 'pods'>, reader: Reader): readonly Pod[]
   /** Whether the object is scaled to zero, and needs no pod. */
   isEmpty(object: Gated, reader: Reader): boolean
   /** Requests go to one pod after another, in the order of the ordinals. */

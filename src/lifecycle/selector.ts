@@ -1,7 +1,5 @@
 import type { RequestOf } from '../cluster/feed.ts'
-import { type KubeObject, type LabelSelector, oncePerObject, type Pod, type PodTemplate } from '../cluster/objects.ts'
-import { type Assessment, gatedPods } from './assessment.ts'
-import type { Reader } from './reader.ts'
+import { type KubeObject, type LabelSelector, oncePerObject, type PodTemplate } from '../cluster/objects.ts'
 import type { Labelled } from './rule.ts'
 
 /**
@@ -67,27 +65,6 @@ export const controllerRevisionRequest = oncePerObject((selecting: Selecting) =>
  * request for an object: each assessment asks for its list.
  */
 export const podRequest = oncePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
-
-/** Finds the pods of an assessment of an object by their uids. */
-export function podsWithUid(
-  { pods = new Set() }: Pick<Assessment, 'pods'>,
-  object: KubeObject,
-  reader: Pick<Reader, 'known'>,
-): (uid: string) => Pod | undefined {
-  const found = reader.known(namespaceRequest('v1', 'Pod', object), ({ metadata: { uid = '' } }) => pods.has(uid))
-  const byUid = new Map(found.map((pod) => [pod.metadata.uid, pod]))
-  return (uid) => byUid.get(uid)
-}
-
-/** The pods of an assessment of an object, without those of an older revision that their workload keeps. */
-export function revisedPods(
-  object: KubeObject,
-  assessed: Pick<Assessment, 'pods' | 'keptPods'>,
-  reader: Pick<Reader, 'known'>,
-): readonly Pod[] {
-  const isKept = ({ metadata: { uid = '' } }: Pod) => assessed.keptPods?.has(uid) === true
-  return gatedPods(object, assessed, podsWithUid(assessed, object, reader)).filter((pod) => !isKept(pod))
-}
 
 /** The labels of the pods that a workload makes, as the metadata of one. */
 export function podsMetadata({ spec }: KubeObject): Labelled {

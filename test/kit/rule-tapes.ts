@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
+import { gatedPods as ofRevision } from '../../src/lifecycle/pods.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observePodEvents } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { type Expected, expectAssessment } from './cases.ts'
@@ -55,6 +56,10 @@ function historyOfPod(versions: readonly Version[], events: readonly EventObject
   return counted(observePodEvents(seen, events, moment(now), createGateTime()), pod, undefined, minReady)
 }
 
+function uidsOf(pods: readonly Pod[] = []) {
+  return pods.map(({ metadata }) => metadata.uid)
+}
+
 function testCase([text, verdict, own = {}]: RuleCase, group: Omit<Group, 'cases'>, place: readonly string[]): void {
   requireOptions({ ...group, ...own }, optionNames, place)
   requireOptions({ ...group.settings, ...own.settings }, settingNames, [...place, 'settings'])
@@ -88,8 +93,8 @@ function testCase([text, verdict, own = {}]: RuleCase, group: Omit<Group, 'cases
     }
     const result = read(given, ruleOf(object), object)
     expectAssessment(result, each, options)
-    if (options.keptPods !== undefined) expect(result.keptPods).toEqual(new Set(options.keptPods))
-    if (options.pods !== undefined) expect(result.pods).toEqual(new Set(options.pods))
+    if (options.keptPods !== undefined) expect(uidsOf(result.pods?.kept)).toEqual(options.keptPods)
+    if (options.pods !== undefined) expect(uidsOf(result.pods && ofRevision(result.pods))).toEqual(options.pods)
   }
 }
 

@@ -12,7 +12,6 @@ import { isBuiltIn } from '../../plan/kinds.ts'
 import { ownedListsMs } from '../../thresholds.ts'
 import type { Reader } from '../reader.ts'
 import { type Rule, type Serving, waitingDraft, withCheck } from '../rule.ts'
-import { revisedPods } from '../selector.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/serving.ts'
 import { assessOwned, type Behind } from './cause.ts'
@@ -174,6 +173,6 @@ function podsBehind(
     const { rule, isCustom } = behind.ruleOf(object)
     if (isCustom) return depth === 0 ? [] : podsBehind(object, custom, behind, reader, depth - 1)
     const isWorkload = rule.serving !== undefined && rule.serving.selects === undefined
-    return isWorkload ? revisedPods(object, assessOwned(object, rule, reader).assessment, reader) : []
+    return isWorkload ? (assessOwned(object, rule, reader).assessment.pods?.new ?? []) : []
   })
 }

@@ -1,6 +1,7 @@
 import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Milestone } from '../assessment.ts'
+import { awaitedPods, gatedPods } from '../pods.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
@@ -8,7 +9,7 @@ import { isObserved } from '../status-age.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, newestOf, templateCreatedAt } from './revision.ts'
-import { examinePods } from './revision-pods.ts'
+import { examinePods, sortPods } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
 import { undoRule, watchReleaseHooks } from './undo.ts'
 import {
@@ -57,8 +58,7 @@ function judgeDaemonSet(set: DaemonSet, reader: RuleReader): Judgement {
   const onNodes = status.currentNumberScheduled ?? 0
   const counted = status.updatedNumberScheduled ?? 0
   const pods = findPods(set, reader)
-  const { owned, examined, present, isNew, isFinished, nodes } = pods
-  const { gated } = examined
+  const { owned, examined, present, isFinished, nodes } = pods
   const isSkipped = (node: string) => nodes.skipReason(node) !== undefined
 
   const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isSkipped, isFinished)
@@ -74,10 +74,11 @@ function judgeDaemonSet(set: DaemonSet, reader: RuleReader): Judgement {
     removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
   })
   const leftOver = leftOverPods(set, pods, unfinished.length > 0, reader)
-  const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaitedElsewhere
+  const isDoneElsewhere = unfinished.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
   const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && areSettled
 
-  const created = Math.max(desired === 0 ? 0 : 1, gated.length)
+  const older = examined.pods.kept.length + examined.pods.old.length
+  const created = Math.max(desired === 0 ? 0 : 1, gatedPods(examined.pods).length)
   const readyPods = countSettled(examined, observed ? available : 0)
   const isReadyDone = ready || (observed ? undefined : false)
   reader.milestone(readyMilestone(examined, readyPods, awaited, isReadyDone))
@@ -86,7 +87,7 @@ function judgeDaemonSet(set: DaemonSet, reader: RuleReader): Judgement {
       ? onDeleteMilestone(counted, awaited, observed)
       : updatedMilestone(updated, awaited, isUpdated, leftOver),
   )
-  if (isOnDelete) for (const text of oldPodNotes(pods)) reader.note(text)
+  if (isOnDelete && older > 0) reader.note(onDeleteNote(older))
   if (unfinished.length > 0) reader.note(skippedNote(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`)))
   const findings = {
     ready,
@@ -98,45 +99,42 @@ function judgeDaemonSet(set: DaemonSet, reader: RuleReader): Judgement {
     problems: [
       ...creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
       ...unreliableProblems(
-        gated.filter((pod) => isNew(pod) && !nodes.isReliable(nodeOf(pod))),
+        examined.pods.new.filter((pod) => !nodes.isReliable(nodeOf(pod))),
         reader,
       ),
     ],
-    keptPods: new Set(
-      isOnDelete ? owned.flatMap((pod) => (pods.isOld(pod) ? (pod.metadata.uid ?? []) : [])) : undefined,
-    ),
   }
   return judgeWorkload(set, examined, findings, reader)
 }
 
 interface SetPods {
   readonly owned: readonly Pod[]
-  /** The pods on awaited nodes. */
-  readonly awaitedPods: readonly Pod[]
   readonly examined: ExaminedPods
   /** The revision of the present template. */
   readonly present: KubeObject | undefined
-  readonly isNew: (pod: Pod) => boolean
-  readonly isOld: (pod: Pod) => boolean
   readonly isFinished: (pod: Pod) => boolean
   readonly nodes: AwaitedNodes
 }
 
 function findPods(set: DaemonSet, reader: Reader): SetPods {
   const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete'
+  const observed = isObserved(set)
   const present = findTemplateRevision(set, reader)
   const isNew = revisionTest(set, present, reader)
   const owned = reader.owned(podRequest(set), set.metadata.uid)
   const isFinished = (pod: Pod) =>
     (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
   const nodes = awaitedNodes(set, owned, isFinished, reader)
-  const awaitedPods = isObserved(set) ? owned.filter((pod) => nodes.skipReason(nodeOf(pod)) === undefined) : []
-  const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
-  const lost = reader.lostPods(set.metadata.uid).filter(isNew)
-  const mayFail = (pod: Pod) => isNew(pod) && nodes.isReliable(nodeOf(pod))
-  const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, reader)
-  const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
-  return { owned, awaitedPods, examined, present, isNew, isOld, isFinished, nodes }
+  const revisionOf = (pod: Pod) => {
+    const isAwaited = nodes.skipReason(nodeOf(pod)) === undefined
+    if (isNew(pod)) return observed && isAwaited ? 'new' : undefined
+    return isOnDelete && isAwaited ? 'kept' : 'old'
+  }
+  const gone = reader.lostPods(set.metadata.uid).filter(isNew)
+  const pods = sortPods(owned, revisionOf, { gone, awaitsKept: isOnDelete && observed })
+  const mayFail = (pod: Pod) => nodes.isReliable(nodeOf(pod))
+  const examined = examineWorkloadPods(set, pods, { mayFail, waitsForTermination: true }, reader)
+  return { owned, examined, present, isFinished, nodes }
 }
 
 /**
@@ -147,18 +145,13 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
  */
 function leftOverPods(
   { metadata, spec }: DaemonSet,
-  { awaitedPods, isOld }: SetPods,
+  { examined: { pods }, nodes }: SetPods,
   hasUnfinishedSkipped: boolean,
   reader: Reader,
 ): number {
   const canReadRevisions = reader.knownOwned(metadata.uid, 'ControllerRevision').length > 0
   const isByCounts = spec?.updateStrategy?.type === 'OnDelete' || (!hasUnfinishedSkipped && !canReadRevisions)
-  return isByCounts ? 0 : awaitedPods.filter(isOld).length
-}
-
-function oldPodNotes({ owned, isOld }: SetPods): readonly string[] {
-  const old = owned.filter(isOld).length
-  return old === 0 ? [] : [onDeleteNote(old)]
+  return isByCounts ? 0 : pods.old.filter((pod) => nodes.skipReason(nodeOf(pod)) === undefined).length
 }
 
 /** @param nodes each node with the reason why it is not awaited */

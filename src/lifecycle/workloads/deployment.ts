@@ -14,7 +14,7 @@ import { condition } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { becamePresentAt, createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
-import { notesOf } from './revision-pods.ts'
+import { notesOf, sortPods } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
 import { undoRule, watchReleaseHooks } from './undo.ts'
 import {
@@ -69,14 +69,15 @@ function judgeDeployment(deployment: Deployment, reader: RuleReader): Judgement 
   const seesReplicaSets = reader.listState(replicaSetRequest(deployment)) === 'complete'
   const replicaSets = reader.owned(replicaSetRequest(deployment), metadata.uid)
   const current = newReplicaSet(deployment, reader)
-  const gated = reader.owned(podRequest(deployment), current?.metadata.uid)
+  const gated = new Set(reader.owned(podRequest(deployment), current?.metadata.uid))
   const owned = replicaSets.flatMap((set) => reader.owned(podRequest(deployment), set.metadata.uid))
+  const pods = sortPods(owned, (pod) => (gated.has(pod) ? 'new' : 'old'), {
+    gone: reader.lostPods(current?.metadata.uid),
+  })
   const examined = examineWorkloadPods(
     deployment,
+    pods,
     {
-      owned,
-      gated,
-      lost: reader.lostPods(current?.metadata.uid),
       // Other strategies create new pods while old ones terminate.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
       areKnown: seesReplicaSets || current !== undefined,
@@ -97,7 +98,7 @@ function judgeDeployment(deployment: Deployment, reader: RuleReader): Judgement 
   const ready = isAvailable && isDrained && areSettled
   const readyPods = countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
-  const draining = owned.filter((pod) => pod.metadata.deletionTimestamp !== undefined && !gated.includes(pod)).length
+  const draining = pods.draining.length
   reader.milestone(replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, reader))
   reader.milestone(readyMilestone(examined, readyPods, replicas))
   reader.milestone({

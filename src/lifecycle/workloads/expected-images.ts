@@ -4,10 +4,8 @@ import { groupOf } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../inputs.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { assess } from '../assess.ts'
-import { type Assessment, stayingPods } from '../assessment.ts'
-import type { Reader } from '../reader.ts'
+import { awaitedPods, type Pods, podsOf } from '../pods.ts'
 import { type ImageExpectation, type ReadyTarget, type Rule, withCheck } from '../rule.ts'
-import { podsWithUid } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { containersOf } from './pod-fields.ts'
 
@@ -53,23 +51,21 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
       const specs = [podSpecOf(object), listed && podSpecOf(listed)] as const
       const found = hasArrivedBySpec(...specs, expected)
       if (found !== false || reader === undefined) return found
-      return hasArrivedByPods(podsOf(object, assess(rule, object, reader), reader), expected, reader.now)
+      return hasArrivedByPods(stayingPods(podsOf(object, assess(rule, object, reader).pods)), expected, reader.now)
     },
     failureOfAll: (targets, now) => missingContainers(targets, expected, now),
   }
   return withCheck({ ...rule, images }, (draft, object, reader) => {
     if (!draft.ready) return draft
-    const failure = mismatchOf(expectedContainers(podsOf(object, draft, reader), expected), reader.now)
+    const failure = mismatchOf(expectedContainers(stayingPods(podsOf(object, draft.pods)), expected), reader.now)
     if (failure === undefined) return draft
     return { ...draft, ready: false, message: messageOf(failure), failure, problems: [failure, ...draft.problems] }
   })
 }
 
-/** The pods of the present revision that are not being deleted, and those that succeeded, also if they were removed since. */
-function podsOf(object: KubeObject, assessed: Pick<Assessment, 'pods'>, reader: Reader): readonly Pod[] {
-  const podWithUid = podsWithUid(assessed, object, reader)
-  const succeeded = new Map(reader.succeededPods(object.metadata.uid).map((pod) => [pod.metadata.uid, pod]))
-  return stayingPods(object, assessed, (uid) => succeeded.get(uid) ?? podWithUid(uid))
+/** The gated pods that are not being deleted. */
+function stayingPods(pods: Pods | undefined): readonly Pod[] {
+  return pods === undefined ? [] : [...awaitedPods(pods), ...pods.ended]
 }
 
 /**
@@ -83,7 +79,7 @@ function missingContainers(
 ): Problem | undefined {
   const [first] = targets
   if (first === undefined) return undefined
-  const pods = targets.flatMap((each) => each.pods)
+  const pods = targets.flatMap((each) => stayingPods(each.pods))
   const names = new Set(pods.flatMap((pod) => containersOf(pod).map(({ container }) => container.name)))
   const missing = Object.keys(expected).filter((name) => !names.has(name))
   if (missing.length === 0) return undefined

@@ -16,7 +16,7 @@ import { exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
-import { byImportance, examinePods, type PodsState, stuckPods } from './revision-pods.ts'
+import { byImportance, examinePods, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
 import { stallHold } from './workload.ts'
 
 /**
@@ -54,7 +54,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     counters: state?.counters,
     hasRun: hasRun(job, owned, reader),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
-    pods: new Set([...reader.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
+    pods: sortPods(withoutDuplicates([...owned, ...reader.succeededPods(job.metadata.uid)]), () => 'new'),
   }
 }
 

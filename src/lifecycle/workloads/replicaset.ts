@@ -1,11 +1,12 @@
-import type { Pod, ReplicaSet } from '../../cluster/objects.ts'
+import type { ReplicaSet } from '../../cluster/objects.ts'
+import type { Pods } from '../pods.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, lastWriteOf, specWrittenAt } from '../status-age.ts'
-import { condition, isReplaced } from './pod-fields.ts'
+import { condition } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { notesOf } from './revision-pods.ts'
+import { notesOf, sortPods } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
 import { hasContainersOf } from './template.ts'
 import {
@@ -37,9 +38,10 @@ function judgeReplicaSet(set: ReplicaSet, reader: RuleReader): Judgement {
   const { status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
-  const owned = reader.owned(podRequest(set), set.metadata.uid)
-  const lost = reader.lostPods(set.metadata.uid)
-  const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, reader)
+  const pods = sortPods(reader.owned(podRequest(set), set.metadata.uid), () => 'new', {
+    gone: reader.lostPods(set.metadata.uid),
+  })
+  const examined = examineWorkloadPods(set, pods, { waitsForTermination: false }, reader)
   const areSettled = haveSettled(examined, replicas, reader, { removedAt: reader.removedAt(set.metadata.uid) })
   const ready =
     isObserved(set) &&
@@ -50,7 +52,7 @@ function judgeReplicaSet(set: ReplicaSet, reader: RuleReader): Judgement {
   const readyPods = isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0
   reader.milestone(readyMilestone(examined, readyPods, replicas, ready, 'ready and available'))
   for (const text of notesOf(examined.state, ready)) reader.note(text)
-  for (const text of outdatedPodWarnings(set, owned, reader)) reader.warning(text)
+  for (const text of outdatedPodWarnings(set, pods, reader)) reader.warning(text)
   const message = readyText(available, replicas, 'available')
   return judgeWorkload(
     set,
@@ -64,11 +66,10 @@ function judgeReplicaSet(set: ReplicaSet, reader: RuleReader): Judgement {
  * The pods that are older than the last write of the ReplicaSet, and differ from its template. An admission webhook may have
  * changed a younger pod.
  */
-function outdatedPodWarnings(set: ReplicaSet, owned: readonly Pod[], reader: Reader): readonly string[] {
+function outdatedPodWarnings(set: ReplicaSet, pods: Pods, reader: Reader): readonly string[] {
   const writtenAt = lastWriteOf(set, reader.time) ?? -Infinity
-  const outdated = owned.filter(
+  const outdated = pods.new.filter(
     (pod) =>
-      !isReplaced(pod) &&
       (reader.time(pod.metadata.creationTimestamp) ?? Infinity) < writtenAt &&
       !hasContainersOf(set.spec?.template, pod),
   ).length

@@ -5,6 +5,7 @@ import { classOf, nodeOf, type Problem, problemOf } from '../../reasons/reasons.
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import { eventCounters } from '../event-counters.ts'
+import type { Pods } from '../pods.ts'
 import { isSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
@@ -12,6 +13,34 @@ import { ownProblem } from '../status-problems.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
 import { condition, failedContainer, isReplaced } from './pod-fields.ts'
 import { examinePod, type PodState } from './pod-state.ts'
+
+/**
+ * Sorts the pods of a workload.
+ * @param revisionOf the revision of a pod; undefined if the target does not wait for the pod
+ */
+export function sortPods(
+  owned: Iterable<Pod>,
+  revisionOf: (pod: Pod) => 'new' | 'old' | 'kept' | undefined,
+  { gone = [], awaitsKept = false }: Partial<Pick<Pods, 'gone' | 'awaitsKept'>> = {},
+): Pods {
+  const lists = Map.groupBy(owned, (pod) => {
+    const revision = revisionOf(pod)
+    const isGated = revision === 'new' || (revision === 'kept' && awaitsKept)
+    if (pod.metadata.deletionTimestamp !== undefined) return isGated ? 'leaving' : 'draining'
+    if (isReplaced(pod)) return isGated ? 'ended' : undefined
+    return revision
+  })
+  return {
+    new: lists.get('new') ?? [],
+    old: lists.get('old') ?? [],
+    kept: lists.get('kept') ?? [],
+    ended: lists.get('ended') ?? [],
+    leaving: lists.get('leaving') ?? [],
+    draining: lists.get('draining') ?? [],
+    gone,
+    awaitsKept,
+  }
+}
 
 /** The state of the pods of one revision, and their problems. */
 export interface PodsState {

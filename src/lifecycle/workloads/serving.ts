@@ -1,6 +1,6 @@
 import type { KubeObject, LabelSelector, Pod, PodTemplate } from '../../cluster/objects.ts'
 import type { ServedPort, Serving } from '../rule.ts'
-import { podRequest, revisedPods } from '../selector.ts'
+import { podRequest } from '../selector.ts'
 import { portsOf } from './pod-fields.ts'
 
 type Workload = KubeObject & {
@@ -13,7 +13,7 @@ export const workloadServing: Serving<Workload> = {
   ports: ({ spec }) => servedPorts({ spec: spec?.template?.spec }),
   pods: (object, assessed, reader) => {
     reader.watch(podRequest(object))
-    return revisedPods(object, assessed, reader)
+    return assessed.pods?.new ?? []
   },
   isEmpty: ({ spec, status }) => spec?.replicas === 0 || status?.desiredNumberScheduled === 0,
 }

@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
+import { gatedPods } from '../pods.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
@@ -8,7 +9,7 @@ import { isObserved } from '../status-age.ts'
 import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, hashLabel, templateCreatedAt } from './revision.ts'
-import { examinePods } from './revision-pods.ts'
+import { examinePods, sortPods } from './revision-pods.ts'
 import { orderedServing } from './serving.ts'
 import { undoRule, watchReleaseHooks } from './undo.ts'
 import {
@@ -55,7 +56,8 @@ function judgeStatefulSet(set: StatefulSet, reader: RuleReader): Judgement {
   const existing = status.replicas ?? 0
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const observed = isObserved(set)
-  const { examined, old, updateRevision, revision, updated, newBelow, unwanted } = findPods(set, reader)
+  const { examined, updateRevision, revision, updated, newBelow, unwanted } = findPods(set, reader)
+  const old = [...examined.pods.old, ...examined.pods.kept]
   const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, examined.state !== undefined)
   const total = isOnDelete ? replicas : toUpdate
   const isUpdated = observed && updated >= toUpdate
@@ -84,13 +86,12 @@ function judgeStatefulSet(set: StatefulSet, reader: RuleReader): Judgement {
     ready: isReady && isAvailable,
     message: readyText(readyReplicas, replicas, 'ready'),
     // An ordered rollout creates one pod after another: the existing ones show its progress.
-    created: Math.min(total, Math.max(1, examined.gated.length)),
+    created: Math.min(total, Math.max(1, gatedPods(examined.pods).length)),
     problems: [
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
       ...creationProblem(set, reader, observed && existing < replicas, templateCreatedAt(set, updateRevision, reader)),
     ],
     isOrdered: spec.podManagementPolicy !== 'Parallel',
-    keptPods: new Set(old.flatMap((pod) => (isOnDelete || isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
   }
   return judgeWorkload(set, examined, findings, reader)
 }
@@ -98,7 +99,6 @@ function judgeStatefulSet(set: StatefulSet, reader: RuleReader): Judgement {
 /** The pods of a set by their revision and ordinal. */
 interface SetPods {
   readonly examined: ExaminedPods
-  readonly old: readonly Pod[]
   readonly updateRevision: KubeObject | undefined
   /** The name of the update revision, also if its ControllerRevision cannot be read. */
   readonly revision: string | undefined
@@ -121,15 +121,18 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
   const counted = updatedReplicas(set, revision, owned)
   const isNew = (pod: Pod) =>
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
-  const gated = observed ? wanted.filter((pod) => isOnDelete || isNew(pod)) : []
-  const lost = observed ? reader.lostPods(metadata.uid).filter(isNew) : []
-  const mayFail = isOnDelete ? isNew : undefined
+  const revisionOf = (pod: Pod) => {
+    if (!isWithinOrdinals(pod, set)) return undefined
+    if (isNew(pod)) return observed ? 'new' : undefined
+    return isOnDelete || isBelowPartition(pod, set) ? 'kept' : 'old'
+  }
+  const gone = observed ? reader.lostPods(metadata.uid).filter(isNew) : []
+  const pods = sortPods(owned, revisionOf, { gone, awaitsKept: isOnDelete && observed })
   const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
   const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length
   const newOutside = owned.filter((pod) => isNewCounted(pod) && !wanted.includes(pod)).length
   return {
-    examined: examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, reader),
-    old: wanted.filter((pod) => !isReplaced(pod) && !isNew(pod)),
+    examined: examineWorkloadPods(set, pods, { waitsForTermination: true }, reader),
     updateRevision,
     revision,
     updated: Math.max(0, counted - newBelow - newOutside),

@@ -4,6 +4,7 @@ import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
+import { awaitedPods, gatedPods, type Pods } from '../pods.ts'
 import { isAhead, latest, latestOfAll } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement } from '../rule.ts'
@@ -19,35 +20,49 @@ export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled',
 /** A Deployment, ReplicaSet, ReplicationController, StatefulSet or DaemonSet. */
 type Workload = KubeObject & { spec?: { selector?: LabelSelector; minReadySeconds?: number } }
 
-interface WorkloadPods {
-  readonly owned: readonly Pod[]
-  /** Pods of the gated revision; with OnDelete all pods, because the controller replaces none. */
-  readonly gated: readonly Pod[]
-  /** Failed pods of the gated revision, deleted or not. */
-  readonly lost: readonly Pod[]
-  /** Whether a gated pod can fail the workload; without this method, every gated pod can. Old pods never can. */
-  readonly mayFail?: (pod: Pod) => boolean
+/** What the controller of a workload does with its pods. */
+interface PodTraits {
+  /** Whether a new pod can fail the workload; without this method, every new pod can. Older pods never can. */
+  mayFail?(pod: Pod): boolean
   /** The controller waits for terminating pods before it creates others. */
   readonly waitsForTermination: boolean
-  /** False if it is not known which pods are gated. */
+  /** False if it is not known which pods are new. */
   readonly areKnown?: boolean
 }
 
-export interface ExaminedPods extends WorkloadPods {
+export interface ExaminedPods {
+  readonly pods: Pods
+  readonly waitsForTermination: boolean
   /** The state of the gated pods; undefined if pods cannot be read. */
   readonly state?: PodsState
-  /** The state of those pods of the gated revision that may fail the workload. */
+  /** The state of those new pods that may fail the workload. */
   readonly failing?: PodsState
   /** That pods still exist after their grace period. */
   readonly stuck: readonly Problem[]
 }
 
-export function examineWorkloadPods(workload: Workload, pods: WorkloadPods, reader: Reader): ExaminedPods {
-  const { owned, gated, lost, mayFail, waitsForTermination, areKnown = true } = pods
+export function examineWorkloadPods(
+  workload: Workload,
+  pods: Pods,
+  { mayFail, waitsForTermination, areKnown = true }: PodTraits,
+  reader: Reader,
+): ExaminedPods {
   const isReadable = areKnown && reader.listState(podRequest(workload)) === 'complete'
-  const state = isReadable ? examinePods(gated, reader, lost) : undefined
-  const failing = state && mayFail ? examinePods(gated.filter(mayFail), reader, lost) : state
-  return { ...pods, state, failing, stuck: waitsForTermination ? stuckPods(owned, reader) : [] }
+  const state = isReadable ? examinePods(gatedPods(pods), reader, pods.gone) : undefined
+  const failing = mayFail === undefined ? pods.new : pods.new.filter(mayFail)
+  const areAll = failing.length === awaitedPods(pods).length
+  return {
+    pods,
+    waitsForTermination,
+    state,
+    failing: areAll || state === undefined ? state : examinePods(failing, reader, pods.gone),
+    stuck: waitsForTermination ? stuckPods(endingPods(pods), reader) : [],
+  }
+}
+
+/** All pods that are being deleted. */
+function endingPods({ leaving, draining }: Pods): readonly Pod[] {
+  return [...leaving, ...draining]
 }
 
 /** The number of ready and settled gated pods; `counted` if pods cannot be read. */
@@ -89,7 +104,7 @@ export function haveSettled(
 }
 
 /** What a kind's rule finds besides what it states. */
-interface WorkloadFindings extends Pick<Judgement, 'ready' | 'message' | 'keptPods'> {
+interface WorkloadFindings extends Pick<Judgement, 'ready' | 'message'> {
   /** How many pods of the gated revision should exist now. */
   readonly created: number
   /** The problems of the workload itself. */
@@ -108,12 +123,12 @@ interface WorkloadFindings extends Pick<Judgement, 'ready' | 'message' | 'keptPo
  */
 export function judgeWorkload(
   workload: Workload,
-  pods: ExaminedPods,
+  examined: ExaminedPods,
   findings: WorkloadFindings,
   reader: RuleReader,
 ): Judgement {
-  const { state, failing, stuck } = pods
-  const { ready, message, created, isOrdered, keptPods } = findings
+  const { state, failing, stuck } = examined
+  const { ready, message, created, isOrdered } = findings
   const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck), ...findings.problems].toSorted(byImportance)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
@@ -123,14 +138,13 @@ export function judgeWorkload(
   for (const problem of problems) reader.problem(problem)
   // The stall clock stops until the controller tries again what was refused.
   if (findings.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
-  reader.hold(stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, reader))
+  reader.hold(stallHold(state, awaitedEnds(examined), workload.spec?.minReadySeconds, reader))
   return {
     ready,
     message,
     failure: failure ?? 'none',
     counters: state?.counters,
-    pods: new Set(pods.gated.map(({ metadata }) => metadata.uid).filter((uid) => uid !== undefined)),
-    keptPods,
+    pods: examined.pods,
   }
 }
 
@@ -257,9 +271,9 @@ function withText(milestone: Milestone, text: string): Milestone {
  * The pods that must end before the workload can continue: the pods of the gated revision, which the controller replaces. Old
  * pods too if the controller creates no new pod before their end, or if a new pod has no node or volume until then.
  */
-function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods): readonly Pod[] {
+function awaitedEnds({ state, pods, waitsForTermination }: ExaminedPods): readonly Pod[] {
   const hasNoRoom = state?.problems.map(traitsOf).some(({ awaits }) => awaits === 'node' || awaits === 'volume')
-  return waitsForTermination || hasNoRoom ? owned : gated
+  return waitsForTermination || hasNoRoom ? endingPods(pods) : pods.leaving
 }
 
 /**

@@ -1,0 +1,70 @@
+import { isOfKind, type KubeObject, oncePerObject, type Pod } from '../cluster/objects.ts'
+
+/**
+ * The pods of a target by what becomes of them, found once for each assessment. Each is in one list at most, except in `gone`.
+ * The gated revision is the one that the target waits for.
+ */
+export interface Pods {
+  /** Of the gated revision. */
+  readonly new: readonly Pod[]
+  /** Of an older revision: the controller replaces them. */
+  readonly old: readonly Pod[]
+  /** Of an older revision, and the controller keeps them: below a partition, or with OnDelete. */
+  readonly kept: readonly Pod[]
+  /** Of the gated revision, and ended: the controller replaces them. */
+  readonly ended: readonly Pod[]
+  /** Of the gated revision, and being deleted. */
+  readonly leaving: readonly Pod[]
+  /** All others that are being deleted. */
+  readonly draining: readonly Pod[]
+  /** Failed pods of the gated revision, deleted or not. */
+  readonly gone: readonly Pod[]
+  /** The kept pods must be ready too, so they count as gated ones: OnDelete updates no pod by itself. */
+  readonly awaitsKept: boolean
+}
+
+/** The pods that a target has published; a bare pod is its own only pod. */
+export function podsOf(object: KubeObject | undefined, published: Pods | undefined): Pods | undefined {
+  if (!isOfKind(object, 'Pod')) return published
+  return { new: [object], old: [], kept: [], ended: [], leaving: [], draining: [], gone: [], awaitsKept: false }
+}
+
+/** The pods that must become ready. */
+export function awaitedPods({ new: pods, kept, awaitsKept }: Pods): readonly Pod[] {
+  return awaitsKept ? [...pods, ...kept] : pods
+}
+
+/** The pods that count as of the gated revision, also those that have ended or are being deleted. */
+export function gatedPods(pods: Pods): readonly Pod[] {
+  return [...awaitedPods(pods), ...pods.ended, ...pods.leaving]
+}
+
+/** The gated pods that still exist, as they are now. */
+export function presentPods(pods: Pods, podWithUid: (uid: string) => KubeObject | undefined): readonly Pod[] {
+  const known = gatedPods(pods).map(({ metadata: { uid = '' } }) => podWithUid(uid))
+  return known.filter((object) => isOfKind(object, 'Pod'))
+}
+
+/** The uids of the gated and of the kept pods: a Service asks for each of its pods. */
+const uidsOf = oncePerObject((pods: Pods) => {
+  const uids = (list: readonly Pod[]) => new Set(list.map(({ metadata }) => metadata.uid))
+  return { gated: uids(gatedPods(pods)), kept: uids(pods.kept) }
+})
+
+/** Whether a pod counts as of the gated revision. */
+export function isGatedPod(pods: Pods, { metadata }: KubeObject): boolean {
+  return uidsOf(pods).gated.has(metadata.uid)
+}
+
+/** Whether a pod is an older one that its controller keeps. */
+export function isKeptPod(pods: Pods, { metadata }: KubeObject): boolean {
+  return uidsOf(pods).kept.has(metadata.uid)
+}
+
+/** Whether two assessments publish the same pods, whatever these report. */
+export function haveSamePods(a: Pods | undefined, b: Pods | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  const areSame = (before: readonly Pod[], after: readonly Pod[]) =>
+    before.length === after.length && before.every(({ metadata }, index) => metadata.uid === after[index]?.metadata.uid)
+  return areSame(gatedPods(a), gatedPods(b)) && areSame(a.kept, b.kept)
+}
