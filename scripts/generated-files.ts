@@ -1,13 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
-import { hintFor } from '../src/diagnosis/hints.ts'
 import { reportJsonSchema } from '../src/gate/report-schema.ts'
 import { inputDefinitions, mergeInputDefinitions } from '../src/inputs.ts'
 import type { CatalogueEntry } from '../src/lifecycle/custom/catalogue-files.ts'
 import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
 import { parseEntries } from '../src/plan/health-check-entries.ts'
-import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { recordingJsonSchema } from '../src/recording/recording-schema.ts'
 import * as thresholds from '../src/thresholds.ts'
 import { actionMetadata, actionTypes } from './action-metadata.ts'
@@ -15,6 +13,7 @@ import { architectureDiagram, readSources } from './imports.ts'
 import { renderThresholds, replaceRegion, table } from './markdown.ts'
 import { operatorDocs, operatorResults } from './operator-docs.ts'
 import { comparisonPage, inputPage, readmeDocs, versionTable } from './readme-docs.ts'
+import { reasonTable } from './reason-docs.ts'
 
 /** The checkout. */
 export const root = join(import.meta.dirname, '..')
@@ -94,13 +93,6 @@ function reference(): string {
     rule.milestones.map((name) => `\`${name}\``).join(' '),
     readyWhen,
   ])
-  const target = { apiVersion: 'v1', kind: 'Kind', namespace: 'shop', name: 'name', clocks: {} }
-  const codes = reasonCodes.map((code) => [
-    `\`${code}\``,
-    reasons[code].class,
-    reasons[code].when,
-    hintFor(target, code),
-  ])
   return [
     '# Kinds and reasons',
     '',
@@ -135,7 +127,7 @@ function reference(): string {
     '',
     'In the commands, `kind/name` in the namespace `shop` stands for the object.',
     '',
-    ...table(['reason', 'class', 'what proves it', 'what to do'], codes),
+    ...reasonTable(),
     '',
   ].join('\n')
 }

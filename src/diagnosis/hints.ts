@@ -3,12 +3,12 @@ import { didYouMean } from '../errors.ts'
 import type { JudgedRunRecord, RunRecord } from '../gate/run-record.ts'
 import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
-import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
-import type { HintFacts, HintTarget, ReasonSpec } from '../reasons/spec.ts'
-import { clusterCommand, command, setting } from '../reasons/wording.ts'
+import { hintOf, type Problem, type ReasonCode, traitsOf } from '../reasons/reasons.ts'
+import type { HintFacts, HintTarget } from '../reasons/spec.ts'
+import { clusterCommand, hintWords } from '../reasons/wording.ts'
 
 /** The known facts for a hint, besides the target. */
-export interface HintDetails extends Omit<HintFacts<unknown>, 'target' | 'problem' | 'cause'> {
+export interface HintDetails extends Omit<HintFacts, 'target' | 'problem' | 'cause'> {
   readonly problem?: Problem
   /** The problem that causes this one, with its facts. */
   readonly cause?: HintDetails
@@ -37,23 +37,21 @@ export function gateHint(
 export function hintFor(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
   const { problem, object, endedBy } = details
   if (problem?.oldRevision !== undefined)
-    return `Delete the pod of the older revision, because its controller does not replace it: ${command({ target }, 'delete', subjectText(problem.subject))}.`
+    return `Delete the pod of the older revision, because its controller does not replace it: ${hintWords({ target }).command('delete', subjectText(problem.subject))}.`
   const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
-  if (reason === '' && endedBy !== undefined) return wait ?? openHint(endedBy, details)
+  if (reason === '' && endedBy !== undefined) return wait ?? openHint(target, endedBy, details)
   const namespace = traitsOf({ reason }).isOver ? undefined : namespaceHint(target, details)
   return namespace ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
 
 function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...facts }: HintDetails): string {
   const behind = cause?.problem
-  const { hint } = reasons[reason] as ReasonSpec<unknown>
-  return hint({
+  return hintOf(reason, {
     ...facts,
     target: subjectOf(target, facts.problem),
     cause: behind && {
       reason: behind.reason,
-      subject: behind.subject,
       hint: reasonHint(target, behind.reason, { ...cause, usesFlags: facts.usesFlags }),
     },
   })
@@ -84,6 +82,6 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
 }
 
 /** Another target ended the gate while this one had no known problem. */
-function openHint(endedBy: string, details: HintDetails): string {
-  return `It was in progress, without a known problem, when the gate ended because ${endedBy}. Fix that first; with \`${setting(details, 'fail-fast', 'false')}\` every target may finish.`
+function openHint(target: Target, endedBy: string, { usesFlags }: HintDetails): string {
+  return `It was in progress, without a known problem, when the gate ended because ${endedBy}. Fix that first; with \`${hintWords({ target, usesFlags }).setting('fail-fast', 'false')}\` every target may finish.`
 }

@@ -54,9 +54,9 @@ export interface Verdict<O extends TargetOutcome = Outcome> extends Conclusion<O
   /** How the message follows the name of its target; by default as a clause. */
   readonly form?: Sentence['form']
   /** The denied access, if it ended the gate. */
-  readonly denied?: HintFacts<unknown>['denied']
+  readonly denied?: HintFacts['denied']
   /** The kinds that the API server could not read, if that ended the gate although the server answers. */
-  readonly unreadable?: HintFacts<unknown>['unreadable']
+  readonly unreadable?: HintFacts['unreadable']
 }
 
 /** A verdict with the message that belongs to its reason. */

@@ -1,8 +1,7 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import { answersProven, answersProvenMs } from '../thresholds.ts'
-import { type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { command, counted, nameOf, timesSoFar, withoutMiddle } from './wording.ts'
+import type { HintWords, ReasonFamily } from './spec.ts'
+import { optional, withoutMiddle } from './wording.ts'
 
 /** How many characters of a body a sentence contains: the summary has more. */
 const bodyLimit = 80
@@ -45,38 +44,30 @@ export interface CheckDetails {
   readonly 'not-held': { readonly holdMs: number; readonly afterMs: number; readonly cause: string }
 }
 
-const provenWhen = `${counted(answersProven, 'request')} in a row, the last ${duration(answersProvenMs)} or more after the first,`
-
 export const checkReasons: ReasonFamily<CheckDetails> = {
   'no-answer': {
     class: 'strike',
     isAnswer: true,
-    when: `a pod of the new version left ${provenWhen} of \`http-checks\` without an answer, or a clock ended before the first answer`,
     title: 'no answer',
-    headline: ({ detail: { request } }) => `no answer to ${request}`,
-    sentence: ({ detail, count }) => {
-      const { request, error } = detail
-      if (error === undefined) return predicate(`has not answered ${request}`)
-      return predicate(`does not answer ${request}: ${shortText(error)}${timesSoFar(count)}`)
-    },
+    headline: ({ request }) => `no answer to ${request}`,
+    sentence: ({ request, error }, { times }) =>
+      error === undefined ? `has not answered ${request}` : `does not answer ${request}: ${shortText(error)}${times}`,
     hint: missingHint,
     evidence: ['logs'],
   },
   'wrong-answer': {
     class: 'strike',
     isAnswer: true,
-    when: `a pod of the new version answered ${provenWhen} of \`http-checks\` otherwise than expected`,
     title: 'wrong answer',
-    headline: ({ detail: { request, status, expectBody } }) =>
+    headline: ({ request, status, expectBody }) =>
       expectBody === undefined ? `${request} is answered with ${status}` : `the answer to ${request} lacks a text`,
-    sentence: ({ detail, count }) => {
-      const { request, status, body, expectStatus, expectBody } = detail
+    sentence: ({ request, status, body, expectStatus, expectBody }, { times }) => {
       const expected =
         expectBody === undefined
           ? ` instead of ${expectStatus}`
           : `, but without ${JSON.stringify(shortText(expectBody))}`
       const shown = body === '' ? '' : `; the body is ${JSON.stringify(shortText(body))}`
-      return predicate(`answers ${request} with ${status}${expected}${timesSoFar(count)}${shown}`)
+      return `answers ${request} with ${status}${expected}${times}${shown}`
     },
     hint: wrongHint,
     evidence: ['logs'],
@@ -84,11 +75,10 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
   'not-held': {
     class: 'strike',
     yieldsTo: 'problem',
-    when: 'something that was ready did not stay so for the time of `hold`',
     title: 'did not stay ready',
-    sentence: ({ detail: { holdMs, afterMs, cause } }) =>
-      predicate(`did not stay ready for ${duration(holdMs)}: after ${duration(afterMs)}, ${cause}`),
-    hint: (facts) => `See what happened to it after it was ready: ${command(facts, 'describe', nameOf(facts))}.`,
+    sentence: ({ holdMs, afterMs, cause }) =>
+      `did not stay ready for ${duration(holdMs)}: after ${duration(afterMs)}, ${cause}`,
+    hint: (_, { command, name }) => `See what happened to it after it was ready: ${command('describe', name)}.`,
   },
 }
 
@@ -99,9 +89,7 @@ function shortText(text: string): string {
 const addScheme = 'If it serves TLS, add --scheme=https to the line.'
 
 /** Hint for a request without an answer: the way to the process, step by step. */
-function missingHint(facts: HintFacts<MissingAnswer>): string {
-  const { problem } = facts
-  const { port, declared = '', error, cause, scheme } = problem?.detail ?? {}
+function missingHint({ port, declared = '', error, cause, scheme }: Partial<MissingAnswer>, words: HintWords): string {
   if (port === undefined) return 'See whether its pods are ready, and serve on the port of the line.'
   if (error === undefined) return `No answer came from port ${port}: see whether its pods are ready and serve there.`
   const ports = declared === '' ? 'declare no port' : `declare ${declared}`
@@ -112,29 +100,27 @@ function missingHint(facts: HintFacts<MissingAnswer>): string {
       ? `Port ${port} does not speak TLS as asked. Leave out --scheme=https if it serves plain HTTP.`
       : addScheme
   if (cause === 'timeout')
-    return `The process accepted the connection and did not answer in time. If it needs longer, raise --timeout of the line; else ${logAdvice(facts)}`
+    return `The process accepted the connection and did not answer in time. If it needs longer, raise --timeout of the line; else ${logAdvice(words)}`
   return `The connection to port ${port} of the pod failed; its containers ${ports}. ${addScheme}`
 }
 
-function logAdvice({ problem, ...facts }: HintFacts<unknown>): string {
+function logAdvice({ problem, command }: HintWords): string {
   const { subject } = problem ?? {}
   return subject === undefined || !isPodSubject(subject)
     ? 'read its log.'
-    : `read its log: ${command(facts, 'logs', subjectText(subject))}.`
+    : `read its log: ${command('logs', subjectText(subject))}.`
 }
 
 /** Hint for a wrong answer, by its status. */
-function wrongHint(facts: HintFacts<WrongAnswer>): string {
-  const { problem } = facts
-  if (problem === undefined) return 'Compare the answer with the one that the line expects.'
-  const { status, expectsTls, expectBody, location } = problem.detail
+function wrongHint({ status, expectsTls, expectBody, location }: Partial<WrongAnswer>, words: HintWords): string {
+  if (status === undefined) return 'Compare the answer with the one that the line expects.'
   if (expectBody !== undefined)
     return 'Its status is right, but not its body: another version may run there, or the text of --expect-body is wrong.'
   if (expectsTls) return `The server expects TLS. ${addScheme}`
   if (status >= 300 && status < 400)
-    return `Redirects are not followed${location === undefined ? '' : `, this one leads to ${withoutMiddle(location, bodyLimit)}`}. Ask the path that it leads to, accept it with --expect-status=${status}, or give the host that the server expects: --header='Host: …'.`
+    return `Redirects are not followed${optional`, this one leads to ${location && shortText(location)}`}. Ask the path that it leads to, accept it with --expect-status=${status}, or give the host that the server expects: --header='Host: …'.`
   if (status === 401 || status === 403)
     return `The application asks for credentials. Give them in a header, --header='Authorization: …', or ask a path that needs none.`
   if (status === 404) return 'The application does not know this path. Correct the path in the line.'
-  return `The application itself answers so: ${logAdvice(facts)}`
+  return `The application itself answers so: ${logAdvice(words)}`
 }

@@ -1,34 +1,7 @@
-import { duration } from '../duration.ts'
-import {
-  deathsProvenMs,
-  deathsProvenWhileOthersProgressMs,
-  defaultMaxRestarts,
-  longStepMs,
-  missingObjectMs,
-  startTimeMs,
-} from '../thresholds.ts'
-import { type ProbeDetail, probeHeadline, probeHint, probeSentence } from './probes.ts'
-import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
-import {
-  clusterCommand,
-  command,
-  containerHeadline,
-  containerOf,
-  describePod,
-  type Exit,
-  exitCode,
-  exited,
-  exitText,
-  imageLimit,
-  imageOf,
-  inNamespace,
-  logHint,
-  nameLimit,
-  nth,
-  platformHint,
-  timesSoFar,
-  withoutMiddle,
-} from './wording.ts'
+import type { Pod } from '../cluster/objects.ts'
+import { type ProbeDetail, type ProbeKind, probeHint, probeSentence } from './probes.ts'
+import { clause, type HintWords, type ReasonFamily, type ReasonSpec, type Sentence } from './spec.ts'
+import { clusterCommand, type Exit, exited, exitText, logHint, named, optional, platformHint } from './wording.ts'
 
 interface CrashDetail extends Exit {
   /** The event about its failed postStart hook: the kubelet ends a container whose hook fails. */
@@ -100,17 +73,29 @@ export interface ContainerDetails {
   readonly 'container-create-failed': CreateDetail
 }
 
+const crashSentence: ReasonSpec<CrashDetail>['sentence'] = (detail, { times }) => {
+  const { failedHook, isLost } = detail
+  const how =
+    failedHook !== undefined
+      ? `is killed because its postStart hook fails: ${failedHook}`
+      : isLost
+        ? 'was lost: its node does not report how it ended'
+        : exited(detail)
+  return `${how}${times}`
+}
+
+const startSentence: ReasonSpec<StartDetail>['sentence'] = (detail, { times }) =>
+  `cannot start: ${detail.message || exitText(detail)}${times}`
+
 export const containerReasons: ReasonFamily<ContainerDetails> = {
   'crash-loop': {
     class: 'strike',
     isDeath: true,
-    when: `a container died for the ${nth(defaultMaxRestarts + 1)} time, ${duration(deathsProvenMs)} after its first death at the earliest`,
     title: 'a container keeps crashing',
-    headline: containerHeadline((name, problem) =>
-      problem.detail.failedHook === undefined
-        ? `${name} keeps crashing${exitCode(problem)}`
-        : `the postStart hook of ${name} fails`,
-    ),
+    headline: ({ failedHook, exitCode }, { container }) =>
+      failedHook === undefined
+        ? named`container ${container} keeps crashing${optional` (exit code ${exitCode})`}`
+        : named`the postStart hook of container ${container} fails`,
     sentence: crashSentence,
     hint: crashHint,
     evidence: ['logs'],
@@ -119,11 +104,9 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   'out-of-memory': {
     class: 'strike',
     isDeath: true,
-    when: "as crash-loop, each death by the kernel's out-of-memory killer",
     title: 'a container ran out of memory',
-    headline: containerHeadline((name) => `${name} ran out of memory`),
-    sentence: ({ detail, count }) =>
-      predicate(`was killed for using more memory than ${memoryLimit(detail)}${timesSoFar(count)}`),
+    headline: (_, { container }) => named`container ${container} ran out of memory`,
+    sentence: (detail, { times }) => `was killed for using more memory than ${memoryLimit(detail)}${times}`,
     hint: memoryHint,
     evidence: ['logs', 'node'],
     field: { container: ['resources', 'limits', 'memory'] },
@@ -131,9 +114,8 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   'bad-command': {
     class: 'strike',
     isDeath: true,
-    when: 'as crash-loop, or as container-create-failed where the runtime looks for it earlier (CRI-O): the program does not exist in the image or cannot be executed',
     title: 'the command could not be run',
-    headline: containerHeadline((name) => `the command of ${name} could not be run`),
+    headline: (_, { container }) => named`the command of container ${container} could not be run`,
     sentence: startSentence,
     hint: commandHint,
     evidence: ['logs'],
@@ -142,71 +124,60 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   'exec-format': {
     class: 'strike',
     isDeath: true,
-    when: 'as crash-loop: the program is for another processor architecture',
     title: 'the image is built for another architecture',
-    headline: containerHeadline((name) => `the image of ${name} is built for another architecture`),
-    sentence: ({ detail: { message }, count }) =>
-      predicate(`cannot run on this node's architecture: ${message}${timesSoFar(count)}`),
-    hint: platformHint,
+    headline: (_, { container }) => named`the image of container ${container} is built for another architecture`,
+    sentence: ({ message }, { times }) => `cannot run on this node's architecture: ${message}${times}`,
+    hint: (_, words) => platformHint(words),
     evidence: ['logs'],
     field: { container: ['image'] },
   },
   'init-container-failed': {
     class: 'strike',
     isDeath: true,
-    when: 'as crash-loop, of an init container',
     title: 'an init container failed',
-    headline: containerHeadline((name, problem) => `init ${name} failed${exitCode(problem)}`),
+    headline: ({ exitCode }, { container }) =>
+      named`init container ${container} failed${optional` (exit code ${exitCode})`}`,
     sentence: crashSentence,
-    hint: (s) =>
-      `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${logHint(s, { isPrevious: true, isNamed: true })}`,
+    hint: (_, words) => `${initContainerHint(words)} ${logHint(words, { isPrevious: true, isNamed: true })}`,
     evidence: ['logs'],
     field: { container: [] },
   },
   'init-container-running': {
     class: 'slow',
     awaits: 'time',
-    when: `an init container has run for ${duration(longStepMs)}: the next containers start when it has ended`,
     title: 'an init container is still running',
-    headline: containerHeadline((name) => `init ${name} is still running`),
-    sentence: () => predicate('is still running, and the next containers wait for its end'),
-    hint: (s) =>
-      `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. It may wait for something that is missing. ${logHint(s, { isNamed: true })}`,
+    headline: (_, { container }) => named`init container ${container} is still running`,
+    sentence: () => 'is still running, and the next containers wait for its end',
+    hint: (_, words) =>
+      `${initContainerHint(words)} It may wait for something that is missing. ${logHint(words, { isNamed: true })}`,
     evidence: ['logs'],
     field: { container: [] },
   },
   'post-start-hook-running': {
     class: 'slow',
     awaits: 'time',
-    when: `a postStart hook has run for ${duration(longStepMs)}: the kubelet starts the next containers when it has ended`,
     title: 'a postStart hook is still running',
-    headline: containerHeadline((name) => `the postStart hook of ${name} is still running`),
-    sentence: () => predicate('waits for its postStart hook, which is still running'),
-    hint: (s) =>
-      `The pod is ready only when \`lifecycle.postStart\` of ${s.problem === undefined ? 'its container' : containerOf(s)} has ended. It may wait for something that is missing.`,
+    headline: (_, { container }) => named`the postStart hook of container ${container} is still running`,
+    sentence: () => 'waits for its postStart hook, which is still running',
+    hint: (_, { problem, theContainer }) =>
+      `The pod is ready only when \`lifecycle.postStart\` of ${problem === undefined ? 'its container' : theContainer} has ended. It may wait for something that is missing.`,
     evidence: ['logs'],
     field: { container: ['lifecycle'] },
   },
   'liveness-failing': {
     class: 'strike',
     isDeath: true,
-    when: 'as crash-loop, each death by the liveness probe',
     title: 'the liveness probe fails',
-    headline: probeHeadline('liveness'),
-    sentence: (problem) => probeSentence('liveness', problem),
-    hint: (s) => probeHint('liveness', s),
+    ...probeTexts('liveness'),
     evidence: ['logs'],
     field: { container: ['livenessProbe'] },
   },
   'startup-failing': {
     class: 'strike',
     isDeath: true,
-    classOf: ({ detail }) => (detail.isRunning ? 'slow' : 'strike'),
-    when: 'as crash-loop, each death by the startup probe; slow until the probe ends the container',
+    classOf: ({ isRunning }) => (isRunning ? 'slow' : 'strike'),
     title: 'the startup probe fails',
-    headline: probeHeadline('startup'),
-    sentence: (problem) => probeSentence('startup', problem),
-    hint: (s) => probeHint('startup', s),
+    ...probeTexts('startup'),
     evidence: ['logs'],
     field: { container: ['startupProbe'] },
   },
@@ -214,81 +185,63 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'slow',
     yieldsTo: 'node',
     awaits: 'time',
-    when: `a container runs, and has used up the time that its own probes allow without being ready; the log shows it once the container has run for ${duration(startTimeMs)}`,
     title: 'the readiness probe fails',
-    headline: probeHeadline('readiness'),
-    sentence: (problem) => probeSentence('readiness', problem),
-    hint: (s) => probeHint('readiness', s),
+    ...probeTexts('readiness'),
     evidence: ['logs'],
     field: { container: ['readinessProbe'] },
   },
   'config-missing': {
     class: 'strike',
-    when: `a Secret, ConfigMap or a key in it is still missing at a check of the kubelet ${duration(missingObjectMs)} after the first one, or ${duration(deathsProvenWhileOthersProgressMs)} while another target progresses`,
     title: 'a Secret, ConfigMap or key is missing',
-    headline: ({ detail: { missing } }) => {
-      if (missing?.name === undefined) return undefined
-      const object = withoutMiddle(`${missing.kind}/${missing.name}`, imageLimit)
-      return missing.key === undefined
-        ? `${object} is missing`
-        : `${object} lacks the key ${withoutMiddle(missing.key, nameLimit)}`
+    headline: ({ missing: { kind, name, key } = {} }) => {
+      const object = optional`${kind}/${name}`
+      if (object === '') return undefined
+      return key === undefined ? named`${object} is missing` : named`${object} lacks the key ${key}`
     },
-    sentence: missingSentence,
+    sentence: ({ missing, volume, message }, { container }) => {
+      const why = missing?.name === undefined ? message : missingText(missing)
+      return container === undefined ? mountSentence(volume, why) : `cannot be created: ${why}`
+    },
     hint: missingHint,
-    otherSubjects: ({ subject: { namespace }, detail: { missing } }) =>
-      missing?.name === undefined
+    otherSubjects: ({ missing: { kind, name, namespace } = {} }, { subject }) =>
+      name === undefined
         ? []
         : [
             {
               group: '',
-              kind: missing.kind === 'secret' ? 'Secret' : 'ConfigMap',
-              namespace: missing.namespace ?? namespace,
-              name: missing.name,
+              kind: kind === 'secret' ? 'Secret' : 'ConfigMap',
+              namespace: namespace ?? subject.namespace,
+              name,
             },
           ],
     field: { container: ['env'], pod: ['spec', 'volumes'] },
   },
   'container-create-failed': {
     class: 'strike',
-    when: `the runtime cannot create the container, also ${duration(missingObjectMs)} after its first attempt, or cannot start it for the ${nth(defaultMaxRestarts + 1)} time`,
     title: 'a container could not be created',
-    headline: (problem) =>
-      problem.detail.mount === undefined
-        ? containerHeadline((name) => `${name} could not be created`)(problem)
-        : `volume ${withoutMiddle(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
-    sentence: createSentence,
+    headline: ({ mount }, { container }) =>
+      mount === undefined
+        ? named`container ${container} could not be created`
+        : named`volume ${mount.volume} cannot be mounted`,
+    sentence: (detail, facts) => {
+      const { isCreated, message, mount } = detail
+      if (!isCreated) return `cannot be created: ${message}`
+      if (mount === undefined) return startSentence(detail, facts)
+      const { volume, subPath, path, error } = mount
+      return `cannot start: volume "${volume}"${optional` (subPath ${subPath})`} cannot be mounted at ${path}: ${error}${facts.times}`
+    },
     hint: createHint,
     evidence: ['node'],
   },
 }
 
-function crashSentence({ detail, count }: ProblemFields<CrashDetail>): Sentence {
-  const { failedHook, isLost } = detail
-  const how =
-    failedHook !== undefined
-      ? `is killed because its postStart hook fails: ${failedHook}`
-      : isLost
-        ? 'was lost: its node does not report how it ended'
-        : exited(detail)
-  return predicate(`${how}${timesSoFar(count)}`)
-}
-
-function startSentence({ detail, count }: ProblemFields<StartDetail>): Sentence {
-  return predicate(`cannot start: ${detail.message === '' ? exitText(detail) : detail.message}${timesSoFar(count)}`)
-}
-
-function createSentence(problem: ProblemFields<CreateDetail>): Sentence {
-  const { isCreated, message, mount } = problem.detail
-  if (!isCreated) return predicate(`cannot be created: ${message}`)
-  if (mount === undefined) return startSentence(problem)
-  const part = mount.subPath === undefined ? '' : ` (subPath ${mount.subPath})`
-  const how = `volume "${mount.volume}"${part} cannot be mounted at ${mount.path}: ${mount.error}`
-  return predicate(`cannot start: ${how}${timesSoFar(problem.count)}`)
-}
-
-function missingSentence({ container, detail: { missing, volume, message } }: ProblemFields<MissingDetail>): Sentence {
-  const why = missing?.name === undefined ? message : missingText(missing)
-  return container === undefined ? mountSentence(volume, why) : predicate(`cannot be created: ${why}`)
+function probeTexts(kind: ProbeKind): Pick<ReasonSpec<ProbeDetail>, 'headline' | 'sentence' | 'hint'> {
+  return {
+    headline: (_, { container, isStarting }) =>
+      isStarting ? named`container ${container} is starting` : named`container ${container} fails its ${kind} probe`,
+    sentence: (detail, facts) => probeSentence(kind, detail, facts),
+    hint: (detail, words) => probeHint(kind, detail, words),
+  }
 }
 
 /** `volume "settings" cannot be mounted: …`. */
@@ -306,24 +259,22 @@ function missingName({ kind, name }: MissingObject): string {
   return name === undefined ? kind : `${kind}/${name}`
 }
 
+function initContainerHint({ problem, theContainer }: HintWords): string {
+  return `The pod starts only when ${problem === undefined ? 'its init container' : theContainer} succeeds.`
+}
+
 /** Hint for a crash: explains it by the exit code and the log. */
-function crashHint(facts: HintFacts<CrashDetail>): string {
-  const { problem } = facts
-  const { exitCode, signal, failedHook } = problem?.detail ?? {}
-  if (facts.isOfOtherArchitecture) return platformHint({ ...facts, problem: undefined })
+function crashHint({ exitCode, signal, failedHook }: Partial<CrashDetail>, words: HintWords): string {
+  const { theContainer } = words
+  if (words.isOfOtherArchitecture) return platformHint(words)
   if (failedHook !== undefined)
-    return `Correct \`lifecycle.postStart\` of ${containerOf(facts)}: the kubelet ends a container whose hook fails.`
+    return `Correct \`lifecycle.postStart\` of ${theContainer}: the kubelet ends a container whose hook fails.`
   const what =
     exitCode === 0 && signal === undefined
-      ? `${capitalizeFirst(containerOf(facts))} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
-      : `Find out why ${containerOf(facts)} exits.`
-  return [
-    what,
-    exitCode === undefined ? '' : (exitMeanings[exitCode] ?? ''),
-    logHint(facts, { isPrevious: true, isNamed: true }),
-  ]
-    .filter(Boolean)
-    .join(' ')
+      ? `${capitalizeFirst(theContainer)} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
+      : `Find out why ${theContainer} exits.`
+  const meaning = exitCode === undefined ? undefined : exitMeanings[exitCode]
+  return `${what}${optional` ${meaning}`} ${logHint(words, { isPrevious: true, isNamed: true })}`
 }
 
 const exitMeanings: Readonly<Record<number, string>> = {
@@ -340,66 +291,65 @@ function memoryLimit({ limit, podLimit }: ContainerDetails['out-of-memory']): st
 }
 
 /** The memory limit, and how soon the container used it up. */
-function memoryHint(facts: HintFacts<ContainerDetails['out-of-memory']>): string {
-  const { container, detail } = facts.problem ?? {}
-  const limit = detail?.limit ?? detail?.podLimit
-  const status = facts.pod?.status?.containerStatuses?.find(({ name }) => name === container)
+function memoryHint(
+  { limit, podLimit }: Partial<ContainerDetails['out-of-memory']>,
+  { problem, pod, theContainer }: HintWords,
+): string {
+  const status = pod?.status?.containerStatuses?.find(({ name }) => name === problem?.container)
   const death = status?.lastState?.terminated ?? status?.state?.terminated
   const lived = Math.round((Date.parse(death?.finishedAt ?? '') - Date.parse(death?.startedAt ?? '')) / 1000)
   const when = lived >= 0 ? ` ${lived} s after its start` : ''
-  if (detail?.podLimit !== undefined && detail.limit === undefined)
-    return `Raise \`resources.limits.memory\` of the pod (now ${limit}, used up${when}), which all its containers share, or make them use less.`
-  if (limit === undefined)
-    return `Raise the memory limit of ${containerOf(facts)}, or make it use less. If it has no limit, the node ran out of memory: set \`resources.requests.memory\`, so that it gets a node with room.`
-  return `Raise \`resources.limits.memory\` of ${containerOf(facts)} (now ${limit}, used up${when}), or make it use less.`
+  if (limit !== undefined)
+    return `Raise \`resources.limits.memory\` of ${theContainer} (now ${limit}, used up${when}), or make it use less.`
+  return podLimit === undefined
+    ? `Raise the memory limit of ${theContainer}, or make it use less. If it has no limit, the node ran out of memory: set \`resources.requests.memory\`, so that it gets a node with room.`
+    : `Raise \`resources.limits.memory\` of the pod (now ${podLimit}, used up${when}), which all its containers share, or make them use less.`
 }
 
 /** Hint for a program that does not exist or is not executable. */
-function commandHint(facts: HintFacts<StartDetail>): string {
-  const { spec, problem } = facts
-  if (facts.isOfOtherArchitecture) return platformHint(facts)
+function commandHint({ isFolder, isNotExecutable }: Partial<StartDetail>, words: HintWords): string {
+  const { spec, logLine, theImage, theContainer } = words
+  if (words.isOfOtherArchitecture) return platformHint(words)
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
   const runs = written.length === 0 ? '' : ` It runs \`${JSON.stringify(written).replaceAll('`', '')}\`.`
-  const why = problem?.detail.isFolder
-    ? `the program is a folder in ${imageOf(facts)}`
-    : problem?.detail.isNotExecutable
-      ? `the program may not be run: make it executable in ${imageOf(facts)} (\`chmod +x\`)`
-      : `the program does not exist in ${imageOf(facts)}, or is not on its PATH`
-  const { logLine } = facts
+  const why = isFolder
+    ? `the program is a folder in ${theImage}`
+    : isNotExecutable
+      ? `the program may not be run: make it executable in ${theImage} (\`chmod +x\`)`
+      : `the program does not exist in ${theImage}, or is not on its PATH`
   const lastLine =
     logLine === undefined ? '' : ` The last ${logLine.isError ? 'error' : 'line'} that was logged is "${logLine.text}".`
-  return `Correct \`command\` and \`args\` of ${containerOf(facts)}: ${why}.${runs}${lastLine}`
+  return `Correct \`command\` and \`args\` of ${theContainer}: ${why}.${runs}${lastLine}`
 }
 
-function createHint(facts: HintFacts<CreateDetail>): string {
-  const who = containerOf(facts)
-  if (facts.problem?.detail.mayBeRoot)
-    return `Set \`securityContext.runAsUser\` of ${who} to the number of a user other than root, or use an image with such a USER.`
-  switch (facts.problem?.detail.step) {
+function createHint({ mayBeRoot, step, mount }: Partial<CreateDetail>, words: HintWords): string {
+  const { theImage, theContainer, describePod } = words
+  if (mayBeRoot)
+    return `Set \`securityContext.runAsUser\` of ${theContainer} to the number of a user other than root, or use an image with such a USER.`
+  switch (step) {
     case 'hook':
-      return `A hook of the container runtime fails on the node, before the program of ${who} starts. Repair the node, or what installed the hook: ${describePod(facts)} shows the node.`
+      return `A hook of the container runtime fails on the node, before the program of ${theContainer} starts. Repair the node, or what installed the hook: ${describePod} shows the node.`
     case 'sub-path':
-      return `The kubelet cannot prepare a \`subPath\` of ${who}: the folder must exist on the volume, or the node must be allowed to create it (an NFS server forbids that with root_squash).`
+      return `The kubelet cannot prepare a \`subPath\` of ${theContainer}: the folder must exist on the volume, or the node must be allowed to create it (an NFS server forbids that with root_squash).`
     case 'working-directory':
-      return `Correct \`workingDir\` of ${who}, or WORKDIR of ${imageOf(facts)}: the folder must exist, and the user of the container must be allowed to enter it.`
+      return `Correct \`workingDir\` of ${theContainer}, or WORKDIR of ${theImage}: the folder must exist, and the user of the container must be allowed to enter it.`
     default:
       return (
-        subPathHint(facts) ??
-        `The kubelet or the container runtime of the node fails before the program of ${who} starts. The events of the pod: ${describePod(facts)}.`
+        subPathHint(mount, words) ??
+        `The kubelet or the container runtime of the node fails before the program of ${theContainer} starts. The events of the pod: ${describePod}.`
       )
   }
 }
 
 /** If a volume has no such subPath, the kubelet creates a folder, which cannot be mounted onto a file. */
-function subPathHint(facts: HintFacts<CreateDetail>): string | undefined {
-  const { mount } = facts.problem?.detail ?? {}
+function subPathHint(mount: FailedMount | undefined, { pod, command }: HintWords): string | undefined {
   if (mount?.subPath === undefined || !mount.error.startsWith('not a directory')) return undefined
-  const source = sourceOf(mount.volume, facts)
-  const keys = source === undefined ? '' : ` ${command(facts, 'describe', source)} lists its keys.`
+  const source = sourceOf(mount.volume, pod)
+  const keys = source === undefined ? '' : ` ${command('describe', source)} lists its keys.`
   return `Probably ${source ?? 'the volume'} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key.${keys}`
 }
 
-function sourceOf(volume: string, { pod }: HintFacts<unknown>): string | undefined {
+function sourceOf(volume: string, pod: Pod | undefined): string | undefined {
   const { configMap, secret } = pod?.spec?.volumes?.find(({ name }) => name === volume) ?? {}
   if (configMap?.name !== undefined) return `configmap/${configMap.name}`
   return secret?.secretName === undefined ? undefined : `secret/${secret.secretName}`
@@ -408,21 +358,18 @@ function sourceOf(volume: string, { pod }: HintFacts<unknown>): string | undefin
 /**
  * Hint for a missing object: which object to create, what refers to it, and the command that lists existing objects.
  */
-function missingHint(facts: HintFacts<MissingDetail>): string {
-  const { missing } = facts.problem?.detail ?? {}
+function missingHint({ missing }: Partial<MissingDetail>, { pod, command, inNamespace }: HintWords): string {
   const { namespace } = missing ?? {}
-  const where =
-    (namespace === undefined ? inNamespace(facts) : ` in namespace ${namespace}`) || ' in the same namespace'
+  const where = optional` in namespace ${namespace}` || inNamespace || ' in the same namespace'
   if (missing?.name === undefined)
     return `Create the Secret or ConfigMap (or the key in it) that the message names,${where}, or correct the reference.`
   const { kind, key } = missing
   const object = missingName(missing)
-  const users = referencesTo(missing, facts)
-  const reference = users === '' ? 'the reference' : `the reference (${users})`
-  const list = namespace === undefined ? command(facts, 'get', kind) : clusterCommand('get', kind, '-n', namespace)
+  const reference = `the reference${optional` (${referencesTo(missing, pod)})`}`
+  const list = namespace === undefined ? command('get', kind) : clusterCommand('get', kind, '-n', namespace)
   return key === undefined
     ? `Create ${object}${where}, or correct ${reference}. ${list} lists what is there.`
-    : `Add the key ${key} to ${object}${where}, or correct ${reference}. ${command(facts, 'describe', object)} lists its keys.`
+    : `Add the key ${key} to ${object}${where}, or correct ${reference}. ${command('describe', object)} lists its keys.`
 }
 
 interface Reference {
@@ -431,7 +378,7 @@ interface Reference {
 }
 
 /** The references of a pod to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
-function referencesTo({ kind, name, key }: MissingObject, { pod }: HintFacts<unknown>): string {
+function referencesTo({ kind, name, key }: MissingObject, pod: Pod | undefined): string {
   const [ofEnv, ofFrom] = kind === 'secret' ? ['secretKeyRef', 'secretRef'] : ['configMapKeyRef', 'configMapRef']
   const { containers = [], initContainers = [], volumes = [] } = pod?.spec ?? {}
   const found = [...initContainers, ...containers].flatMap((container) => [

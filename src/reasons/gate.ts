@@ -1,10 +1,9 @@
 import { isAbsolute, posix } from 'node:path'
 import { clockText, duration } from '../duration.ts'
-import { deletedMs } from '../thresholds.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
-import { clause, type HintFacts, predicate, type ReasonFamily, type Sentence } from './spec.ts'
-import { clusterCommand, command, describePod, filledCommand, nameOf, setting } from './wording.ts'
+import { clause, type HintWords, type ReasonFamily, type Sentence } from './spec.ts'
+import { clusterCommand, hintWords, optional } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** The detail of a reason whose sentence needs no facts. */
@@ -93,121 +92,108 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   'no-progress': {
     class: 'clock',
     hasNoProblem: true,
-    when: 'nothing moved for the stall timeout, and no problem is known',
     title: 'no progress',
-    sentence: ({ detail: { stallTimeoutMs, state } }) =>
-      predicate(`made no progress for ${duration(stallTimeoutMs)}: ${state}`),
-    hint: (facts) =>
-      `${facts.target.kind === 'Job' && facts.problem === undefined ? `Read its log: ${command(facts, 'logs', nameOf(facts))}` : `See its events: ${describePod(facts)}`}. If it only needs longer, raise ${setting(facts, 'stall-timeout')}.`,
+    sentence: ({ stallTimeoutMs, state }) => `made no progress for ${duration(stallTimeoutMs)}: ${state}`,
+    hint: (_, { target, problem, name, command, describePod, setting }) =>
+      `${target.kind === 'Job' && problem === undefined ? `Read its log: ${command('logs', name)}` : `See its events: ${describePod}`}. If it only needs longer, raise ${setting('stall-timeout')}.`,
   },
   'still-running': {
     class: 'clock',
     hasNoProblem: true,
-    when: 'the time was up, and no problem is known',
     title: 'not finished in time',
-    sentence: ({ detail: { timeoutMs, milestone, state } }) =>
-      predicate(
-        milestone === undefined
-          ? `was not ready after ${duration(timeoutMs)}: ${state}`
-          : `did not reach "${milestone}" in ${duration(timeoutMs)}: ${state}`,
-      ),
-    hint: (facts) =>
-      `See its state: ${describePod(facts)}. If it only needs longer, raise ${facts.usesFlags ? '--timeout' : 'the timeout'}.`,
+    sentence: ({ timeoutMs, milestone, state }) =>
+      milestone === undefined
+        ? `was not ready after ${duration(timeoutMs)}: ${state}`
+        : `did not reach "${milestone}" in ${duration(timeoutMs)}: ${state}`,
+    hint: (_, { usesFlags, describePod }) =>
+      `See its state: ${describePod}. If it only needs longer, raise ${usesFlags ? '--timeout' : 'the timeout'}.`,
   },
   'not-found': {
     class: 'clock',
-    when: 'it did not exist when the time for `created` was up',
     title: 'not found in the cluster',
-    sentence: ({ detail: { isSelector, timeoutMs, hook } }) => {
-      if (isSelector) return predicate('matches nothing')
+    sentence: ({ isSelector, timeoutMs, hook }) => {
+      if (isSelector) return 'matches nothing'
       const after = timeoutMs === undefined ? '' : `, ${duration(timeoutMs)} after the gate began`
-      const role = hook === undefined ? '' : `: it is a hook (${hook})`
-      return predicate(`does not exist${after}${role}`)
+      return `does not exist${after}${optional`: it is a hook (${hook})`}`
     },
-    hint: notFoundHint,
+    hint: (_, words) => notFoundHint(words),
     evidence: ['namespace'],
   },
   deleted: {
     class: 'clock',
     isOver: true,
-    when: `it was deleted, and did not come back within ${duration(deletedMs)}`,
     title: 'deleted during the rollout',
-    sentence: () => predicate('was deleted during the wait'),
-    hint: deletedHint,
+    sentence: () => 'was deleted during the wait',
+    hint: (_, words) => deletedHint(words),
     evidence: ['namespace'],
   },
   terminating: {
     class: 'slow',
     awaits: 'deletion',
-    when: 'it is being deleted',
     title: 'being deleted',
-    sentence: ({ detail, ...problem }) => {
-      if ('message' in detail) return refusalSentence({ ...problem, detail })
-      const waits =
-        detail.finalizers.length === 0 ? '' : ` and waits for its finalizers: ${detail.finalizers.join(', ')}`
-      return predicate(`is being deleted${waits}`)
-    },
-    hint: (s) => {
-      const { namespace } = s.target
+    sentence: (detail) =>
+      'message' in detail
+        ? refusalSentence(detail)
+        : `is being deleted${optional` and waits for its finalizers: ${detail.finalizers.join(', ')}`}`,
+    hint: (detail, words) => {
+      const { target, name, namespaceState } = words
+      const { namespace } = target
       const around =
         namespace === undefined
           ? ''
-          : s.namespaceState === 'terminating'
+          : namespaceState === 'terminating'
             ? ` Its namespace ${namespace} is being deleted: nothing can be applied there until that is gone.`
             : ` If its whole namespace is being deleted (${clusterCommand('get', 'namespace', namespace)}), nothing can be applied there until that is gone.`
-      const detail = s.problem?.detail
-      const finalizers = detail !== undefined && 'finalizers' in detail ? detail.finalizers : []
-      const held = finalizers.length === 0 ? '' : ` ${finalizerAdvice(s, nameOf(s), finalizers)}`
-      return `Wait until ${nameOf(s)} is gone, then apply it again.${held}${around}`
+      const { finalizers = [] } = 'finalizers' in detail ? detail : {}
+      const held = finalizers.length === 0 ? '' : ` ${finalizerAdvice(words, name, finalizers)}`
+      return `Wait until ${name} is gone, then apply it again.${held}${around}`
     },
     evidence: ['namespace'],
   },
   superseded: {
     class: 'identity',
     mayPass: true,
-    when: 'its template was changed by somebody else during the wait',
     title: 'replaced by a newer change',
-    sentence: ({ detail }) => {
+    sentence: (detail) => {
       if ('operator' in detail) return otherRevision(detail, 'a newer revision')
-      const [difference, ...others] = detail.differences
+      const { author, differences } = detail
+      const [difference, ...others] = differences
       const more = others.length === 0 ? '' : `, and ${others.length} more`
       const what = difference === undefined ? '' : `: ${difference}${more}`
-      return clause(`another change${byAuthor(detail)} replaced the one being gated${generations(detail)}${what}`)
+      return clause(
+        `another change${optional` by ${author}`} replaced the one being gated${generations(detail)}${what}`,
+      )
     },
     hint: () =>
       'If the newer change is intended, do nothing: the run that applied it has its result. If not, apply this change again.',
   },
   'rolled-back': {
     class: 'identity',
-    when: 'its template was changed to that of an older revision during the wait',
     title: 'rolled back',
-    sentence: ({ detail }) => {
+    sentence: (detail) => {
       if ('operator' in detail) return otherRevision(detail, 'an older revision')
-      const revision = detail.revision === undefined ? 'an older revision' : `revision ${detail.revision}`
-      return predicate(`was rolled back to ${revision} during the wait${byAuthor(detail)}${generations(detail)}`)
+      const revision = optional`revision ${detail.revision}` || 'an older revision'
+      return `was rolled back to ${revision} during the wait${optional` by ${detail.author}`}${generations(detail)}`
     },
-    hint: (facts) => {
-      const history = operatorCommand(facts, 'history') ?? command(facts, 'rollout', 'history', nameOf(facts))
+    hint: (_, words) => {
+      const history = commandOf(words, 'history') ?? words.command('rollout', 'history', words.name)
       return `Find out who rolled back and why before you apply it again: ${history}.`
     },
   },
   'change-not-seen': {
     class: 'clock',
     awaits: 'change',
-    when: 'the change did not arrive within `await-change`',
     title: 'the change never arrived',
-    sentence: ({ detail: { awaitChangeMs, cause } }) =>
-      clause(`its change did not arrive in ${duration(awaitChangeMs)}${cause === undefined ? '' : `: ${cause}`}`),
-    hint: (facts) => {
-      const { namespace, manifest } = facts.target
-      const named = facts.usesFlags ? 'name its manifests with -f' : 'name its `manifests`'
-      const place = namespace === undefined ? '' : ` and namespace ${namespace}`
+    sentence: ({ awaitChangeMs, cause }) =>
+      clause(`its change did not arrive in ${duration(awaitChangeMs)}${optional`: ${cause}`}`),
+    hint: (_, { target: { namespace, manifest }, usesFlags, setting }) => {
+      const named = usesFlags ? 'name its manifests with -f' : 'name its `manifests`'
       // Without a manifest, only a write after the start shows it.
       const before =
         manifest === undefined
           ? ` It may have come before the gate began: start the gate before the apply, or ${named}, by which the gate sees it whenever it came.`
           : ''
-      return `Check that the change was applied, to this cluster${place}, or raise ${setting(facts, 'await-change')} if it arrives later.${before}`
+      return `Check that the change was applied, to this cluster${optional` and namespace ${namespace}`}, or raise ${setting('await-change')} if it arrives later.${before}`
     },
     evidence: ['namespace'],
   },
@@ -215,71 +201,59 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     class: 'slow',
     awaits: 'change',
     isAnonymous: true,
-    when: 'Argo CD or Flux has not deployed the revision of `--revision`',
     title: 'another revision is deployed',
-    headline: ({ detail: { operator, wanted } }) => `${operator} has not deployed ${wanted}`,
-    sentence: ({ detail }) => {
+    headline: ({ operator, wanted }) => `${operator} has not deployed ${wanted}`,
+    sentence: (detail) => {
       const { operator, wanted, current, complaint } = detail
       const is =
         current === undefined
           ? `${operator} has deployed no revision yet; ${wanted} is awaited`
           : `${operator} is at ${current}${sinceText(detail)}, not at ${wanted}`
-      return clause(`${is}${complaint === undefined ? '' : `: ${complaint}`}`)
+      return clause(`${is}${optional`: ${complaint}`}`)
     },
-    hint: (facts) => {
-      const { operator = 'Its operator', intervalMs } = facts.problem?.detail ?? {}
+    hint: ({ operator = 'Its operator', intervalMs }, words) => {
       const every =
         intervalMs === undefined
           ? 'looks for new revisions at the interval of the source'
           : `polls every ${duration(intervalMs)}`
-      const sync = operatorCommand(facts, 'sync')
-      const source = operatorCommand(facts, 'source')
-      return `${operator} ${every}: ${sync === undefined ? '' : `run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.${source === undefined ? '' : ` ${source} shows whether Flux can fetch it.`}`
+      const [sync, source] = [commandOf(words, 'sync'), commandOf(words, 'source')]
+      return `${operator} ${every}: ${optional`run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.${optional` ${source} shows whether Flux can fetch it.`}`
     },
   },
   'not-changed': {
     class: 'identity',
     isOver: true,
-    when: 'its present version is older than `require-change`',
     title: 'nothing was deployed',
-    sentence: ({ detail: { ageMs, requiredMs, applied } }) => {
-      const word = applied === undefined ? '' : `; kubectl reported it as ${applied}`
-      return predicate(
-        `has been unchanged for ${duration(ageMs)}, and require-change is ${duration(requiredMs)}${word}`,
-      )
-    },
-    hint: (facts) => {
-      const { namespace } = facts.target
+    sentence: ({ ageMs, requiredMs, applied }) =>
+      `has been unchanged for ${duration(ageMs)}, and require-change is ${duration(requiredMs)}${optional`; kubectl reported it as ${applied}`}`,
+    hint: (_, { target: { namespace }, name, command, setting }) => {
       const place = namespace === undefined ? 'context' : `context, and to namespace ${namespace}`
-      return `Look at these: was the image built, under a tag that was not applied before? The same tag or digest makes no new version: ${command(facts, 'get', nameOf(facts), '-o', 'wide')} shows what runs. Did the apply go to this ${place}? Does a tool apply it later (Argo CD, Flux, an image updater)? Then set ${setting(facts, 'await-change')}. Was only a ConfigMap, a label or the number of replicas changed? That restarts no pod.`
+      return `Look at these: was the image built, under a tag that was not applied before? The same tag or digest makes no new version: ${command('get', name, '-o', 'wide')} shows what runs. Did the apply go to this ${place}? Does a tool apply it later (Argo CD, Flux, an image updater)? Then set ${setting('await-change')}. Was only a ConfigMap, a label or the number of replicas changed? That restarts no pod.`
     },
   },
   'credentials-expired': {
     class: 'api',
-    when: 'the API server refused the credentials, also after they were read again',
     title: 'the cluster refused the credentials',
-    sentence: ({ detail: { message } }) => clause(joined('the API server refuses the credentials', message)),
+    sentence: ({ message }) => clause(`the API server refuses the credentials${optional`: ${message}`}`),
     hint: () => `Renew the credentials in the kubeconfig. Fetch short-lived ones in this job. ${rolloutMayBeFine}`,
   },
   forbidden: {
     class: 'api',
     evidence: ['access'],
-    when: 'the credentials do not permit reading the resource',
     title: 'access denied by the cluster',
-    sentence: ({ detail: { name, isAsked, wasReadable, message } }) =>
+    sentence: ({ name, isAsked, wasReadable, message }) =>
       clause(
         isAsked
           ? `requests to pods are no longer permitted: ${message}`
           : `${name} cannot be read${wasReadable ? ' any more' : ''}: ${message}`,
       ),
-    hint: accessHint,
+    hint: (_, words) => accessHint(words),
   },
   'api-unreachable': {
     class: 'api',
-    when: 'the API server did not answer',
     title: 'the cluster could not be reached',
-    sentence: ({ detail: { outage, message = '' } }) => clause(joined(outage, message)),
-    hint: ({ unreadable }) =>
+    sentence: ({ outage, message }) => clause(`${outage}${optional`: ${message}`}`),
+    hint: (_, { unreadable }) =>
       `${
         unreadable === undefined
           ? 'Check the network between this runner and the API server, and the health of the API server.'
@@ -288,30 +262,26 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   'kind-unknown': {
     class: 'input',
-    when: 'the server has no such kind',
     title: 'the cluster has no such kind',
     sentence: () => clause('the cluster has no such kind'),
     hint: () => 'Correct the kind, or install the CustomResourceDefinition that defines it.',
   },
   'input-invalid': {
     class: 'input',
-    when: 'an input is wrong',
     title: 'mistake in the inputs',
     sentence: () => clause('an input is wrong'),
     hint: () => 'Correct the inputs that the message names.',
   },
   'report-missing': {
     class: 'api',
-    when: 'a report that is to be merged does not exist',
     title: 'did not run',
-    sentence: ({ detail: { path, isPattern, foreign } }) =>
+    sentence: ({ path, isPattern, foreign }) =>
       clause(foreign === undefined ? missingReport(path, isPattern) : foreignReport(path, foreign)),
     hint: () =>
       'Open the job that writes this report: it did not run, or ended before its gate. Upload the report with `if: always()`, and compare its path with the one in `reports`.',
   },
   cancelled: {
     class: 'input',
-    when: 'the job or the command was cancelled',
     title: 'cancelled',
     sentence: () => clause('the wait was cancelled'),
     hint: () => 'Only the wait was cancelled: the rollout itself continues. Wait again to find out how it ends.',
@@ -331,7 +301,7 @@ function sinceText({ since, beforeStartMs }: GateDetails['wrong-revision']): str
 }
 
 /** The operator's own commands; undefined for other kinds, and for names that are no plain words. */
-function operatorCommand(facts: HintFacts<unknown>, what: 'sync' | 'history' | 'source'): string | undefined {
+function commandOf(words: HintWords, what: 'sync' | 'history' | 'source'): string | undefined {
   const source = 'flux get sources all -n {namespace}'
   const commands: Readonly<Record<string, { readonly [each in typeof what]?: string }>> = {
     Application: { sync: 'argocd app sync {namespace}/{name}', history: 'argocd app history {namespace}/{name}' },
@@ -348,10 +318,10 @@ function operatorCommand(facts: HintFacts<unknown>, what: 'sync' | 'history' | '
     // A revision is named web.v7.
     Helm: { history: 'helm history {name} -n {namespace}' },
   }
-  const { kind, name } = facts.target
+  const { kind, name } = words.target
   const template = commands[kind]?.[what]
-  const target = { ...facts.target, name: kind === 'Helm' ? name.slice(0, name.lastIndexOf('.v')) : name }
-  return template === undefined ? undefined : filledCommand({ ...facts, target }, template)
+  const target = { ...words.target, name: kind === 'Helm' ? name.slice(0, name.lastIndexOf('.v')) : name }
+  return template === undefined ? undefined : hintWords({ ...words, target }).operatorCommand(template)
 }
 
 function missingReport(path: string, isPattern: boolean): string {
@@ -361,10 +331,6 @@ function missingReport(path: string, isPattern: boolean): string {
 
 const rolloutMayBeFine = 'The rollout itself may be fine: look before you roll back.'
 
-function byAuthor({ author }: TemplateChange): string {
-  return author === undefined ? '' : ` by ${author}`
-}
-
 function generations({ isRecreated, fromGeneration, toGeneration }: TemplateChange): string {
   if (isRecreated) return ' (deleted and created again)'
   // The revision of a Helm release has no generation.
@@ -372,11 +338,6 @@ function generations({ isRecreated, fromGeneration, toGeneration }: TemplateChan
   return ` (generation ${fromGeneration} → ${toGeneration})`
 }
 
-function joined(start: string, message: string): string {
-  return message === '' ? start : `${start}: ${message}`
-}
-
-/** Hint for a selector without a match, or a name without an object. */
 function foreignReport(
   path: string,
   { found, expected }: NonNullable<GateDetails['report-missing']['foreign']>,
@@ -386,21 +347,22 @@ function foreignReport(
   return `the report ${path} ${what}, not of this one (${textOf(expected)})`
 }
 
-function notFoundHint(facts: HintFacts<unknown>): string {
-  const { kind, selector, name, namespace, source, hook } = facts.target
+/** Hint for a selector without a match, or a name without an object. */
+function notFoundHint({ target, hasEnded, usesFlags, command, operatorCommand }: HintWords): string {
+  const { kind, selector, name, namespace, source, hook } = target
   const word = kind.toLowerCase()
   if (selector !== undefined && name !== '')
-    return `Is this the name of the Helm release, and ${namespace} its namespace? ${filledCommand(facts, 'helm list -n {namespace}')} lists the releases. Hooks and what a chart has in crds/ are not gated.`
+    return `Is this the name of the Helm release, and ${namespace} its namespace? ${operatorCommand('helm list -n {namespace}')} lists the releases. Hooks and what a chart has in crds/ are not gated.`
   if (selector)
-    return `Correct the selector, or the labels of what was applied. ${command(facts, 'get', word, '--show-labels')} lists what is there.`
-  const list = command(facts, 'get', word)
-  if (facts.hasEnded)
+    return `Correct the selector, or the labels of what was applied. ${command('get', word, '--show-labels')} lists what is there.`
+  const list = command('get', word)
+  if (hasEnded)
     return `A Job of this name ended before the gate began, and was removed. Raise its ttlSecondsAfterFinished, so that the gate sees how it ends. ${list} lists what is there.`
   if (hook !== undefined) {
     const render = hook.annotation.startsWith('helm.sh/') ? ' (helm template --no-hooks)' : ''
     return `Its tool creates a hook only when it runs it. Leave hooks out of the manifests${render}, or give this one the annotation rollout-gate/skip: "true". ${list} lists what is there.`
   }
-  const place = namespace === undefined ? '' : ` and in namespace ${namespace}`
+  const place = optional` and in namespace ${namespace}`
   const folder = posix.dirname(source?.file ?? '')
   const recursion =
     folder.includes('/') && !isAbsolute(folder)
@@ -410,13 +372,11 @@ function notFoundHint(facts: HintFacts<unknown>): string {
   const other =
     namespace === undefined
       ? ''
-      : ` For another namespace, ${facts.usesFlags ? 'write' : 'set the input `namespace`, or write'} -n after the reference.`
+      : ` For another namespace, ${usesFlags ? 'write' : 'set the input `namespace`, or write'} -n after the reference.`
   return `${question}${recursion} ${list} lists what is there.${other}`
 }
 
-function deletedHint(facts: HintFacts<unknown>): string {
-  const { target, namespaceState } = facts
-  const name = nameOf(facts)
+function deletedHint({ target, name, namespaceState }: HintWords): string {
   if (namespaceState !== undefined)
     return `Namespace ${target.namespace} ${namespaceState === 'missing' ? 'was' : 'is being'} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply ${name} again.`
   // Its ownerReferences are not known here.
@@ -431,7 +391,7 @@ function deletedHint(facts: HintFacts<unknown>): string {
 const excludableKinds: readonly string[] = ['secrets', 'configmaps', 'namespaces']
 
 /** Hint for missing access: the commands that grant it. */
-function accessHint({ denied }: HintFacts<unknown>): string {
+function accessHint({ denied }: HintWords): string {
   // A target that could be read before may be ready.
   const care = denied?.wasReadable ? ` ${rolloutMayBeFine}` : ''
   const { access = [] } = denied ?? {}

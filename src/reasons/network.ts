@@ -1,5 +1,5 @@
-import { clause, type HintFacts, predicate, type ReasonFamily, type Sentence } from './spec.ts'
-import { command, counted, describeTarget, nameOf } from './wording.ts'
+import { clause, type HintWords, type ReasonFamily, type Sentence } from './spec.ts'
+import { counted, optional } from './wording.ts'
 
 /** The number of pods that a Service selects, without those that have ended. */
 interface PodCounts {
@@ -62,16 +62,15 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
   'no-endpoints': {
     class: 'slow',
     yieldsTo: 'awaited',
-    when: 'no endpoint behind the Service is ready',
     title: 'the Service has no ready endpoints',
-    headline: ({ detail: { finding } }) =>
+    headline: ({ finding }) =>
       'newPods' in finding && finding.newPods < finding.pods
         ? 'the Service has no ready endpoints of the new revision'
         : undefined,
-    sentence: ({ detail: { finding, ports } }, cause) => {
-      const { sentence } = describeFinding(finding, cause)
+    sentence: ({ finding, ports }, { cause }) => {
+      const { sentence } = describeFinding(finding, cause?.sentence)
       if (ports === undefined) return sentence
-      return predicate(`has no ready endpoint for port ${ports.join(', ')}: ${sentence.text}`)
+      return `has no ready endpoint for port ${ports.join(', ')}: ${typeof sentence === 'string' ? sentence : sentence.text}`
     },
     hint: endpointsHint,
     isOwnMistake: ({ finding: { type } }) => type === 'port-name-missing' || type === 'endpoints-not-made',
@@ -79,37 +78,34 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
   },
   'selector-matches-nothing': {
     class: 'slow',
-    when: "the Service's selector matches no pod",
     title: 'the selector matches no pods',
-    sentence: ({ detail }) => clause(`its ${unmatchedSelector(detail)}`),
-    hint: (s) =>
-      `Correct spec.selector of the Service, or the labels in the pod template: ${command(s, 'get', 'pods', '--show-labels')}.`,
+    sentence: (detail) => clause(`its ${unmatchedSelector(detail)}`),
+    hint: (_, { command }) =>
+      `Correct spec.selector of the Service, or the labels in the pod template: ${command('get', 'pods', '--show-labels')}.`,
     field: { object: ['spec', 'selector'] },
   },
   'address-pending': {
     class: 'slow',
-    when: 'the load balancer has no address yet',
     title: 'no address assigned yet',
-    headline: ({ detail: { other } }) => (other === undefined ? undefined : 'its address is not the requested one'),
-    sentence: ({ detail: { isLoadBalancer, other, report } }) => {
+    headline: ({ other }) => (other === undefined ? undefined : 'its address is not the requested one'),
+    sentence: ({ isLoadBalancer, other, report }) => {
       const state =
         other === undefined
           ? `has no ${isLoadBalancer ? 'load balancer ' : ''}address yet`
           : `has the address ${otherAddressText(other)}`
-      return predicate(report === undefined ? state : `${state}: ${report}`)
+      return `${state}${optional`: ${report}`}`
     },
-    hint: (s) =>
-      s.problem?.detail.report !== undefined
+    hint: ({ report, other }, { describeTarget }) =>
+      report !== undefined
         ? `The message is that of the controller that assigns the address: correct what it contains. The controller tries again by itself.`
-        : s.problem?.detail.other
-          ? `The load balancer has another address than the Service requests: it may be in use, or the load balancer ignores the request. The events of the Service: ${describeTarget(s)}.`
-          : `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${describeTarget(s)}.`,
+        : other
+          ? `The load balancer has another address than the Service requests: it may be in use, or the load balancer ignores the request. The events of the Service: ${describeTarget}.`
+          : `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${describeTarget}.`,
   },
   'backend-missing': {
     class: 'slow',
-    when: 'a Service or port that an Ingress or route names does not exist',
     title: 'a backend is missing',
-    sentence: ({ detail }) => {
+    sentence: (detail) => {
       const backend = `its backend service/${detail.service}`
       if (detail.state === 'port-missing') {
         const port = typeof detail.port === 'string' ? `named "${detail.port}"` : detail.port
@@ -118,8 +114,8 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
       return clause(`${backend} ${detail.state === 'missing' ? 'does not exist' : 'is being deleted'}`)
     },
     hint: () => 'Create the Service or port that the message names, or correct the reference.',
-    otherSubjects: ({ subject: { namespace }, detail }) =>
-      detail.state === 'port-missing' ? [] : [{ group: '', kind: 'Service', namespace, name: detail.service }],
+    otherSubjects: ({ service, state }, { subject: { namespace } }) =>
+      state === 'port-missing' ? [] : [{ group: '', kind: 'Service', namespace, name: service }],
   },
 }
 
@@ -139,16 +135,16 @@ export function unmatchedSelector({ selector, present }: NetworkDetails['selecto
 export function describeFinding(
   finding: EndpointsFinding,
   cause: string | undefined,
-): { readonly sentence: Sentence; readonly check: string } {
-  const because = cause === undefined ? '' : `: ${cause}`
+): { readonly sentence: string | Sentence; readonly check: string } {
+  const because = optional`: ${cause}`
   switch (finding.type) {
     case 'pods-unreadable': {
       const text = `has ${counted(finding.endpoints, 'endpoint')}, none of them ready`
-      return { sentence: predicate(text), check: `it ${text}` }
+      return { sentence: text, check: `it ${text}` }
     }
     case 'no-pods': {
       const text = finding.workloads.map(absentPods).join(', ')
-      return { sentence: predicate(`has no pods behind it: ${text}`), check: text }
+      return { sentence: `has no pods behind it: ${text}`, check: text }
     }
     case 'port-name-missing': {
       const text = `no container of the pods that it selects has a port named "${finding.port}"`
@@ -156,7 +152,7 @@ export function describeFinding(
     }
     case 'pods-ended': {
       const text = finding.areAllDeleted ? 'all of them being deleted' : 'all of them failed or being deleted'
-      const sentence = predicate(`selects ${counted(finding.pods, 'pod')}, ${text}`)
+      const sentence = `selects ${counted(finding.pods, 'pod')}, ${text}`
       return { sentence, check: `${text}: none is left to serve` }
     }
     case 'pods-not-ready': {
@@ -166,15 +162,15 @@ export function describeFinding(
         ? `${none} scheduled to a node${because}`
         : isOldReady
           ? `only pods of an older revision are ready${because}`
-          : `${none} ready${because || (podMessage === undefined ? '' : `: ${podMessage}`)}`
-      return { sentence: predicate(`${selectedPods(finding)}${unreadyPods(finding)}${because}`), check }
+          : `${none} ready${because || optional`: ${podMessage}`}`
+      return { sentence: `${selectedPods(finding)}${unreadyPods(finding)}${because}`, check }
     }
     case 'endpoints-not-made': {
       const { readyPods, endpoints } = finding
       const text = `no endpoint takes traffic to the ${readyPods === 1 ? 'ready pod' : `${readyPods} ready pods`} yet`
       const made =
         endpoints === 0 ? 'none was made' : `there are ${counted(endpoints, 'endpoint')}, of other pods or ports`
-      return { sentence: predicate(`${selectedPods(finding)}; ${text}`), check: `${text}: ${made}` }
+      return { sentence: `${selectedPods(finding)}; ${text}`, check: `${text}: ${made}` }
     }
   }
 }
@@ -201,13 +197,15 @@ function unreadyPods({ pods, newPods }: PodCounts): string {
 }
 
 /** Hint for a Service without ready endpoints: the name of a port, or the problem of the pods. */
-function endpointsHint(facts: HintFacts<NetworkDetails['no-endpoints']>): string {
-  const finding = facts.problem?.detail.finding
+function endpointsHint(
+  { finding }: Partial<NetworkDetails['no-endpoints']>,
+  { name, cause, object, command }: HintWords,
+): string {
   if (finding?.type === 'port-name-missing')
-    return `Add the name "${finding.port}" to a port of the container, or correct targetPort in ${nameOf(facts)}: a port number needs no name.`
-  if (facts.cause !== undefined) return facts.cause.hint
-  const { selector = {} } = (facts.object?.spec ?? {}) as { selector?: Record<string, string> }
+    return `Add the name "${finding.port}" to a port of the container, or correct targetPort in ${name}: a port number needs no name.`
+  if (cause !== undefined) return cause.hint
+  const { selector = {} } = (object?.spec ?? {}) as { selector?: Record<string, string> }
   const labels = Object.entries(selector).map(([key, value]) => `${key}=${value}`)
   const selected = labels.length === 0 ? [] : ['-l', labels.join(',')]
-  return `Look at the pods behind the Service: ${command(facts, 'describe', 'pods', ...selected)}.`
+  return `Look at the pods behind the Service: ${command('describe', 'pods', ...selected)}.`
 }

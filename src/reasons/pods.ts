@@ -1,22 +1,8 @@
-import type { PodSpec } from '../cluster/objects.ts'
+import type { Pod } from '../cluster/objects.ts'
 import { subjectText } from '../cluster/objects.ts'
-import { duration } from '../duration.ts'
-import { acknowledgedMs } from '../thresholds.ts'
 import { mountSentence } from './containers.ts'
-import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
-import {
-  clusterCommand,
-  command,
-  counted,
-  describePod,
-  describeTarget,
-  type Exit,
-  exited,
-  imageLimit,
-  logHint,
-  nameLimit,
-  withoutMiddle,
-} from './wording.ts'
+import { clause, type HintWords, type Occurrence, type ReasonFamily } from './spec.ts'
+import { clusterCommand, counted, type Exit, exited, logHint, named, optional } from './wording.ts'
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
@@ -103,89 +89,86 @@ export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
     class: 'slow',
     awaits: 'node',
-    when: `the scheduler found no node, or reports nothing for ${duration(acknowledgedMs)}: a node may come, or be freed`,
     title: 'no node can take the pods',
-    headline: ({ detail }, cause) => {
+    headline: (detail, { cause }) => {
       if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
-      if ('scheduler' in detail)
-        return `scheduler ${withoutMiddle(detail.scheduler, nameLimit)} does not report why the pods have no node`
+      if ('scheduler' in detail) return named`scheduler ${detail.scheduler} does not report why the pods have no node`
       const missing = detail.causes.find(({ type }) => type === 'missing-claim')
       if (missing?.type === 'missing-claim')
-        return `${withoutMiddle(`persistentvolumeclaim/${missing.name}`, imageLimit)}, which the pods need, does not exist`
+        return named`${`persistentvolumeclaim/${missing.name}`}, which the pods need, does not exist`
       return cause?.reason === 'claim-pending'
-        ? `${withoutMiddle(subjectText(cause.subject), imageLimit)}, which the pods need, is not bound`
+        ? named`${subjectText(cause.subject)}, which the pods need, is not bound`
         : undefined
     },
-    sentence: unschedulableSentence,
-    hint: (s) => (s.cause?.reason === 'claim-pending' ? s.cause.hint : schedulingHint(s)),
+    sentence: (detail, { cause }) => {
+      if ('schedulingGates' in detail) {
+        const [which, verb] = detail.schedulingGates.length === 1 ? ['gate', 'is'] : ['gates', 'are']
+        return `cannot be scheduled before its scheduling ${which} ${detail.schedulingGates.join(', ')} ${verb} removed`
+      }
+      if ('scheduler' in detail) return `has no node, and its scheduler ${detail.scheduler} does not report why`
+      const refusal = optional`; its autoscaler adds no node: ${detail.autoscaler}`
+      return `cannot be scheduled: ${nodeWords(detail)}${optional`: ${cause?.sentence}`}${refusal}`
+    },
+    hint: (detail, words) =>
+      words.cause?.reason === 'claim-pending' ? words.cause.hint : schedulingHint(detail, words),
     field: { pod: ['spec'] },
   },
   'volume-not-mounted': {
     class: 'slow',
     awaits: 'volume',
-    when: 'the kubelet cannot mount or attach a volume, and tries again',
     title: 'a volume could not be mounted',
-    sentence: ({ detail: { volume, message } }) => mountSentence(volume, message),
-    hint: (s) =>
-      s.problem?.detail.isInUse
+    sentence: ({ volume, message }) => mountSentence(volume, message),
+    hint: ({ isInUse }, { describePod }) =>
+      isInUse
         ? `The volume is attached to the node of another pod, and can be attached to one node only. ${oldPodFirst}`
-        : `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describePod(s)}.`,
+        : `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describePod}.`,
     evidence: ['node'],
     field: { pod: ['spec', 'volumes'] },
   },
   'devices-not-prepared': {
     class: 'slow',
-    when: 'the kubelet cannot prepare the devices of the ResourceClaims of a pod, and tries again',
     title: 'the devices of the pods could not be prepared',
-    sentence: ({ detail: { message } }) => clause(`the devices of its ResourceClaims cannot be prepared: ${message}`),
-    hint: (s) =>
-      `Check that the DRA driver of the devices runs on the node of the pod. The events of the pod: ${describePod(s)}.`,
+    sentence: ({ message }) => clause(`the devices of its ResourceClaims cannot be prepared: ${message}`),
+    hint: (_, { describePod }) =>
+      `Check that the DRA driver of the devices runs on the node of the pod. The events of the pod: ${describePod}.`,
     evidence: ['node'],
     field: { pod: ['spec', 'resourceClaims'] },
   },
   'sandbox-failed': {
     class: 'slow',
     isOutsideTemplate: true,
-    when: "the node cannot set up the pod's sandbox, most often its network, and tries again",
     title: 'the pod sandbox could not be created',
-    sentence: ({ detail: { message, handler } }) =>
+    sentence: ({ message, handler }) =>
       clause(`no ${handler === undefined ? 'network sandbox' : 'sandbox'}: ${message}`),
-    hint: (s) =>
-      s.problem?.detail.handler !== undefined
-        ? `The container runtime of the node has no handler ${s.problem.detail.handler}: correct runtimeClassName, or run the pod on nodes that have it.`
-        : `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod(s)}.`,
+    hint: ({ handler }, { describePod }) =>
+      handler === undefined
+        ? `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod}.`
+        : `The container runtime of the node has no handler ${handler}: correct runtimeClassName, or run the pod on nodes that have it.`,
     evidence: ['node'],
   },
   'readiness-gate-pending': {
     class: 'slow',
     awaits: 'time',
-    when: 'the containers of a pod are ready, and the condition of one of its readiness gates is not True',
     title: 'a readiness gate of the pods is not True',
-    sentence: ({ detail: { gates } }) => {
+    sentence: ({ gates }) => {
       const [gate, is] = gates.length === 1 ? ['gate', 'is'] : ['gates', 'are']
       const reports = gates.map(reportText).filter((each) => each !== '')
-      const why = reports.length === 0 ? '' : `: ${reports.join('; ')}`
-      return predicate(
-        `runs, but its readiness ${gate} ${gates.map(({ type }) => type).join(', ')} ${is} not True yet${why}`,
-      )
+      return `runs, but its readiness ${gate} ${gates.map(({ type }) => type).join(', ')} ${is} not True yet${optional`: ${reports.join('; ')}`}`
     },
-    hint: (s) =>
-      s.problem?.detail.gates.some((each) => reportText(each) !== '')
+    hint: ({ gates = [] }, { describePod }) =>
+      gates.some((each) => reportText(each) !== '')
         ? `A controller outside the pod sets readiness gates, most often that of a load balancer. The message is its own: correct what it checks, for example path and port of its health check.`
-        : `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs and manages the pod: ${describePod(s)}.`,
+        : `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs and manages the pod: ${describePod}.`,
   },
   'node-unresponsive': {
     node: ({ node, state }) => ({ name: node, isLost: state === 'lost' }),
     class: 'slow',
     isOutsideTemplate: true,
     awaits: 'time',
-    when: `the kubelet has not acknowledged a pod ${duration(acknowledgedMs)} after its assignment (its node may not exist), or the node of a running pod no longer reports`,
     title: 'a node does not respond',
-    headline: ({ detail: { node, state } }) =>
-      `node ${withoutMiddle(node, nameLimit)} does not ${state === 'missing' ? 'exist' : 'respond'}`,
-    sentence: ({ detail: { node, state } }) => predicate(nodeSentences[state](node)),
-    hint: ({ problem }) => {
-      const { node = 'NODE', state } = problem?.detail ?? {}
+    headline: ({ node, state }) => named`node ${node} does not ${state === 'missing' ? 'exist' : 'respond'}`,
+    sentence: ({ node, state }) => nodeSentences[state](node),
+    hint: ({ node = 'NODE', state }) => {
       if (state === 'missing')
         return `If the manifest sets \`nodeName\`, remove it, so that the scheduler chooses a node, or correct it: ${clusterCommand('get', 'nodes')}. If the node was deleted, the pod garbage collector deletes the pod in about a minute, and its controller creates another.`
       return `The kubelet of node ${node} does not respond. Check the node: ${clusterCommand('describe', 'node', node)}. If it will not come back, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
@@ -194,73 +177,58 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'pod-waiting': {
     class: 'slow',
-    when: 'a clock ended the target, a pod is not ready, and no known problem explains it',
     title: 'a pod is not ready',
-    sentence: ({ detail: { container, waiting, warning } }) => {
+    sentence: ({ container, waiting, warning }) => {
       const state = waiting === undefined ? '' : `: container ${container} waits (${reportText(waiting)})`
-      const newest = warning === undefined ? '' : `; its newest Warning is ${reportText(warning)}`
-      return predicate(`is not ready${state}${newest}`)
+      return `is not ready${state}${optional`; its newest Warning is ${warning && reportText(warning)}`}`
     },
-    hint: (s) => `See its events: ${describePod(s)}.`,
+    hint: (_, { describePod }) => `See its events: ${describePod}.`,
     evidence: ['conditions', 'node'],
   },
   evicted: {
     class: 'terminal',
     isOutsideTemplate: true,
-    when: 'the node evicted a pod that no controller replaces; slow where one does',
     title: 'pods were evicted',
-    sentence: (problem) => endedSentence('was evicted', problem.detail.message, problem),
+    sentence: (detail, problem) => endedSentence('was evicted', detail.message, detail, problem),
     hint: () =>
       'The message contains why the node evicted the pod. If a resource ran low, set requests that cover what the pod uses.',
     evidence: ['node'],
   },
   'pod-failed': {
     class: 'terminal',
-    when: 'a pod that no controller replaces has ended in failure; slow where one does, when the kubelet refused or ended it',
     title: 'a pod failed',
-    sentence: (problem) => endedSentence('failed', statusOf(problem.detail), problem),
-    hint: (s) =>
-      s.problem?.isReplaced
-        ? `The message contains why the node refuses or ends the pods; their controller creates others. Their events: ${describeTarget(s)}.`
-        : endedHint(s),
+    sentence: (detail, problem) => endedSentence('failed', statusOf(detail), detail, problem),
+    hint: (_, words) => {
+      const { problem, describePod, describeTarget } = words
+      return problem?.isReplaced
+        ? `The message contains why the node refuses or ends the pods; their controller creates others. Their events: ${describeTarget}.`
+        : `Nothing restarts the pod. ${problem?.container === undefined ? `See how it ended: ${describePod}.` : logHint(words)}`
+    },
     evidence: ['logs', 'node'],
   },
   'pod-stuck': {
     class: 'slow',
     isOutsideTemplate: true,
-    when: 'a deleted pod that must end first still exists after its grace period',
     title: 'a deleted pod still exists',
-    sentence: ({ detail: { finalizers, node } }) => {
+    sentence: ({ finalizers, node }) => {
       const why =
         finalizers.length > 0
           ? `its finalizers hold it: ${finalizers.join(', ')}`
           : node === undefined
             ? 'nothing has ended it'
             : `its node ${node} has not stopped it`
-      return predicate(`still exists after its grace period, and blocks the others: ${why}`)
+      return `still exists after its grace period, and blocks the others: ${why}`
     },
-    hint: (s) => {
-      const about = s.problem === undefined ? '' : subjectText(s.problem.subject)
-      const force = about === '' ? '' : `: ${command(s, 'delete', about, '--force')}`
-      const { finalizers = [] } = s.problem?.detail ?? {}
-      if (finalizers.length > 0) return finalizerAdvice(s, about, finalizers)
-      const node = s.pod?.spec?.nodeName
+    hint: ({ finalizers = [] }, words) => {
+      const { problem, pod, command } = words
+      const about = problem === undefined ? '' : subjectText(problem.subject)
+      if (finalizers.length > 0) return finalizerAdvice(words, about, finalizers)
+      const force = about === '' ? '' : `: ${command('delete', about, '--force')}`
+      const node = pod?.spec?.nodeName
       const gone = node === undefined ? '' : ` (${clusterCommand('delete', 'node', node)})`
       return `Bring its node back, or delete the node if it will not come back${gone}. Only if you are certain that its containers no longer run, delete the pod by force${force}.`
     },
   },
-}
-
-function unschedulableSentence({ detail }: ProblemFields<UnschedulableDetail>, cause?: string): Sentence {
-  if ('schedulingGates' in detail) {
-    const [which, verb] = detail.schedulingGates.length === 1 ? ['gate', 'is'] : ['gates', 'are']
-    return predicate(
-      `cannot be scheduled before its scheduling ${which} ${detail.schedulingGates.join(', ')} ${verb} removed`,
-    )
-  }
-  if ('scheduler' in detail) return predicate(`has no node, and its scheduler ${detail.scheduler} does not report why`)
-  const refusal = detail.autoscaler ? `; its autoscaler adds no node: ${detail.autoscaler}` : ''
-  return predicate(`cannot be scheduled: ${nodeWords(detail)}${cause === undefined ? '' : `: ${cause}`}${refusal}`)
 }
 
 /** `of 3 nodes, 2 lack cpu, 1 is cordoned`, `the only node lacks cpu`. */
@@ -275,7 +243,7 @@ function nodeWords({
   if (nodes === 1 && first?.nodes === 1 && others.length === 0 && !('message' in first))
     return `the only node ${causeText(first)}`
   const of = nodes === undefined ? '' : `of ${counted(nodes, 'node')}, `
-  return of + causes.map((each) => (each.nodes === undefined ? '' : `${each.nodes} `) + causeText(each)).join(', ')
+  return of + causes.map((each) => optional`${each.nodes} ` + causeText(each)).join(', ')
 }
 
 /** The cause for one node (`lacks cpu`) or several nodes (`lack cpu`). */
@@ -287,7 +255,7 @@ function causeText(cause: SchedulingCause): string {
     case 'pod-count':
       return `${is} full of pods`
     case 'taint':
-      return `${has} a taint that the pod does not tolerate${cause.key === undefined ? '' : ` (${taintOf(cause)})`}`
+      return `${has} a taint that the pod does not tolerate${optional` (${taintOf(cause)})`}`
     case 'cordoned':
       return `${is} cordoned`
     case 'node-selector':
@@ -320,44 +288,38 @@ function taintOf({ key = '', value }: { readonly key?: string; readonly value?: 
 }
 
 /** A pod that has ended; `count`: how many pods its controller has replaced so far. */
-function endedSentence(verb: string, why: string, { isReplaced, count, detail }: ProblemFields<EndedDetail>): Sentence {
+function endedSentence(verb: string, why: string, detail: EndedDetail, { isReplaced, count }: Occurrence): string {
   if (isReplaced) {
     const pods = count > 1 ? ` (${count} pods so far)` : ''
-    return predicate(`${verb} and is replaced${pods}${why === '' ? '' : `: ${why}`}`)
+    return `${verb} and is replaced${pods}${optional`: ${why}`}`
   }
   const { exit } = detail
-  const status = statusOf(detail)
-  if (exit === undefined) return predicate(`failed${status === '' ? '' : `: ${status}`}`)
+  if (exit === undefined) return `failed${optional`: ${statusOf(detail)}`}`
   const how = exit.isOutOfMemory ? 'was killed for using too much memory' : exited(exit)
-  return predicate(`${how}, and nothing restarts it`)
+  return `${how}, and nothing restarts it`
 }
 
 function statusOf({ statusReason = '', message }: EndedDetail): string {
   return [statusReason, message].filter((each) => each !== '').join(': ')
 }
 
-function endedHint(facts: HintFacts<EndedDetail>): string {
-  return `Nothing restarts the pod. ${facts.problem?.container === undefined ? `See how it ended: ${describePod(facts)}.` : logHint(facts)}`
-}
-
 /** In a rolling update, an old pod may hold what the new one needs. */
 const oldPodFirst = 'If it is the old pod, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1).'
 
 /** Advice for each cause. */
-function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
-  const { detail } = facts.problem ?? {}
-  if (detail !== undefined && 'schedulingGates' in detail)
+function schedulingHint(detail: Partial<UnschedulableDetail>, { pod, command }: HintWords): string {
+  if ('schedulingGates' in detail)
     return 'The controller that set the scheduling gates must remove them, most often that of a queue or a quota: check that it runs, and that the queue has room.'
-  if (detail !== undefined && 'scheduler' in detail)
+  if ('scheduler' in detail)
     return `Does a scheduler named ${detail.scheduler} run in the cluster? If not, start it, or correct \`schedulerName\`.`
-  const causes = detail?.causes ?? []
+  const { causes = [], autoscaler } = detail as Partial<FoundCauses>
   const has = (...types: SchedulingCause['type'][]) => causes.some(({ type }) => types.includes(type))
   const advice = [
-    ...(detail?.autoscaler
+    ...(autoscaler
       ? ['Raise the limit of the autoscaler, or change what it reports as incompatible: it adds no node for this pod.']
       : []),
-    ...causes.flatMap((cause) => (cause.type === 'resource' ? [resourceAdvice(cause.resource, facts)] : [])),
-    ...(has('node-selector') ? [selectorAdvice(facts)] : []),
+    ...causes.flatMap((cause) => (cause.type === 'resource' ? [resourceAdvice(cause.resource, pod)] : [])),
+    ...(has('node-selector') ? [selectorAdvice(pod)] : []),
     ...taintAdvice(causes),
     ...(has('cordoned')
       ? [
@@ -366,15 +328,15 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
       : []),
     ...causes.flatMap((cause) =>
       cause.type === 'missing-claim'
-        ? [`Create the claim ${cause.name}, or correct claimName: ${command(facts, 'get', 'pvc')} lists what is there.`]
+        ? [`Create the claim ${cause.name}, or correct claimName: ${command('get', 'pvc')} lists what is there.`]
         : [],
     ),
     ...(has('unbound-claims', 'claim')
-      ? [`Its PersistentVolumeClaims have to be bound first: ${command(facts, 'get', 'pvc')}.`]
+      ? [`Its PersistentVolumeClaims have to be bound first: ${command('get', 'pvc')}.`]
       : []),
     ...(has('resource-claim')
       ? [
-          `Its ResourceClaims must exist, and the nodes must have free devices for them: ${command(facts, 'get', 'resourceclaims,resourceclaimtemplates')}.`,
+          `Its ResourceClaims must exist, and the nodes must have free devices for them: ${command('get', 'resourceclaims,resourceclaimtemplates')}.`,
         ]
       : []),
     ...(has('host-port')
@@ -397,17 +359,17 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
     : advice.join(' ')
 }
 
-function resourceAdvice(resource: string, { pod }: HintFacts<unknown>): string {
-  const amount = requestsOf(pod?.spec, resource) || 'too much'
+function resourceAdvice(resource: string, pod: Pod | undefined): string {
+  const amount = requestsOf(pod, resource) || 'too much'
   return `The pod requests ${amount} ${resource}: lower \`resources.requests\`, or add a node that has it free (${clusterCommand('describe', 'nodes')} shows what is in use).`
 }
 
 /** The requests of its containers for a resource: `500m + 100m`. */
-function requestsOf(spec: PodSpec | undefined, resource: string): string {
-  return (spec?.containers ?? []).flatMap(({ resources }) => resources?.requests?.[resource] ?? []).join(' + ')
+function requestsOf(pod: Pod | undefined, resource: string): string {
+  return (pod?.spec?.containers ?? []).flatMap(({ resources }) => resources?.requests?.[resource] ?? []).join(' + ')
 }
 
-function selectorAdvice({ pod }: HintFacts<unknown>): string {
+function selectorAdvice(pod: Pod | undefined): string {
   const spec = (pod?.spec ?? {}) as { nodeSelector?: Record<string, string>; affinity?: { nodeAffinity?: object } }
   const labels = Object.entries(spec.nodeSelector ?? {}).map(([key, value]) => `${key}=${value}`)
   if (labels.length === 0) return 'Correct the pod’s node affinity, or label a node so that it matches.'
@@ -433,11 +395,11 @@ function taintAdvice(causes: readonly SchedulingCause[]): readonly string[] {
 const kubernetesFinalizers = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
 
 /** How the finalizers of a deleted object are removed. */
-export function finalizerAdvice(facts: HintFacts<unknown>, about: string, finalizers: readonly string[]): string {
+export function finalizerAdvice({ command }: HintWords, about: string, finalizers: readonly string[]): string {
   const names = finalizers.join(', ')
   if (finalizers.every((each) => kubernetesFinalizers.test(each)))
     return `Kubernetes removes ${names} once nothing uses the object, and its dependents are gone.`
-  const force = command(facts, 'patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
+  const force = command('patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
   return `The controller that set ${names} must remove it: check that it runs. Only if that controller no longer exists, remove it by hand: ${force}.`
 }
 

@@ -1,6 +1,6 @@
-import type { Probe } from '../cluster/objects.ts'
-import { type HintFacts, type ProblemFields, predicate, type Sentence } from './spec.ts'
-import { containerHeadline, logHint, timesSoFar } from './wording.ts'
+import type { Container, Probe } from '../cluster/objects.ts'
+import type { HintWords, SentenceFacts } from './spec.ts'
+import { logHint, optional } from './wording.ts'
 
 export interface ProbeDetail {
   /**
@@ -32,48 +32,37 @@ export type ProbeAnswer =
   /** The kubelet could not run the probe; `program`: what the image does not have, or what may not be run. */
   | { readonly type: 'not-asked'; readonly program?: string }
 
-type ProbeKind = 'liveness' | 'readiness' | 'startup'
+export type ProbeKind = 'liveness' | 'readiness' | 'startup'
 
-export function probeSentence(kind: ProbeKind, { detail, count, isStarting }: ProblemFields<ProbeDetail>): Sentence {
-  const { isRunning, wasReady, failure = '' } = detail
-  const why = failure === '' ? '' : `: ${failure}`
-  if (!isRunning) return predicate(`is killed because its ${kind} probe fails${timesSoFar(count)}`)
-  if (wasReady) return predicate(`was ready, and then not ready${why}${timesSoFar(count)}`)
-  if (detail.answer?.type === 'not-asked')
-    return predicate(`is not ready, because its ${kind} probe cannot be run${why}`)
-  if (isStarting) return predicate(`has just started, and its ${kind} probe has not succeeded yet${why}`)
-  return detail.failure === undefined
-    ? predicate(`runs, but its ${kind} probe has not succeeded`)
-    : predicate(`fails its ${kind} probe${why}`)
-}
-
-/** `app fails its readiness probe` */
-export function probeHeadline(kind: ProbeKind) {
-  return containerHeadline<ProbeDetail>((name, { isStarting }) =>
-    isStarting ? `${name} is starting` : `${name} fails its ${kind} probe`,
-  )
+export function probeSentence(kind: ProbeKind, detail: ProbeDetail, { times, isStarting }: SentenceFacts): string {
+  const { isRunning, wasReady, failure } = detail
+  const why = optional`: ${failure}`
+  if (!isRunning) return `is killed because its ${kind} probe fails${times}`
+  if (wasReady) return `was ready, and then not ready${why}${times}`
+  if (detail.answer?.type === 'not-asked') return `is not ready, because its ${kind} probe cannot be run${why}`
+  if (isStarting) return `has just started, and its ${kind} probe has not succeeded yet${why}`
+  return failure === undefined ? `runs, but its ${kind} probe has not succeeded` : `fails its ${kind} probe${why}`
 }
 
 /** The probe's request, and the answer of the container. */
-export function probeHint(kind: ProbeKind, facts: HintFacts<ProbeDetail>): string {
-  const probe = facts.spec?.[`${kind}Probe`]
-  const { answer } = facts.problem?.detail ?? {}
-  if (answer?.type === 'not-asked') return `The kubelet cannot run the probe${missingProgram(answer.program, facts)}.`
+export function probeHint(kind: ProbeKind, { answer }: Partial<ProbeDetail>, words: HintWords): string {
+  const { spec } = words
+  const probe = spec?.[`${kind}Probe`]
+  if (answer?.type === 'not-asked') return `The kubelet cannot run the probe${missingProgram(answer.program, spec)}.`
   const further = {
     liveness: 'If the container only needs longer to start, give it a startupProbe.',
-    readiness: logHint(facts),
+    readiness: logHint(words),
     startup: `If the container only needs longer, raise the probe's failureThreshold${periodText(probe)}.`,
   }
-  return `${requestText(probe, facts)} ${further[kind]}`
+  return `${requestText(probe, answer, spec)} ${further[kind]}`
 }
 
-function requestText(probe: Probe | undefined, { spec, problem }: HintFacts<ProbeDetail>): string {
+function requestText(probe: Probe | undefined, answer: ProbeAnswer | undefined, spec: Container | undefined): string {
   if (probe === undefined) return 'Check what the probe asks.'
   const command = probe.exec?.command?.join(' ')
   if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`
   const port = probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port
   const path = probe.httpGet === undefined ? '' : ` for ${probe.httpGet.path ?? '/'}`
-  const { answer } = problem?.detail ?? {}
   // A server that answers otherwise than the probe expects listens there, declared or not.
   const isWrongProtocol = answer?.type.startsWith('expects-') === true
   const ports = spec?.ports ?? []
@@ -89,7 +78,7 @@ function requestText(probe: Probe | undefined, { spec, problem }: HintFacts<Prob
 }
 
 /** `: app:v2 has no program wget that may be executed`. */
-function missingProgram(program: string | undefined, { spec }: HintFacts<unknown>): string {
+function missingProgram(program: string | undefined, spec: Container | undefined): string {
   if (program === undefined) return '. Its error is in the message'
   return `: ${spec?.image ?? 'the image'} has no program ${program.replaceAll('`', '')} that may be executed. Add it to the image, or let the probe ask with \`httpGet\`, \`tcpSocket\` or \`grpc\``
 }

@@ -6,15 +6,18 @@ import { type ImageDetails, imageReasons } from './images.ts'
 import { type NetworkDetails, networkReasons } from './network.ts'
 import { type PodDetails, podReasons } from './pods.ts'
 import {
+  type HintFacts,
   joinSubject,
+  type Occurrence,
   type ProblemClass,
   type ProblemFields,
-  predicate,
   type ReasonFamily,
   type ReasonSpec,
   type Sentence,
+  type SentenceFacts,
 } from './spec.ts'
 import { type StatusDetails, statusReasons } from './status.ts'
+import { hintWords } from './wording.ts'
 import { type WorkloadDetails, workloadReasons } from './workloads.ts'
 
 /** Each reason code with the detail of its problems. */
@@ -89,24 +92,49 @@ export function classOf(problem: Problem): ProblemClass {
   if (problem.isReplaced || problem.neverFails || problem.oldRevision !== undefined) return 'slow'
   const spec = specOf(problem.reason)
   const fixed = spec.class
-  if (spec.classOf !== undefined) return spec.classOf(problem)
+  if (spec.classOf !== undefined) return spec.classOf(problem.detail)
   return fixed === 'terminal' || fixed === 'strike' ? fixed : 'slow'
 }
 
 /** What is wrong, and how the text is joined to the name of the object. Raw text: renderers escape it. */
 export function sentenceOf(problem: Problem): Sentence {
-  const sentence = specOf(problem.reason).sentence(problem, problem.cause && problemSentence(problem.cause))
+  const sentence = sentenceOfSpec(problem)
   if (problem.oldRevision === undefined) return sentence
   const start =
     problem.oldRevision === 'stays'
       ? 'stays on the older revision until the pod is deleted'
       : 'blocks the update until the pod is ready or deleted'
-  return predicate(`${start}: ${sentence.text}`)
+  return { text: `${start}: ${sentence.text}`, form: 'predicate' }
+}
+
+function sentenceOfSpec(problem: Pick<Problem, 'reason' | 'detail' | 'cause'> & Occurrence): Sentence {
+  const sentence = specOf(problem.reason).sentence(problem.detail, factsOf(problem))
+  return typeof sentence === 'string' ? { text: sentence, form: 'predicate' } : sentence
+}
+
+/** What the sentence and the headline of a problem may contain besides its detail. */
+function factsOf({ cause, ...problem }: Pick<Problem, 'cause'> & Occurrence): SentenceFacts {
+  const { count } = problem
+  return {
+    ...problem,
+    times: count > 1 ? `, ${count} times` : '',
+    // Rendered where a text contains them: a chain of causes would render both of each cause twice.
+    cause: cause && {
+      reason: cause.reason,
+      subject: cause.subject,
+      get sentence() {
+        return problemSentence(cause)
+      },
+      get headline() {
+        return headlineOf(cause)
+      },
+    },
+  }
 }
 
 /** The other objects that a problem is about: the Service that a route names. */
 export function otherSubjects(problem: Problem): readonly Subject[] {
-  return specOf(problem.reason).otherSubjects?.(problem) ?? []
+  return specOf(problem.reason).otherSubjects?.(problem.detail, problem) ?? []
 }
 
 /** Whether the object's own spec is wrong, or the cluster lacks a service: no other object can end the problem. */
@@ -123,13 +151,18 @@ export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>
 export function headlineOf(problem: Problem): string {
   if (problem.oldRevision !== undefined) return 'an old pod blocks the update'
   const { headline, title } = specOf(problem.reason)
-  const cause = problem.cause && { ...problem.cause, headline: headlineOf(problem.cause) }
-  return headline?.(problem, cause) ?? title
+  return headline?.(problem.detail, factsOf(problem)) || title
+}
+
+/** What to do about a reason; without a problem, its general hint. Raw text: renderers escape it. */
+export function hintOf(reason: ReasonCode, facts: HintFacts): string {
+  return specOf(reason).hint(facts.problem?.detail ?? {}, hintWords(facts))
 }
 
 /** The sentence of a reason without a problem. Raw text: renderers escape it. */
 export function sentenceFor<Reason extends ReasonCode>(reason: Reason, detail: ReasonDetails[Reason]): Sentence {
-  return specOf(reason).sentence({ subject: { group: '', kind: '', name: '' }, detail, count: 1, firstSeenAt: 0 })
+  const occurrence = { subject: { group: '', kind: '', name: '' }, count: 1, firstSeenAt: 0 }
+  return sentenceOfSpec({ reason, detail, ...occurrence })
 }
 
 /** What is wrong, in one line without the subject. Raw text: renderers escape it. */

@@ -28,18 +28,13 @@ export function joinSubject(subject: string, { text, form }: Sentence): string {
   return `${subject}${form === 'predicate' ? '' : ':'} ${text}`
 }
 
-/** Text that continues the name of its subject: `is paused`. */
-export function predicate(text: string): Sentence {
-  return { text, form: 'predicate' }
-}
-
 /** Text with a subject of its own: `its selector app=wbe matches no pod`. */
 export function clause(text: string): Sentence {
   return { text, form: 'clause' }
 }
 
-/** The fields of every problem; `Detail` depends on the reason. */
-export interface ProblemFields<Detail> {
+/** Where and how often a problem occurs: what the problems of all reasons have. */
+export interface Occurrence {
   /** The object that has the problem. */
   readonly subject: Subject
   /** The object is in another namespace than the target. */
@@ -55,14 +50,28 @@ export interface ProblemFields<Detail> {
   readonly oldRevision?: 'blocks-update' | 'stays'
   /** The problem never fails its target: a Job's controller decides whether failed pods fail the Job. */
   readonly neverFails?: boolean
-  /** The facts for its sentence, headline and hint. */
-  readonly detail: Detail
   /** How often it occurred: refusals of a pull, deaths of a container. */
   readonly count: number
   /** The number of pods with this problem, if several; `subject` is one of them. */
   readonly pods?: number
   /** Milliseconds since the epoch on the runner's clock. */
   readonly firstSeenAt: number
+}
+
+/** The fields of every problem; `Detail` depends on the reason. */
+export interface ProblemFields<Detail> extends Occurrence {
+  /** The facts for its sentence, headline and hint. */
+  readonly detail: Detail
+}
+
+/** What the sentence and the headline of a problem may contain besides its detail. */
+export interface SentenceFacts extends Occurrence {
+  /** `, 3 times`; empty if it happened only once. */
+  readonly times: string
+  /** The problem that causes this one, with its texts: `container app of pod/web-x exited with code 3`. */
+  readonly cause?:
+    | { readonly reason: string; readonly subject: Subject; readonly sentence: string; readonly headline: string }
+    | undefined
 }
 
 /** The object that a hint is about. */
@@ -83,11 +92,11 @@ export interface HintTarget {
 }
 
 /** The known facts for a hint. Names and messages are hostile text: the report escapes them. */
-export interface HintFacts<Detail> {
+export interface HintFacts {
   readonly target: HintTarget
   /** Whether the user writes flags of the command line, not inputs of the action. */
   readonly usesFlags?: boolean | undefined
-  readonly problem?: ProblemFields<Detail>
+  readonly problem?: ProblemFields<unknown>
   readonly spec?: Container
   /** The line of the log to quote: the last line that looks like an error, else the last line. */
   readonly logLine?: { readonly text: string; readonly isError: boolean }
@@ -107,8 +116,36 @@ export interface HintFacts<Detail> {
   readonly hasEnded?: boolean
   /** The target's namespace does not exist, or is being deleted. */
   readonly namespaceState?: 'missing' | 'terminating'
-  /** The problem that causes this one: its reason, its subject and its own hint. */
-  readonly cause?: { readonly reason: string; readonly subject: Subject; readonly hint: string }
+  /** The problem that causes this one, with its own hint. */
+  readonly cause?: { readonly reason: string; readonly hint: string } | undefined
+}
+
+/** The facts for a hint, and the words that hints are made of. */
+export interface HintWords extends HintFacts {
+  /** The target: `deployment/web`. */
+  readonly name: string
+  /** The name of the image, else `the image`. */
+  readonly theImage: string
+  /** `container app`, `init container migrate`, else `the container`. */
+  readonly theContainer: string
+  /** ` in namespace shop`; empty for an object without a namespace. */
+  readonly inNamespace: string
+  /** `kubectl describe` of the target. */
+  readonly describeTarget: string
+  /** `kubectl describe` of the pod that has the problem, else of the target. */
+  readonly describePod: string
+  /**
+   * A command about the namespace of the target, to copy, as inline code: `kubectl describe deployment/web -n shop`. Names
+   * may be hostile: unusual words are quoted for the shell, and backticks are removed.
+   */
+  readonly command: (...words: readonly string[]) => string
+  /**
+   * An operator's command to copy, as inline code, from a template with `{kind}`, `{name}` and `{namespace}`; undefined if
+   * a value is absent, or no plain word for the shell.
+   */
+  readonly operatorCommand: (template: string) => string | undefined
+  /** How the user writes an input: `stall-timeout` or `--stall-timeout`, `fail-fast: false` or `--fail-fast=false`. */
+  readonly setting: (name: string, value?: string) => string
 }
 
 /**
@@ -158,31 +195,23 @@ interface ReasonTraits {
   readonly evidence?: readonly ('logs' | 'node' | 'namespace' | 'conditions' | 'access')[]
 }
 
-/** Everything about one reason. `Detail` is the detail of its problems. */
+/** Everything about one reason. `Detail` is the detail of its problems. Its texts are raw: renderers escape them. */
 export interface ReasonSpec<Detail> extends ReasonTraits {
   readonly class: ReasonClass
   /** The class of one problem, if it depends on its detail. */
-  classOf?(problem: ProblemFields<Detail>): ProblemClass
-  /** For the documentation: completes "It is raised when …". */
-  readonly when: string
+  classOf?(detail: Detail): ProblemClass
   /** A few words for a headline: `image not found`. */
   readonly title: string
-  /** The title with the names of this problem; undefined if they are unknown. */
-  headline?(
-    problem: ProblemFields<Detail>,
-    cause?: { readonly reason: string; readonly subject: Subject; readonly headline: string },
-  ): string | undefined
-  /**
-   * What is wrong, in one sentence. Raw text: renderers escape it.
-   * @param cause the sentence of the problem that causes this one: `container app of pod/web-x exited with code 3`
-   */
-  sentence(problem: ProblemFields<Detail>, cause?: string): Sentence
-  /** What to do: one or two sentences, and a command if one helps. */
-  hint(facts: HintFacts<Detail>): string
+  /** The title with the names of this problem; empty or undefined if they are unknown. */
+  headline?(detail: Detail, facts: SentenceFacts): string | undefined
+  /** What is wrong, in one sentence: a text that continues the name of the object (`is paused`), or a clause. */
+  sentence(detail: Detail, facts: SentenceFacts): string | Sentence
+  /** What to do: one or two sentences, and a command if one helps. The documentation shows the hint without a detail. */
+  hint(detail: Partial<Detail>, words: HintWords): string
   /** The node of the problem's pod, if the problem is one of the node; `isLost`: the node no longer reports. */
   node?(detail: Detail): { readonly name: string; readonly isLost: boolean }
   /** The other objects that the problem is about: the Service that a route names. */
-  otherSubjects?(problem: ProblemFields<Detail>): readonly Subject[]
+  otherSubjects?(detail: Detail, problem: Occurrence): readonly Subject[]
   /** Whether the object's own spec is wrong, or the cluster lacks a service: no other object can end the problem. */
   isOwnMistake?(detail: Detail): boolean
   readonly field?: ManifestField

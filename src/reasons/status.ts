@@ -1,8 +1,6 @@
 import { type Subject, subjectText } from '../cluster/objects.ts'
-import { duration } from '../duration.ts'
-import { lostClaimMs, reportedFailureMs } from '../thresholds.ts'
-import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, describeTarget, filledCommand, nameOf, setting, withoutMiddle } from './wording.ts'
+import { clause, type HintWords, type ReasonFamily } from './spec.ts'
+import { clusterCommand, named, optional } from './wording.ts'
 
 /** One fact that an object states: a condition, or a field of its status or spec. */
 export interface StatusSignal {
@@ -69,79 +67,76 @@ const statedLimit = 80
 export const statusReasons: ReasonFamily<StatusDetails> = {
   'claim-pending': {
     class: 'slow',
-    when: 'the claim is not bound yet',
     title: 'the volume claim is not bound',
-    sentence: ({ detail: { message, volume, provisioner } }) => {
-      if (volume !== undefined) return predicate(`is not bound to volume ${volume}, which it names`)
+    sentence: ({ message, volume, provisioner }) => {
+      if (volume !== undefined) return `is not bound to volume ${volume}, which it names`
       const why = provisioner === undefined ? message : `provisioner ${provisioner} has not created a volume yet`
-      return predicate(`is not bound${why === undefined ? '' : `: ${why}`}`)
+      return `is not bound${optional`: ${why}`}`
     },
     hint: claimHint,
     field: { object: ['spec', 'storageClassName'] },
   },
   'claim-lost': {
     class: 'terminal',
-    when: `the claim has been Lost for ${duration(lostClaimMs)}: its volume is gone`,
     title: 'the volume claim lost its volume',
-    sentence: () => predicate('has lost its volume'),
+    sentence: () => 'has lost its volume',
     hint: () => 'The volume behind the claim is gone. Restore it, or create the claim again.',
   },
   'condition-false': {
     class: 'slow',
     isAnonymous: true,
-    when: 'a condition of the object reports that it is not ready',
     title: 'it reports that it is not ready',
     isOwnMistake: ({ needsMetricsServer }) => needsMetricsServer === true,
-    headline: ({ detail: { signals, release } }) => {
+    headline: ({ signals, release }) => {
       if (release !== undefined) return 'Helm has not finished its revision'
       if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))
         return 'the autoscaler cannot read its metric'
       const [first] = signals
       return first?.part === undefined && first?.value === 'False'
-        ? `its condition ${withoutMiddle(first.name, 50)} is False`
+        ? named`its condition ${first.name} is False`
         : undefined
     },
-    sentence: ({ detail }) => clause((detail.cause ?? signalsText(detail.signals)) + namesakesText(detail)),
-    hint: (s) =>
-      s.problem?.detail.needsMetricsServer
-        ? `The cluster serves no resource metrics: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
-        : (namesakesHint(s) ?? pendingHint(s) ?? `Its status contains what it waits for: ${describeTarget(s)}.`),
+    sentence: ({ cause, signals, namesakes }) => clause((cause ?? signalsText(signals)) + namesakesText(namesakes)),
+    hint: (detail, words) =>
+      detail.needsMetricsServer
+        ? `The cluster serves no resource metrics: is a metrics server installed, and does it run? ${words.command('top', 'pods')} works once it does.`
+        : (namesakesHint(detail.namesakes) ??
+          pendingHint(detail, words) ??
+          `Its status contains what it waits for: ${words.describeTarget}.`),
   },
   'reported-failed': {
     class: 'strike',
     yieldsTo: 'owned',
     isAnonymous: true,
-    when: `the object has reported for ${duration(reportedFailureMs)} that its controller has given up`,
     title: 'it reports a failure',
-    headline: ({ detail }, cause) => cause?.headline ?? statedFailure(detail),
-    sentence: ({ detail: { signals, cause, healthCheck, namesakes } }, behind) => {
-      const own = (cause ?? signalsText(signals)) + namesakesText({ namesakes })
-      const text = [own, behind === undefined ? '' : `cause: ${behind}`].filter((part) => part !== '').join('; ')
-      if (healthCheck === undefined) return text === '' ? predicate('has failed by its status') : clause(text)
-      return predicate(`has failed by its health check${text === '' ? '' : `: ${text}`}`)
+    headline: (detail, { cause }) => cause?.headline ?? statedFailure(detail),
+    sentence: ({ signals, cause, healthCheck, namesakes }, { cause: behind }) => {
+      const own = (cause ?? signalsText(signals)) + namesakesText(namesakes)
+      const text = [own, optional`cause: ${behind?.sentence}`].filter((part) => part !== '').join('; ')
+      if (healthCheck === undefined) return text === '' ? 'has failed by its status' : clause(text)
+      return `has failed by its health check${optional`: ${text}`}`
     },
-    hint: (s) => {
-      const { cause, signals = [] } = s.problem?.detail ?? {}
+    hint: (detail, words) => {
+      const { cause, signals = [], namesakes } = detail
       const isStated = cause !== undefined || signals.some(({ message = '' }) => message !== '')
       const status = isStated
-        ? `Correct what it reports, and deploy again. Its whole status: ${describeTarget(s)}.`
-        : `Its status contains what failed: ${describeTarget(s)}.`
-      return s.cause?.hint ?? namesakesHint(s) ?? releaseHint(s) ?? status
+        ? `Correct what it reports, and deploy again. Its whole status: ${words.describeTarget}.`
+        : `Its status contains what failed: ${words.describeTarget}.`
+      return words.cause?.hint ?? namesakesHint(namesakes) ?? releaseHint(detail, words) ?? status
     },
   },
   'not-reconciled': {
     class: 'slow',
     isAnonymous: true,
-    when: 'no controller has written a status yet',
     title: 'its controller has not reported a status',
-    headline: ({ detail: { awaited } }) => {
+    headline: ({ awaited }) => {
       if (awaited === 'approval') return 'it is not approved'
       return awaited === 'certificate' ? 'its certificate is not issued' : undefined
     },
-    sentence: ({ detail }) => {
+    sentence: (detail) => {
       switch (detail.awaited) {
         case 'status':
-          return predicate('has no status yet: no controller has acted on it')
+          return 'has no status yet: no controller has acted on it'
         case 'gateway-class':
           return clause(
             `no controller has acted on it yet: GatewayClass ${detail.gatewayClass} must exist, and its controller must run`,
@@ -149,7 +144,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
         case 'approval':
           return clause('nobody has approved it yet')
         case 'certificate':
-          return predicate(`is approved, but signer ${detail.signer} has not issued a certificate yet`)
+          return `is approved, but signer ${detail.signer} has not issued a certificate yet`
         case 'parents': {
           const parents = detail.parents.join(' and ')
           return detail.parents.length === 1
@@ -172,12 +167,14 @@ function statedFailure({ cause, signals }: StatusDetails['reported-failed']): st
   return stated.trim().includes(' ') && stated.length <= statedLimit ? stated : undefined
 }
 
-function releaseHint(s: HintFacts<StatusDetails['reported-failed']>): string | undefined {
-  const { release, hook, next } = s.problem?.detail ?? {}
+function releaseHint(
+  { release, hook, next }: Partial<StatusDetails['reported-failed']>,
+  { command, operatorCommand }: HintWords,
+): string | undefined {
   if (release === undefined) return undefined
-  const history = filledCommand(s, `helm history ${release} -n {namespace}`)
+  const history = operatorCommand(`helm history ${release} -n {namespace}`)
   if (hook !== undefined)
-    return `Its log may show why: ${command(s, 'logs', `job/${hook}`)}. Helm applies nothing after a hook that failed before an upgrade: ${history}.`
+    return `Its log may show why: ${command('logs', `job/${hook}`)}. Helm applies nothing after a hook that failed before an upgrade: ${history}.`
   const now =
     next?.status === 'pending-rollback'
       ? `Helm restores an earlier version as revision ${next.number}.`
@@ -188,18 +185,19 @@ function releaseHint(s: HintFacts<StatusDetails['reported-failed']>): string | u
 }
 
 /** Helm itself reports no difference between an operation that runs and one whose process was killed. */
-function pendingHint(s: HintFacts<StatusDetails['condition-false']>): string | undefined {
-  const { release, signals = [] } = s.problem?.detail ?? {}
+function pendingHint(
+  { release, signals = [] }: Partial<StatusDetails['condition-false']>,
+  { setting, operatorCommand }: HintWords,
+): string | undefined {
   if (release === undefined) return undefined
   const undo = signals.some(({ value }) => value === 'pending-install') ? 'uninstall' : 'rollback'
-  return `If Helm still runs and only needs longer, raise ${setting(s, 'stall-timeout')}. If it was killed, the revision stays pending, and Helm refuses the next upgrade until ${filledCommand(s, `helm ${undo} ${release} -n {namespace}`)}.`
+  return `If Helm still runs and only needs longer, raise ${setting('stall-timeout')}. If it was killed, the revision stays pending, and Helm refuses the next upgrade until ${operatorCommand(`helm ${undo} ${release} -n {namespace}`)}.`
 }
 
 /** `Ready is False (NoQuota): no quota left`, `phase is Failed`, `listener https: Accepted is False` */
 export function signalText({ part, name, value, reason, message }: StatusSignal): string {
-  const where = part === undefined ? '' : `${part}: `
   const is = value === undefined ? '' : ` is ${value}`
-  return `${where}${name}${is}${reason ? ` (${reason})` : ''}${message ? `: ${message}` : ''}`
+  return `${optional`${part}: `}${name}${is}${optional` (${reason})`}${optional`: ${message}`}`
 }
 
 /** The text of several signals. If a message contains another one, only the first is quoted. */
@@ -214,41 +212,39 @@ export function signalsText(signals: readonly StatusSignal[]): string {
   return texts.join(', ')
 }
 
-function notReconciledHint(facts: HintFacts<StatusDetails['not-reconciled']>): string {
-  const detail = facts.problem?.detail
-  const name = nameOf(facts)
-  if (detail?.awaited === 'approval')
-    return `Approve it with ${clusterCommand('certificate', 'approve', facts.target.name)}. If it is approved later, exclude it.`
-  if (detail?.awaited === 'certificate')
-    return `Check that the controller of signer ${detail.signer} runs: ${describeTarget(facts)}.`
+function notReconciledHint(
+  detail: Partial<StatusDetails['not-reconciled']>,
+  { target, name, describeTarget }: HintWords,
+): string {
+  if (detail.awaited === 'approval')
+    return `Approve it with ${clusterCommand('certificate', 'approve', target.name)}. If it is approved later, exclude it.`
+  if (detail.awaited === 'certificate')
+    return `Check that the controller of signer ${detail.signer} runs: ${describeTarget}.`
   return `No controller has written a status of ${name}: check that the controller of its kind is installed and runs. If the kind has none, gate it with \`${name.replaceAll('`', '')} --for=create\`.`
 }
 
 /** Why a PersistentVolumeClaim has no volume. */
-function claimHint(facts: HintFacts<StatusDetails['claim-pending']>): string {
-  const { missingClass, needsClass, provisioner } = facts.problem?.detail ?? {}
+function claimHint(
+  { missingClass, needsClass, provisioner }: Partial<StatusDetails['claim-pending']>,
+  { name, problem, command }: HintWords,
+): string {
   const classes = clusterCommand('get', 'storageclass')
   if (missingClass !== undefined)
     return `Correct storageClassName, or create the StorageClass ${missingClass}. ${classes} lists what is there.`
   if (needsClass) return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
-  const about = facts.problem === undefined ? nameOf(facts) : subjectText(facts.problem.subject)
+  const about = problem === undefined ? name : subjectText(problem.subject)
   if (provisioner !== undefined)
-    return `Does the provisioner ${provisioner} run in the cluster? The events of the claim: ${command(facts, 'describe', about)}.`
-  return `Its storage class, size or access mode may not be available. Its events: ${command(facts, 'describe', about)}.`
-}
-
-interface Named {
-  readonly namesakes?: Namesakes | undefined
+    return `Does the provisioner ${provisioner} run in the cluster? The events of the claim: ${command('describe', about)}.`
+  return `Its storage class, size or access mode may not be available. Its events: ${command('describe', about)}.`
 }
 
 /** `; gitrepository/web exists`. */
-function namesakesText({ namesakes = [] }: Named): string {
+function namesakesText(namesakes: Namesakes = []): string {
   if (namesakes.length === 0) return ''
   return `; ${namesakes.map(subjectText).join(' and ')} ${namesakes.length === 1 ? 'exists' : 'exist'}`
 }
 
-function namesakesHint({ problem }: HintFacts<Named>): string | undefined {
-  const { namesakes = [] } = problem?.detail ?? {}
+function namesakesHint(namesakes: Namesakes = []): string | undefined {
   return namesakes.length === 0
     ? undefined
     : `Correct the reference in its spec: did you mean ${namesakes.map(subjectText).join(' or ')}?`

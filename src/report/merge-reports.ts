@@ -10,7 +10,7 @@ import {
   verdictOf,
   type WorkflowRunRecord,
 } from '../gate/run-record.ts'
-import { reasons } from '../reasons/reasons.ts'
+import { hintOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { decidingGate } from './headline.ts'
 import { longestMs, shifted } from './json-report.ts'
@@ -86,7 +86,7 @@ function partsOf({ name, path, record, isPattern = false }: ReportFile, run: Wor
   if (record === undefined || isForeign) {
     const foreign = record && run && { found: record.run, expected: run }
     const { form: _, ...conclusion } = verdictOf('unknown', 'report-missing', { path, isPattern, foreign })
-    const hint = reasons['report-missing'].hint({ target: { kind: '', name: '' } })
+    const hint = hintOf('report-missing', { target: { kind: '', name: '' } })
     return [{ gate: { name: name ?? path, path, ...conclusion, hint }, targets: [] }]
   }
   const { gates = [], startedAt, finishedAt, outcome, reason, message, cluster } = record

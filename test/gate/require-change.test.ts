@@ -5,7 +5,7 @@ import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { reasons } from '../../src/reasons/reasons.ts'
+import { hintOf } from '../../src/reasons/reasons.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import {
@@ -152,6 +152,6 @@ describe('a deploy', () => {
 })
 
 it('the hint about a target that did not change lists what to look at', () => {
-  const hint = reasons['not-changed'].hint({ target: { kind: 'Deployment', name: 'web', namespace: 'shop' } })
+  const hint = hintOf('not-changed', { target: { kind: 'Deployment', name: 'web', namespace: 'shop' } })
   for (const words of ['the image built', 'namespace shop', 'await-change', 'ConfigMap']) expect(hint).toContain(words)
 })

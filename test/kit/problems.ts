@@ -3,6 +3,7 @@ import { type HintDetails, hintFor } from '../../src/diagnosis/hints.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   headlineOf,
+  hintOf,
   messageOf,
   type Problem,
   type ProblemWith,
@@ -10,9 +11,8 @@ import {
   problemSentence,
   type ReasonCode,
   type ReasonDetails,
-  reasons,
 } from '../../src/reasons/reasons.ts'
-import type { HintFacts, ReasonSpec } from '../../src/reasons/spec.ts'
+import type { HintFacts } from '../../src/reasons/spec.ts'
 import { createTarget } from './gate.ts'
 import { readData } from './rows.ts'
 import { toSubject } from './subject.ts'
@@ -36,7 +36,7 @@ function createPod(spec: object = {}, status: object = {}): Pod {
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [container], ...spec }, status }
 }
 
-interface Options<Reason extends ReasonCode> extends Partial<Omit<HintFacts<unknown>, 'problem'>> {
+interface Options<Reason extends ReasonCode> extends Partial<Omit<HintFacts, 'problem'>> {
   readonly problem?: Partial<ProblemWith<Reason>>
 }
 
@@ -47,8 +47,7 @@ export function hint<Reason extends ReasonCode>(
   { problem, ...facts }: Options<Reason> = {},
 ): string {
   const target = { kind: 'Deployment', name: 'web', namespace: 'shop' }
-  const spec = reasons[reason] as ReasonSpec<unknown>
-  return spec.hint({ target, problem: createProblem(reason, detail, problem), ...facts })
+  return hintOf(reason, { target, problem: createProblem(reason, detail, problem), ...facts })
 }
 
 /** What a problem is, besides its reason and detail, and what is known of it. */

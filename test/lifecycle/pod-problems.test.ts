@@ -1,7 +1,7 @@
 import { schedulingCauses } from '../../src/lifecycle/workloads/pod-problems.ts'
-import { reasons } from '../../src/reasons/reasons.ts'
+import { messageOf } from '../../src/reasons/reasons.ts'
+import { createProblem } from '../kit/problems.ts'
 import { rows, titled } from '../kit/rows.ts'
-import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -9,8 +9,8 @@ describe("the scheduler's message about a pod that no node takes", () => {
   it.each(titled(rows<[string, string]>(data, 'what a scheduler says'), ([message]) => message))(
     '%s',
     (_, [message, words]) => {
-      const problem = { subject: toSubject('pod/web-1-a'), count: 1, firstSeenAt: 0, detail: schedulingCauses(message) }
-      expect(reasons.unschedulable.sentence(problem).text).toBe(`cannot be scheduled: ${words}`)
+      const problem = createProblem('unschedulable', schedulingCauses(message))
+      expect(messageOf(problem)).toBe(`cannot be scheduled: ${words}`)
     },
   )
 })
