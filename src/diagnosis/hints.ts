@@ -1,11 +1,11 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { didYouMean } from '../errors.ts'
 import type { JudgedRunRecord, RunRecord } from '../gate/run-record.ts'
-import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
+import { maxListedNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { hintOf, type Problem, type ReasonCode, traitsOf } from '../reasons/reasons.ts'
 import type { HintFacts, HintTarget } from '../reasons/spec.ts'
-import { clusterCommand, hintWords } from '../reasons/wording.ts'
+import { clusterCommand, hintWords, listNames } from '../reasons/wording.ts'
 
 /** The known facts for a hint, besides the target. */
 export interface HintDetails extends Omit<HintFacts, 'target' | 'problem' | 'cause'> {
@@ -77,7 +77,7 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
   const missing = missingSubject(object, target.waitFor)
   if (missing === undefined) return undefined
   const { words, at, existing } = missing
-  const others = `${at === '' ? '' : `${at} has `}${listNames(existing)}`
+  const others = `${at === '' ? '' : `${at} has `}${listNames(existing, maxListedNames)}`
   return `Correct --for: ${displayName(target)} has no ${words}, but ${others}.${didYouMean(missing.name, existing)}`
 }
 

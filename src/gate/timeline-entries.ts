@@ -13,7 +13,7 @@ import {
   traitsOf,
 } from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
-import { withoutMiddle } from '../reasons/wording.ts'
+import { listNames, withoutMiddle } from '../reasons/wording.ts'
 import { countsInFull, heartbeatTargets, maxWordings, shortestSettlingMs } from '../thresholds.ts'
 import type { JudgedProblem, TargetOutcome, Verdict } from './run-record.ts'
 
@@ -29,12 +29,12 @@ export function heartbeatText(
   open: readonly { readonly name: string; readonly description: string }[],
   unavailable: readonly string[],
 ): string {
-  const shown = open.slice(0, heartbeatTargets).map(({ name, description }) => {
+  const states = open.map(({ name, description }) => {
     const isLong = description.length > heartbeatCharacters
     return `${name} (${isLong ? `${description.slice(0, heartbeatCharacters - 1)}…` : description})`
   })
-  const more = open.length > shown.length ? ` and ${open.length - shown.length} more` : ''
-  const waiting = open.length === 0 ? 'all targets are ready' : `still waiting for ${shown.join(', ')}${more}`
+  const waiting =
+    open.length === 0 ? 'all targets are ready' : `still waiting for ${listNames(states, heartbeatTargets)}`
   return [waiting, ...unavailable].join(' · ')
 }
 

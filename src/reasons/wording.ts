@@ -6,6 +6,12 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** The first names, and how many more there are: `web, api and 3 more`. */
+export function listNames(names: readonly string[], limit: number): string {
+  const rest = names.length - limit
+  return `${names.slice(0, limit).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}
+
 /**
  * A text with values, or an empty text if one of the values is absent or empty: ` (exit code 3)`, `: ` and the answer of a
  * registry.

@@ -3,8 +3,8 @@ import { fullNames, type Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { plain, plainLines } from './escape.ts'
-import { conclude, decidingTarget, isFailing, title, titleLimit, waitingLines } from './headline.ts'
+import { cut, plain, plainLines } from './escape.ts'
+import { decidingTarget, explainEnd, isFailing, title, titleLimit, waitingLines } from './headline.ts'
 import { isManifest } from './target-details.ts'
 import { messageWithName, reasonHeadline } from './target-record.ts'
 
@@ -66,7 +66,7 @@ export function buildWarnings({ targets, gates }: RunRecord, tracked: TrackedFil
       return [
         {
           title: plain(names[index] ?? '', titleLimit),
-          message: cut(lines.join('\n')),
+          message: cut(lines.join('\n'), characterLimit),
           ...placeOf(source, tracked),
         },
       ]
@@ -75,12 +75,12 @@ export function buildWarnings({ targets, gates }: RunRecord, tracked: TrackedFil
 }
 
 function ofGate(record: RunRecord): Annotation {
-  const { messages, hint = '' } = conclude(record)
+  const { messages, hint = '' } = explainEnd(record)
   const text = [
     ...messages.flatMap((message) => plainLines(message, maxLineLength)),
     ...plainLines(hint, maxLineLength),
   ]
-  return { title: title(record), message: cut(text.join('\n')) }
+  return { title: title(record), message: cut(text.join('\n'), characterLimit) }
 }
 
 interface FailingTarget {
@@ -101,7 +101,7 @@ function ofTarget({ target, name, waiting }: FailingTarget, tracked: TrackedFile
     ...plainLines(waiting, maxLineLength),
     ...(isPlaceless ? [plain(`${source?.file}, line ${source?.line}`, maxLineLength)] : []),
   ].join('\n')
-  return { title: plain(`${name}: ${words}`, titleLimit), message: cut(text) || words, ...place }
+  return { title: plain(`${name}: ${words}`, titleLimit), message: cut(text, characterLimit) || words, ...place }
 }
 
 /**
@@ -112,8 +112,4 @@ export function placeOf(source: Source | undefined, tracked: TrackedFiles): Pick
   if (!isManifest(source)) return {}
   const file = tracked.get(source.file)
   return file === 'untracked' ? {} : { file: file?.path ?? source.file, startLine: source.line }
-}
-
-function cut(text: string): string {
-  return text.length > characterLimit ? `${text.slice(0, characterLimit - 1).toWellFormed()}…` : text
 }

@@ -1,14 +1,12 @@
 import { duration } from '../duration.ts'
 import type { AnswerRecord, RequestRecord, RunRecord } from '../gate/run-record.ts'
 import { maxShownAnswers } from '../thresholds.ts'
-import { code, fence, markdown, plain, shortenWords } from './escape.ts'
-import { folded } from './target-details.ts'
+import { code, fence, markdown, markdownTable, plain, shortenWords } from './escape.ts'
+import { folded, maxWordWidth } from './target-details.ts'
 import { formatElapsed } from './target-record.ts'
 
 /** The maximum number of characters of an answer in a table cell. */
 const cellLimit = 100
-/** The maximum length of a word in a table: a longer one would make the table wider than the page. */
-const maxWordWidth = 48
 
 /**
  * The checks after the targets were ready, as Markdown: the requests with their last answers.
@@ -40,11 +38,7 @@ function requestTable(requests: readonly RequestRecord[]): string {
       last === undefined ? '' : answerCell(last),
     ]
   })
-  const head = [
-    ['', 'Request', 'Failed', 'Last answer'],
-    [':-:', ':--', '--:', ':--'],
-  ]
-  return [...head, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  return markdownTable({ '': ':-:', Request: ':--', Failed: '--:', 'Last answer': ':--' }, rows)
 }
 
 /** `200 in 12 ms from pod/web-x` */

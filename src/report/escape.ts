@@ -113,6 +113,14 @@ export function fence(lines: readonly string[]): string {
   return [mark, ...lines, mark].join('\n')
 }
 
+export type Align = ':--' | ':-:' | '--:'
+
+/** A table of Markdown. The cells must be escaped. */
+export function markdownTable(columns: Readonly<Record<string, Align>>, rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(Object.keys(columns)), `|${Object.values(columns).join('|')}|`, ...rows.map(line)].join('\n')
+}
+
 /** Escapes text for an HTML element such as `<summary>`, in which GitHub also interprets Markdown. */
 export function html(text: string): string {
   return breakMentions(plain(text).trim())
@@ -156,8 +164,9 @@ function breakMentions(text: string): string {
   return text.replace(/@(?=\w)|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|:(?=[\w+-]+:)|\bwww(?=\.)/gi, `$&${zeroWidthSpace}`)
 }
 
-function cut(text: string, limit: number, more: boolean): string {
-  if (text.length <= limit && !more) return text
+/** @param isCut the text was cut before */
+export function cut(text: string, limit: number, isCut = false): string {
+  if (text.length <= limit && !isCut) return text
   // Half characters (lone surrogates) may be at the end of a cut text.
   return `${text.slice(0, limit - 1).replace(/\p{Cs}/gu, '')}…`
 }

@@ -117,14 +117,14 @@ function nameOf(target: TargetRecord, { targets }: RunRecord): string {
 }
 
 /** Why the gate ended, and what to do: shown below the headline. Messages are raw: escape them when they are rendered. */
-interface Conclusion {
+interface Explanation {
   readonly messages: readonly string[]
   readonly hint?: string
   readonly source?: Source
 }
 
 /** The message of the deciding target, else of the gate; empty if the gate is ready or open. */
-export function conclude(record: RunRecord): Conclusion {
+export function explainEnd(record: RunRecord): Explanation {
   const { outcome, message } = record
   if (outcome === 'progressing' || outcome === 'ready') return { messages: [] }
   const deciding = decidingTarget(record)

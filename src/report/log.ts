@@ -9,17 +9,16 @@ import {
   type TargetRecord,
 } from '../gate/run-record.ts'
 import { fullNames, namespacesOf } from '../plan/target.ts'
-import { counted } from '../reasons/wording.ts'
+import { counted, listNames } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { plain, plainLines, shorten, shortenNames } from './escape.ts'
-import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
+import { decidingTarget, explainEnd, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
 import { wayBackLines } from './rollback.ts'
 import {
   capitalised,
   clockTexts,
   evidenceText,
   formatElapsed,
-  formatMoment,
   isInMessage,
   messageBelowName,
   orderEvidence,
@@ -113,7 +112,7 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
   const { timeout, stall } = clockTexts(head, targets, plain)
   const parts = [
     ...(context === '' ? [] : [`context ${plain(context)}`]),
-    `${counted(targets.length, 'target')}${placeText(targets)}`,
+    `${counted(targets.length, 'target')}${namespaceText(targets)}`,
     `timeout ${timeout}`,
     `stall ${stall}`,
   ]
@@ -121,7 +120,7 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
 }
 
 /** ` in shop`, or ` in 3 namespaces`; empty for cluster-wide targets. */
-export function placeText(targets: readonly LogTarget[]): string {
+export function namespaceText(targets: readonly LogTarget[]): string {
   const namespaces = namespacesOf(targets)
   if (namespaces.length > 1) return ` in ${namespaces.length} namespaces`
   return namespaces.map((name) => ` in ${plain(name)}`).join('')
@@ -196,7 +195,7 @@ export function renderMergedLog(record: EndedRunRecord, options: Pick<LogLayout,
 export function renderVerdict(record: RunRecord, { color }: LogLayout): string[] {
   const { outcome, targets } = record
   if (outcome === 'progressing') return []
-  const { messages, hint } = conclude(record)
+  const { messages, hint } = explainEnd(record)
   const last = record.entries.at(-1)
   const deciding = decidingTarget(record)
   // The line above may already be the verdict of the deciding target.
@@ -232,7 +231,7 @@ export function renderEvidence(record: RunRecord, layout: LogLayout): string[] {
 }
 
 function elapsedColumn(at: number, { startedAt, elapsedWidth, color }: LogLayout): string {
-  return paint('dim', formatMoment(at - startedAt).padStart(elapsedWidth), color)
+  return paint('dim', formatElapsed(at - startedAt).padStart(elapsedWidth), color)
 }
 
 function verdictText({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {
@@ -343,12 +342,14 @@ function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): stri
   const [first] = entries
   if (first === undefined) return ''
   const names = entries.flatMap(({ target }) => (target === undefined ? [] : (layout.names[target] ?? [])))
-  const rest = names.length - namesTogether
-  const who = `${names.slice(0, namesTogether).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
   const words = [
     elapsedColumn(first.at, layout),
     counted(entries.length, 'target').padEnd(layout.nameWidth),
-    verdictText(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
+    verdictText(
+      first,
+      [plain(first.text).trim(), `(${listNames(names, namesTogether)})`].filter(Boolean).join(' '),
+      layout,
+    ),
   ]
   return words.join('  ')
 }

@@ -9,7 +9,7 @@ import {
 import type { ServingRevision } from '../lifecycle/rule.ts'
 import { label } from '../plan/names.ts'
 import { displayName, fullNames, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
-import { counted } from '../reasons/wording.ts'
+import { counted, listNames } from '../reasons/wording.ts'
 import { hookLeadMs, recentVersionMs, releaseClockMs } from '../thresholds.ts'
 
 /** What a failed gate recommends to undo. */
@@ -21,7 +21,7 @@ interface Rollback {
 }
 
 /** The undo of one target. */
-interface Step {
+interface UndoStep {
   readonly command: string
   /** For the note: `deployment/web to revision 6`. */
   readonly restores: string
@@ -103,8 +103,7 @@ function servingText({ revision, images, ready, wanted, isFirst }: ServingRevisi
   if (isFirst) return `${name ?? 'It'} does not serve: no pod is ready, and there is no older revision to go back to.`
   if (revision === undefined)
     return `${name ?? 'It'} does not serve: no pod is ready, neither of this revision nor of an older one.`
-  const [image, ...others] = images
-  const what = image === undefined ? '' : ` (${image}${others.length === 0 ? '' : ` and ${others.length} more`})`
+  const what = images.length === 0 ? '' : ` (${listNames(images, 1)})`
   const owner = name === undefined ? '' : ` of ${name}`
   return `Revision ${revision}${owner}${what} still serves with ${ready} of ${counted(wanted, 'pod')}.`
 }
@@ -147,7 +146,7 @@ function stepOf(
   target: TargetRecord,
   name: string,
   { startedAt, cluster: { context } }: EndedRunRecord,
-): Step | string {
+): UndoStep | string {
   const { changedAt, change, undo, deployedBy, release, namespace = '' } = target
   if (deployedBy !== undefined) return `${displayName(deployedBy)} deployed it: undo the change there`
   if (change === 'none') return 'its version is older than this change'

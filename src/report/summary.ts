@@ -2,7 +2,7 @@ import { duration } from '../duration.ts'
 import { causeOf, type Entry, gateDurationMs, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
-import { counted } from '../reasons/wording.ts'
+import { counted, listNames, optional } from '../reasons/wording.ts'
 import {
   maxDetails,
   maxEvidenceLines,
@@ -16,9 +16,19 @@ import {
 } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { renderChecks } from './checks.ts'
-import { code, fence, markdown, prose, shorten, shortenNames, shortenWords } from './escape.ts'
+import {
+  type Align,
+  code,
+  fence,
+  markdown,
+  markdownTable,
+  prose,
+  shorten,
+  shortenNames,
+  shortenWords,
+} from './escape.ts'
 import { renderGantt } from './gantt.ts'
-import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
+import { decidingTarget, explainEnd, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
 import { type WayBack, wayBackOf } from './rollback.ts'
 import {
@@ -196,8 +206,8 @@ function cause(record: RunRecord, wayBack: WayBack | undefined, { tracked }: Sum
     return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`, ...changeList(only)]
   }
   if (outcome === 'progressing') return []
-  const { messages, hint, ...conclusion } = conclude(record)
-  const source = renderSource(conclusion.source, tracked)
+  const { messages, hint, source: written } = explainEnd(record)
+  const source = renderSource(written, tracked)
   const { sentences = [], command = '' } = wayBack ?? {}
   const back = [...sentences.map((each) => prose(each)), ...(command === '' ? [] : [`Back: ${code(command)}`])].join(
     ' ',
@@ -259,7 +269,7 @@ function outcomeCounts({ targets }: RunRecord): string[] {
 /** A column of the table of targets. */
 interface Column {
   readonly title: string
-  readonly align: ':--' | ':-:' | '--:'
+  readonly align: Align
   /** The column is omitted if it is empty for every target. */
   readonly isOptional?: true
   /** The text of a cell: escaped, unless it contains no text from the cluster. */
@@ -306,23 +316,18 @@ const columns: readonly Column[] = [
 
 /** What a ready target runs now in place of what: the first change of its pod template. */
 function readyChange({ outcome, changes = [], changesSince }: TargetRecord): string[] {
-  const [first, ...others] = changes
-  if (outcome !== 'ready' || first === undefined) return []
-  const since = changesSince === undefined ? '' : `since revision ${changesSince}: `
-  return [
-    `${since}${prose(shortenWords(first, maxNameWidth), 200)}${others.length === 0 ? '' : ` and ${others.length} more`}`,
-  ]
+  if (outcome !== 'ready' || changes.length === 0) return []
+  const shown = changes.map((change) => prose(shortenWords(change, maxNameWidth), 200))
+  return [`${optional`since revision ${changesSince}: `}${listNames(shown, 1)}`]
 }
 
 /** The table of some targets, with the columns that they need. */
 function tableOf(rows: readonly Row[], record: RunRecord): string {
   const shown = columns.filter(({ isOptional, cell }) => !isOptional || rows.some((row) => cell(row, record) !== ''))
-  const line = (cells: readonly string[]) => `|${cells.join('|')}|`
-  return [
-    line(shown.map(({ title }) => (title === '' ? ' ' : ` ${title} `))),
-    line(shown.map(({ align }) => align)),
-    ...rows.map((row) => line(shown.map(({ cell }) => ` ${cell(row, record)} `))),
-  ].join('\n')
+  return markdownTable(
+    Object.fromEntries(shown.map(({ title, align }) => [title, align])),
+    rows.map((row) => shown.map(({ cell }) => cell(row, record))),
+  )
 }
 
 /** The targets that are not ready; the ready targets too, if they are few and no target failed. */
@@ -398,12 +403,12 @@ function readyTable({ record, rows, ready, shape }: Page): string[] {
     return [shape.readyRows ? folded(title, tableOf(some, record)) : `${title}.`]
   }
   const { listed } = ready
-  const rest = listed.length - listedNames
-  const names = listed.slice(0, listedNames).map(({ name }) => nameCell(name))
+  const names = listNames(
+    listed.map(({ name }) => nameCell(name)),
+    listedNames,
+  )
   return [
-    ...(listed.length === 0
-      ? []
-      : [`✅ ${listed.length} targets exist: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`]),
+    ...(listed.length === 0 ? [] : [`✅ ${listed.length} targets exist: ${names}`]),
     ...fold(
       ready.folded.filter((row) => !isUnchanged(row)),
       'target',
@@ -431,9 +436,7 @@ function gateTable({ gates = [], targets }: RunRecord): string[] {
       tookMs === undefined ? '' : duration(tookMs),
     ]
   })
-  const titles = [' ', 'Gate', 'Status', 'Ready', 'Took']
-  const aligns = [':-:', ':--', ':--', '--:', '--:']
-  return [[titles, aligns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
+  return [markdownTable({ '': ':-:', Gate: ':--', Status: ':--', Ready: '--:', Took: '--:' }, rows)]
 }
 
 function diagram(record: RunRecord, shape: Shape): string[] {

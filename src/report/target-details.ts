@@ -5,12 +5,12 @@ import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { linesAfterError, linesBeforeError, maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { code, fence, html, markdown, plain, plainLines, prose, shortenWords } from './escape.ts'
+import { code, fence, html, markdown, markdownTable, plain, plainLines, prose, shortenWords } from './escape.ts'
 import {
   capitalised,
   endOf,
   evidenceText,
-  formatMoment,
+  formatElapsed,
   type GateTimes,
   isInMessage,
   messageBelowName,
@@ -47,7 +47,7 @@ export interface DetailOptions extends GateTimes {
 
 const evidenceLineLimit = 500
 /** The maximum length of a word in a table: a longer one would make the table wider than the page. */
-const maxWordWidth = 48
+export const maxWordWidth = 48
 
 /**
  * What helps at once with a target that is not ready: message, hint, the lines of the log that look like the error, and
@@ -210,7 +210,7 @@ function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
   for (const { name, state, message } of byTime) {
     const step = steps.find((each) => each.name === name)
     if (step === undefined && name !== open?.name) continue
-    const elapsed = formatMoment((step?.at ?? end) - startedAt)
+    const elapsed = formatElapsed((step?.at ?? end) - startedAt)
     const tookMs = step?.tookMs ?? openMs(target, times)
     // A long message that is shown above is not repeated.
     const isAbove = message.length > 60 && target.message.includes(message)
@@ -230,12 +230,12 @@ function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
   }
   if (rows.length === 0) return []
   const longest = target.outcome === 'ready' ? Math.max(...rows.map(({ tookMs }) => tookMs)) : Infinity
-  const lines = rows.map(({ elapsed, names, tookMs, messages }) => {
+  const cells = rows.map(({ elapsed, names, tookMs, messages }) => {
     const took = tookMs < shortestWaitMs ? '' : duration(tookMs)
     const shown = took !== '' && tookMs === longest ? `**${took}**` : took
-    return `| ${elapsed} | ${names.join(', ')} | ${shown} | ${messages.join(' · ')} |`
+    return [elapsed, names.join(', '), shown, messages.join(' · ')]
   })
-  return [['| Elapsed | Milestone | Took | What happened |', '|--:|:--|--:|:--|', ...lines].join('\n')]
+  return [markdownTable({ Elapsed: '--:', Milestone: ':--', Took: '--:', 'What happened': ':--' }, cells)]
 }
 
 /** The reason, the path to the object, and the message unless it is shown above. */

@@ -43,17 +43,13 @@ export function capitalised(message: string): string {
 
 const second = 1_000
 
-/** Elapsed milliseconds as text: `0:04`, `12:31`, `1:02:03`; negative counts as zero. */
+/** Milliseconds since the gate's start as text: `0:04`, `12:31`, `1:02:03`; before it: `-0:42`. */
 export function formatElapsed(ms: number): string {
-  const seconds = Math.floor(Math.max(0, ms) / second)
+  const seconds = Math.floor(Math.abs(ms) / second)
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, '0'))
   const hours = Math.floor(seconds / 3600)
-  return hours > 0 ? `${hours}:${parts.join(':')}` : parts.join(':').replace(/^0/, '')
-}
-
-/** Milliseconds since the gate's start as text; before it: `-0:42`. */
-export function formatMoment(ms: number): string {
-  return ms > -second ? formatElapsed(ms) : `-${formatElapsed(-ms)}`
+  const clock = hours > 0 ? `${hours}:${parts.join(':')}` : parts.join(':').replace(/^0/, '')
+  return seconds > 0 && ms < 0 ? `-${clock}` : clock
 }
 
 /** Milliseconds as in the inputs: `1m30s`, `10m`; `off` for 0. */
@@ -130,7 +126,7 @@ export function problemPath({ chain = [], subject, namespace, container, isInit 
 export function problemCount({ count, firstSeen }: ProblemRecord, startedAt: number): string {
   if (firstSeen < startedAt - oldProblemMs)
     return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
-  const first = formatElapsed(firstSeen - startedAt)
+  const first = formatElapsed(Math.max(0, firstSeen - startedAt))
   return count > 1 ? `${count} times since ${first}` : `at ${first}`
 }
 
@@ -151,7 +147,7 @@ export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[
 /** The text of evidence, with the moments of events on the clock that begins at `startedAt`. */
 export function evidenceText({ text, events }: Evidence, startedAt: number): string {
   if (events === undefined) return text
-  return events.map((event) => `${formatMoment(event.at - startedAt).padStart(5)}  ${event.text}`).join('\n')
+  return events.map((event) => `${formatElapsed(event.at - startedAt).padStart(5)}  ${event.text}`).join('\n')
 }
 
 const evidenceOrder: readonly Evidence['type'][] = ['condition', 'log', 'event', 'manifest']
@@ -224,7 +220,7 @@ export function tookMs(target: TargetRecord, { startedAt, finishedAt }: GateTime
 }
 
 /** A reached milestone, and the milliseconds from the previous one. */
-export interface Step {
+export interface ReachedStep {
   readonly name: string
   readonly at: number
   /** The time is known: the milestone was reached during the gate, or the object contains the time. */
@@ -241,7 +237,7 @@ export type GateTimes = Pick<RunRecord, 'startedAt' | 'finishedAt'>
 export function stepsOf(
   target: Pick<TargetRecord, 'milestones' | 'changedAt' | 'change'>,
   startedAt: number,
-): readonly Step[] {
+): readonly ReachedStep[] {
   const begin = beginOf(target, startedAt)
   let before = begin
   return target.milestones
@@ -281,18 +277,22 @@ export function openMs(target: TargetRecord, { startedAt, finishedAt }: GateTime
   return Math.max(0, endOf(target, finishedAt) - at)
 }
 
+/** How long a target waited for a milestone, which it may not have reached. */
+interface Wait {
+  readonly name: string
+  readonly tookMs: number
+  readonly isOpen?: true
+}
+
 /**
  * The milestone of a target that took longest, reached or not; undefined if there is none. A hold that was reached took as
  * long as the user wrote.
  */
-export function slowestStep(
-  target: TargetRecord,
-  times: GateTimes,
-): (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true }) | undefined {
+export function slowestStep(target: TargetRecord, times: GateTimes): Wait | undefined {
   const open = target.outcome === 'ready' ? undefined : openMilestone(target)
-  const steps: readonly (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true })[] = [
+  const waits: readonly Wait[] = [
     ...stepsOf(target, times.startedAt).filter(({ name }) => name !== heldMilestone),
     ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(target, times), isOpen: true } as const]),
   ]
-  return steps.toSorted((one, other) => other.tookMs - one.tookMs)[0]
+  return waits.toSorted((one, other) => other.tookMs - one.tookMs)[0]
 }

@@ -3,7 +3,7 @@ import { fullNames } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { plain } from './escape.ts'
 import { isFailing, waitingLines } from './headline.ts'
-import { layoutLog, placeText, renderEvidence, tally } from './log.ts'
+import { layoutLog, namespaceText, renderEvidence, tally } from './log.ts'
 import { wayBackLines } from './rollback.ts'
 import { outcomeLabels } from './target-record.ts'
 
@@ -23,7 +23,7 @@ export function renderLook(
   const open = targets.flatMap((target, index) => (target.outcome === 'progressing' ? [{ target, index }] : []))
   const parts = [
     ...(cluster.context === '' ? [] : [`context ${plain(cluster.context)}`]),
-    `${counted(targets.length, 'resource')}${placeText(targets)}`,
+    `${counted(targets.length, 'resource')}${namespaceText(targets)}`,
     ...(targets.length === 0 ? [] : [lookTally(targets)]),
   ]
   return [

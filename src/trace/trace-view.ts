@@ -8,6 +8,7 @@ import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
+import { listNames } from '../reasons/wording.ts'
 import { formatElapsed } from '../report/target-record.ts'
 import { age, colored, dim, type Line, line, type Mark, mark, section, statusMarks, volatile } from './line.ts'
 import { containerLines, summarizePod } from './pod.ts'
@@ -143,14 +144,14 @@ function existingLines({ kind, name, namespace }: Target, existing: readonly str
   if (existing.length === 0) return [line(2, mark('·'), dim(`there are no ${plural}${where}`))]
   const [closest] = nearest(name, existing, 1)
   const others = existing.filter((each) => each !== closest)
-  const shown = others.slice(0, maxNames).join(', ')
-  const rest = others.length > maxNames ? ` and ${others.length - maxNames} more` : ''
   const isOther = closest === undefined ? '' : 'other '
   return [
     ...(closest === undefined
       ? []
       : [line(2, mark('!'), 'did you mean', { text: `${kind.toLowerCase()}/${closest}?`, style: 'bold' })]),
-    ...(others.length === 0 ? [] : [line(2, mark('·'), dim(`${isOther}${plural}${where}: ${shown}${rest}`))]),
+    ...(others.length === 0
+      ? []
+      : [line(2, mark('·'), dim(`${isOther}${plural}${where}: ${listNames(others, maxNames)}`))]),
   ]
 }
 

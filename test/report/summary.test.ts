@@ -137,7 +137,7 @@ it('with 500 targets, the first lines of the summary count the targets by outcom
 })
 
 it('with 500 targets, the table of the summary shows some targets of each outcome, and folds the other ones', () => {
-  const table = text.slice(text.indexOf('| | Target'), text.indexOf('<details>'))
+  const table = text.slice(text.indexOf('|  | Target'), text.indexOf('<details>'))
   const rows = table.match(/^\| \S+ \| \*\*/gm) ?? []
   expect(rows.length).toBeLessThanOrEqual(15)
   expect(new Set(rows)).toEqual(new Set(['| ❌ | **', '| 🛑 | **', '| ⏳ | **']))

@@ -7,6 +7,7 @@ it.each([
   [3_723_000, '1:02:03'],
   [36_000_000, '10:00:00'],
   [-5, '0:00'],
+  [-42_000, '-0:42'],
 ])('the clock shows %d ms as %s', (ms, text) => {
   expect(formatElapsed(ms)).toBe(text)
 })

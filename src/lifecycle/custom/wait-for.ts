@@ -1,5 +1,6 @@
 import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
+import { listNames } from '../../reasons/wording.ts'
 import type { Draft } from '../assessment.ts'
 import { conditionsIn } from '../conditions.ts'
 import { commonMilestones, type Rule, withCheck } from '../rule.ts'
@@ -58,13 +59,8 @@ interface MissingSubject {
   readonly existing: readonly string[]
 }
 
-const maxNames = 8
-
-/** The names as a list; after eight, the rest are counted. */
-export function listNames(names: readonly string[]): string {
-  const rest = names.length - maxNames
-  return `${names.slice(0, maxNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
-}
+/** The maximum number of existing names that a text lists. */
+export const maxListedNames = 8
 
 /**
  * The condition or field of a `--for` that does not exist. Undefined if it exists, or if no other exists: there may be
@@ -113,7 +109,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
       const met = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
       const state = `is ${found?.status}${isPresent ? '' : ' of an older generation'}`
       const missing = missingSubject(object, waitFor)
-      const others = missing === undefined ? '' : `: there are ${listNames(missing.existing)}`
+      const others = missing === undefined ? '' : `: there are ${listNames(missing.existing, maxListedNames)}`
       const words =
         found === undefined ? `is not reported yet${others}` : `${state}${found.message ? `: ${found.message}` : ''}`
       return { met, message: `condition ${waitFor.condition} ${words}`, signals: [found] }
@@ -124,7 +120,8 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
       const [value] = values
       const isMet = isValue(values, waitFor.value)
       const missing = missingSubject(object, waitFor)
-      const others = missing === undefined ? '' : `: ${missing.at || 'it'} has ${listNames(missing.existing)}`
+      const others =
+        missing === undefined ? '' : `: ${missing.at || 'it'} has ${listNames(missing.existing, maxListedNames)}`
       const words = value === undefined ? `not set yet${others}` : JSON.stringify(value)
       if (!/\bstatus\b/.test(waitFor.path)) return { met: isMet, message: `${waitFor.path} is ${words}` }
       const isPresent = !isStatusStale(object) && isValue(valuesIn(withoutStale(object)), waitFor.value) === isMet
