@@ -49,7 +49,7 @@ function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...
   const behind = cause?.problem
   return hintOf(reason, {
     ...facts,
-    target: subjectOf(target, facts.problem),
+    target: hintTarget(target, facts.problem),
     cause: behind && {
       reason: behind.reason,
       hint: reasonHint(target, behind.reason, { ...cause, usesFlags: facts.usesFlags }),
@@ -58,7 +58,7 @@ function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...
 }
 
 /** The object that a hint is about: the target, unless the problem is that of another controller behind it. */
-function subjectOf(target: Target, { subject, isElsewhere }: Partial<Problem> = {}): HintTarget {
+function hintTarget(target: Target, { subject, isElsewhere }: Partial<Problem> = {}): HintTarget {
   if (subject === undefined) return target
   const { kind, name } = subject
   const namespace = isElsewhere ? subject.namespace : target.namespace

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../cluster/objects.ts'
-import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
+import { messageOf, nodeOfProblem, type Problem } from '../reasons/reasons.ts'
 import { oldObjectMs } from '../thresholds.ts'
 import type { Assessment, Draft, Milestone } from './assessment.ts'
 import { eventCounters } from './event-counters.ts'
@@ -40,7 +40,8 @@ function draftOf(
   )
   const terminating = terminatingProblem(object, reader)
   const problems = terminating === undefined ? stated.problems : [terminating, ...stated.problems]
-  for (const { name } of problems.flatMap((each) => nodeOf(each) ?? [])) reader.watch(nodeRequest(name), 'explaining')
+  for (const { name } of problems.flatMap((each) => nodeOfProblem(each) ?? []))
+    reader.watch(nodeRequest(name), 'explaining')
   const { notes, warnings, stallHold } = stated
   const counters = new Map([...(facts.counters ?? []), ...(ready ? [] : eventCounters(object, reader))])
   const draft = { ...facts, milestones, counters, problems, notes, warnings, stallHold }

@@ -51,7 +51,7 @@ function roleOf(accesses: readonly DeniedAccess[]): string | undefined {
     `${kind}binding`,
     roleName,
     `--${kind}=${roleName}`,
-    subjectOf(user),
+    bindingFlag(user),
     ...scope,
   )
   return `Grant user ${user} what is missing ${place}: ${role}, then ${binding}.`
@@ -63,6 +63,7 @@ function resourcesOf({ resource, group }: DeniedAccess): readonly string[] {
   return name === 'pods' ? ['pods', 'pods/log'] : [name]
 }
 
-function subjectOf(user: string): string {
+/** The flag of `kubectl create rolebinding` that names a user. */
+function bindingFlag(user: string): string {
   return user.startsWith(serviceAccount) ? `--serviceaccount=${user.slice(serviceAccount.length)}` : `--user=${user}`
 }

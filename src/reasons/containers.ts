@@ -1,6 +1,6 @@
 import type { Pod } from '../cluster/objects.ts'
 import { type ProbeDetail, type ProbeKind, probeHint, probeSentence } from './probes.ts'
-import { clause, type HintWords, type ReasonFamily, type ReasonSpec, type Sentence } from './spec.ts'
+import { clause, type HintWords, type NoDetail, type ReasonFamily, type ReasonSpec, type Sentence } from './spec.ts'
 import { clusterCommand, type Exit, exited, exitText, logHint, named, optional, platformHint } from './wording.ts'
 
 interface CrashDetail extends Exit {
@@ -64,8 +64,8 @@ export interface ContainerDetails {
   readonly 'bad-command': StartDetail
   readonly 'exec-format': StartDetail
   readonly 'init-container-failed': CrashDetail
-  readonly 'init-container-running': Readonly<Record<string, never>>
-  readonly 'post-start-hook-running': Readonly<Record<string, never>>
+  readonly 'init-container-running': NoDetail
+  readonly 'post-start-hook-running': NoDetail
   readonly 'liveness-failing': ProbeDetail
   readonly 'startup-failing': ProbeDetail
   readonly 'readiness-failing': ProbeDetail

@@ -2,12 +2,9 @@ import { isAbsolute, posix } from 'node:path'
 import { clockText, duration } from '../duration.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
-import { clause, type HintWords, type ReasonFamily, type Sentence } from './spec.ts'
+import { clause, type HintWords, type NoDetail, type ReasonFamily, type Sentence } from './spec.ts'
 import { clusterCommand, hintWords, optional } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
-
-/** The detail of a reason whose sentence needs no facts. */
-type NoDetail = Readonly<Record<string, never>>
 
 /** Who changed the pod template, and the generations of the object before and after the change. */
 interface TemplateChange {

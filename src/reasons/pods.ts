@@ -300,7 +300,7 @@ function endedSentence(verb: string, why: string, detail: EndedDetail, { isRepla
 }
 
 function statusOf({ statusReason = '', message }: EndedDetail): string {
-  return [statusReason, message].filter((each) => each !== '').join(': ')
+  return reportText({ reason: statusReason, message })
 }
 
 /** In a rolling update, an old pod may hold what the new one needs. */

@@ -10,7 +10,6 @@ import {
   joinSubject,
   type Occurrence,
   type ProblemClass,
-  type ProblemFields,
   type ReasonFamily,
   type ReasonSpec,
   type Sentence,
@@ -55,8 +54,10 @@ export interface Check {
   readonly text: string
 }
 
-export interface ProblemWith<Reason extends ReasonCode> extends ProblemFields<ReasonDetails[Reason]> {
+export interface ProblemWith<Reason extends ReasonCode> extends Occurrence {
   readonly reason: Reason
+  /** The facts for its sentence, headline and hint. */
+  readonly detail: ReasonDetails[Reason]
   /** Whether the problem is proven, as its class demands: then it fails its target, unless a better pod exists. */
   readonly proven: boolean
   /** Its controller will try again what was refused: the stall clock stops until then. */
@@ -83,7 +84,10 @@ export function traitsOf({ reason }: { readonly reason: ReasonCode | '' }): Part
 }
 
 /** The node of a problem that concerns a whole node; undefined for other problems. */
-export function nodeOf({ reason, detail }: Problem): ReturnType<NonNullable<ReasonSpec<unknown>['node']>> | undefined {
+export function nodeOfProblem({
+  reason,
+  detail,
+}: Problem): ReturnType<NonNullable<ReasonSpec<unknown>['node']>> | undefined {
   return specOf(reason).node?.(detail)
 }
 

@@ -58,11 +58,8 @@ export interface Occurrence {
   readonly firstSeenAt: number
 }
 
-/** The fields of every problem; `Detail` depends on the reason. */
-export interface ProblemFields<Detail> extends Occurrence {
-  /** The facts for its sentence, headline and hint. */
-  readonly detail: Detail
-}
+/** The detail of a reason whose texts need no facts. */
+export type NoDetail = Readonly<Record<string, never>>
 
 /** What the sentence and the headline of a problem may contain besides its detail. */
 export interface SentenceFacts extends Occurrence {
@@ -96,7 +93,7 @@ export interface HintFacts {
   readonly target: HintTarget
   /** Whether the user writes flags of the command line, not inputs of the action. */
   readonly usesFlags?: boolean | undefined
-  readonly problem?: ProblemFields<unknown>
+  readonly problem?: Occurrence & { readonly detail: unknown }
   readonly spec?: Container
   /** The line of the log to quote: the last line that looks like an error, else the last line. */
   readonly logLine?: { readonly text: string; readonly isError: boolean }

@@ -1,5 +1,5 @@
 import { type Subject, subjectText } from '../cluster/objects.ts'
-import { clause, type HintWords, type ReasonFamily } from './spec.ts'
+import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
 import { clusterCommand, named, optional } from './wording.ts'
 
 /** One fact that an object states: a condition, or a field of its status or spec. */
@@ -28,7 +28,7 @@ export interface StatusDetails {
     /** The volume that the claim names, if no event is known. */
     readonly volume?: string
   }
-  readonly 'claim-lost': Readonly<Record<string, never>>
+  readonly 'claim-lost': NoDetail
   readonly 'condition-false': {
     readonly signals: readonly StatusSignal[]
     /** The operator's own sentence about the cause, which replaces the signals. */

@@ -61,7 +61,7 @@ export function headline(record: RunRecord, isOfGate = false): string {
     const ready = targets.filter((target) => target.outcome === 'ready').length
     return join(took, targets.length === 0 ? phrase : `${ready} of ${counted(targets.length, 'target')} ready`)
   }
-  const name = nameOf(deciding, record)
+  const name = fullNameOf(deciding, record)
   const why = deciding.reason ? `: ${reasonHeadline(deciding)}` : ''
   const others = targets.filter(isFailing).length - 1
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
@@ -112,7 +112,7 @@ export function decidingTarget(record: RunRecord): TargetRecord | undefined {
     .toSorted((one, other) => (one.endedAt ?? Infinity) - (other.endedAt ?? Infinity) || 0)[0]
 }
 
-function nameOf(target: TargetRecord, { targets }: RunRecord): string {
+function fullNameOf(target: TargetRecord, { targets }: RunRecord): string {
   return fullNames(targets)[targets.indexOf(target)] ?? ''
 }
 
@@ -128,7 +128,7 @@ export function explainEnd(record: RunRecord): Explanation {
   const { outcome, message } = record
   if (outcome === 'progressing' || outcome === 'ready') return { messages: [] }
   const deciding = decidingTarget(record)
-  const text = deciding?.message ? messageWithName(nameOf(deciding, record), deciding) : capitalised(message)
+  const text = deciding?.message ? messageWithName(fullNameOf(deciding, record), deciding) : capitalised(message)
   return {
     messages: plainLines(text).filter((line) => line !== ''),
     hint: deciding?.hint ?? record.hint,

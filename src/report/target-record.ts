@@ -53,7 +53,7 @@ export function formatElapsed(ms: number): string {
 }
 
 /** Milliseconds as in the inputs: `1m30s`, `10m`; `off` for 0. */
-export function setting(ms: number): string {
+export function timeoutText(ms: number): string {
   return ms === 0 ? 'off' : formatDuration(ms)
 }
 
@@ -74,14 +74,14 @@ export function clockTexts(
   const describe = (gateMs: number, timeoutOf: (clocks: TargetClocks) => number) => {
     const timeouts = targets.map((target, index) => ({ ms: timeoutOf(target.clocks ?? {}), name: names[index] ?? '' }))
     const [first] = timeouts
-    if (first !== undefined && timeouts.every(({ ms }) => ms === first.ms)) return setting(first.ms)
+    if (first !== undefined && timeouts.every(({ ms }) => ms === first.ms)) return timeoutText(first.ms)
     const own = timeouts.filter(({ ms }) => ms !== gateMs)
     const groups = [...Map.groupBy(own, ({ ms }) => ms)].map(([ms, each]) => {
       const named = each.map(({ name }) => safe(name)).join(' and ')
-      return `${setting(ms)} for ${each.length > namedTargets ? counted(each.length, 'target') : named}`
+      return `${timeoutText(ms)} for ${each.length > namedTargets ? counted(each.length, 'target') : named}`
     })
     const different = groups.length > namedClocks ? `others for ${counted(own.length, 'target')}` : groups.join(', ')
-    return `${setting(gateMs)}${different === '' ? '' : ` (${different})`}`
+    return `${timeoutText(gateMs)}${different === '' ? '' : ` (${different})`}`
   }
   return {
     // A timeout of 0 leaves the target to the gate's timeout, which holds for all targets.

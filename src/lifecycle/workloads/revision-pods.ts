@@ -1,7 +1,7 @@
 import type { Pod } from '../../cluster/objects.ts'
 import { isPodSubject, subjectOf } from '../../cluster/objects.ts'
 import type { EndedDetail } from '../../reasons/pods.ts'
-import { classOf, nodeOf, type Problem, problemOf } from '../../reasons/reasons.ts'
+import { classOf, nodeOfProblem, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import { eventCounters } from '../event-counters.ts'
@@ -128,7 +128,7 @@ export function byImportance(a: Problem, b: Problem): number {
  * stopped reporting, because its reports may only be late.
  */
 function evidenceRank(problem: Problem): number {
-  if (nodeOf(problem)?.isLost === false) return 2
+  if (nodeOfProblem(problem)?.isLost === false) return 2
   return problem.isReplaced ? 1 : 0
 }
 
