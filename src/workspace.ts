@@ -1,4 +1,4 @@
-import { existsSync, readlinkSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { type Mistake, quote } from './errors.ts'
 import type { Inputs } from './inputs.ts'
@@ -34,6 +34,17 @@ export function linkMistakes(inputs: Inputs, workspace: string): readonly Mistak
 function kubeconfigPath(text: string | undefined): string | undefined {
   const path = text?.trim()
   return path === undefined || path === '' || path.length > 4_096 || /[\n\0]/.test(path) ? undefined : path
+}
+
+/** Whether a path exists, also as a broken link. */
+export function exists(path: string): boolean {
+  try {
+    lstatSync(path)
+    return true
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    return !['ENOENT', 'ENOTDIR'].includes(code)
+  }
 }
 
 /** Whether a path in the workspace leads out of it by a symbolic link. Both are absolute. */

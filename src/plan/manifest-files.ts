@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import { maxManifestBytes, maxManifestFiles } from '../thresholds.ts'
-import { isInside } from '../workspace.ts'
+import { exists, isInside } from '../workspace.ts'
 
 interface ManifestFile {
   /** Relative to the workspace, with slashes; absolute outside the workspace. */
@@ -204,17 +204,6 @@ function readText(path: string, addMistake: AddMistake): string | undefined {
   } catch (error) {
     addMistake(`The file cannot be read: ${reasonOf(error)}.`)
     return undefined
-  }
-}
-
-/** Whether a path exists, also as a broken link. */
-function exists(path: string): boolean {
-  try {
-    lstatSync(path)
-    return true
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    return !['ENOENT', 'ENOTDIR'].includes(code)
   }
 }
 

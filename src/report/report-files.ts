@@ -1,9 +1,9 @@
-import { globSync, lstatSync, readFileSync, statSync } from 'node:fs'
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { type AddMistake, jsonValue, type Mistake, quote, throwMistakes, UserError } from '../errors.ts'
 import { reportSchema } from '../gate/report-schema.ts'
 import { maxReportBytes, maxReports } from '../thresholds.ts'
-import { leadsOutside } from '../workspace.ts'
+import { exists, leadsOutside } from '../workspace.ts'
 import { readRecord } from './json-report.ts'
 import type { ReportFile } from './merge-reports.ts'
 
@@ -144,13 +144,4 @@ function parseReport(text: string): ReportFile['record'] {
       'outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
     )
   return readRecord(data)
-}
-
-function exists(path: string): boolean {
-  try {
-    lstatSync(path)
-    return true
-  } catch {
-    return false
-  }
 }
