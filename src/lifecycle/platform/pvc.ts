@@ -1,8 +1,6 @@
 import { firstOccurrence } from '../../cluster/event-order.ts'
-import type { RequestOf } from '../../cluster/feed.ts'
 import {
   type EventObject,
-  type KubeObject,
   nameOf,
   type PersistentVolumeClaim,
   type Pod,
@@ -16,7 +14,7 @@ import { conditionSignal } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
-import { lastWriteOf, presentConditions } from '../status-age.ts'
+import { presentConditions } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 
 /**
@@ -39,61 +37,48 @@ const resizing = /Resiz|ModifyingVolume|ModifyVolume/
 
 const classesRequest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' } as const
 
-function podRequest(claim: KubeObject): RequestOf<'Pod'> {
-  return namespaceRequest('v1', 'Pod', claim)
-}
-
 function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement {
   const phase = claim.status?.phase ?? 'Pending'
   const isBound = phase === 'Bound'
   const consumers = consumersOf(claim, reader)
   const bindsLate = waitsForConsumer(claim, reader)
-  const isWaiting = phase === 'Pending' && bindsLate && !hasConsumer(claim, consumers, reader)
+  // The scheduler has chosen a node: then the claim waits only for its provisioner.
+  const isScheduled = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
+  const isUsed = isScheduled || (consumers === undefined ? isScheduling(claim, reader) : consumers.length > 0)
   const volume = claim.spec?.volumeName ?? ''
   for (const each of presentConditions(claim))
     if (each.status === 'True' && resizing.test(each.type)) reader.note(signalText(conditionSignal(each)))
-  const awaits = isBound || isScheduled(claim) || !bindsLate ? undefined : consumers.map(nameOf)
-  if (isWaiting) {
+  if (phase === 'Pending' && bindsLate && !isUsed) {
     reader.milestone({ name: 'provisioned', state: 'skipped', message: 'provisioned for its first consumer' })
     reader.milestone({ name: 'bound', state: 'skipped', message: 'bound for its first consumer' })
-    return { ready: true, message: 'waits for its first consumer, and nothing uses it yet', awaits }
+    return { ready: true, message: 'waits for its first consumer, and nothing uses it yet' }
   }
+  const at = isBound ? boundAt(claim, reader) : undefined
   reader.milestone({
     name: 'provisioned',
     state: isBound || volume !== '' ? 'done' : 'open',
-    at: provisionedAt(claim, reader),
+    at,
     message: volume === '' ? 'waiting for a volume' : `volume ${volume}`,
   })
   reader.milestone({
     name: 'bound',
     state: isBound ? 'done' : 'open',
-    at: boundAt(claim, reader),
+    at,
     message: isBound ? 'bound' : `phase ${phase}`,
   })
-  if (!isBound) reader.problem(bindingProblem(claim, phase, reader))
-  return { ready: isBound, message: `bound to ${volume === '' ? 'its volume' : volume}`, awaits }
+  if (!isBound) reader.problem(phase === 'Lost' ? lostProblem(claim, reader) : unboundProblem(claim, reader))
+  return {
+    ready: isBound,
+    message: `bound to ${volume === '' ? 'its volume' : volume}`,
+    awaits: isBound || isScheduled || !bindsLate ? undefined : consumers?.map(nameOf),
+  }
 }
 
 /**
- * When the volume of a claim was there, on the runner's clock: by the write of its name, which precedes the phase Bound
- * (bindClaimToVolume, pkg/controller/volume/persistentvolume).
+ * When a claim was bound, on the runner's clock: when the controller wrote the name of the volume. The phase follows at once
+ * (bindClaimToVolume and updateClaimStatus, pkg/controller/volume/persistentvolume); later writes of the status do not date it.
  */
-function provisionedAt(claim: PersistentVolumeClaim, reader: Reader): number | undefined {
-  const [writtenAt, boundBy] = [lastWriteOf(claim, reader.time), boundAt(claim, reader)]
-  return writtenAt !== undefined && boundBy !== undefined && writtenAt <= boundBy ? writtenAt : undefined
-}
-
-/**
- * When the phase became Bound, on the runner's clock: the only write of its status, unless conditions show others. Since
- * Kubernetes 1.37 the controller also writes the condition `Unused`, once the claim is bound; then its write of the volume's
- * name, which directly precedes the phase (pkg/controller/volume: pvcprotection, persistentvolume).
- */
-function boundAt(claim: PersistentVolumeClaim, { time }: Reader): number | undefined {
-  if (claim.status?.phase !== 'Bound') return undefined
-  const conditions = presentConditions(claim)
-  if (conditions.length === 0) return lastWriteOf(claim, time, 'status')
-  if (conditions.some(({ type }) => type !== 'Unused')) return undefined
-  const { managedFields = [] } = claim.metadata
+function boundAt({ metadata: { managedFields = [] } }: PersistentVolumeClaim, { time }: Reader): number | undefined {
   const controller = managedFields.find(({ subresource }) => subresource === 'status')?.manager
   const written = managedFields.findLast((each) => each.manager === controller && each.subresource === undefined)
   return time(written?.time)
@@ -130,15 +115,14 @@ function bindingEvent(events: readonly EventObject[]): EventObject | undefined {
   )
 }
 
-function bindingProblem(claim: PersistentVolumeClaim, phase: string, reader: Reader): Problem {
-  const { firstSeenAt, failures } = reader.history
-  if (phase === 'Lost') {
-    const since = failures.get(lostKey) ?? reader.now
-    const proven = reader.passed(since + lostClaimMs)
-    return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, proven }
-  }
+function lostProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-lost'> {
+  const since = reader.history.failures.get(lostKey) ?? reader.now
+  return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, proven: reader.passed(since + lostClaimMs) }
+}
+
+function unboundProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-pending'> {
   const message = bindingEvent(reader.events(claim))?.message
-  const pending = pendingProblem(subjectOf(claim), firstSeenAt, message)
+  const pending = pendingProblem(subjectOf(claim), reader.history.firstSeenAt, message)
   const volume = claim.spec?.volumeName ?? ''
   return volume === '' || message !== undefined ? pending : { ...pending, detail: { volume } }
 }
@@ -176,34 +160,23 @@ function waitsForConsumer(claim: PersistentVolumeClaim, reader: Reader): boolean
 /** The binder's events about a claim whose class waits for a consumer (pkg/controller/volume/events). */
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
-/**
- * Whether a pod uses the claim. It does if the scheduler chose a node for the claim, or if a pod refers to the claim.
- * If pods cannot be read, the binder's event decides.
- */
-function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], reader: Reader): boolean {
-  if (isScheduled(claim)) return true
-  if (reader.listState(podRequest(claim)) !== 'complete')
-    return (
-      reader.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))?.reason === 'WaitForPodScheduled'
-    )
-  return consumers.length > 0
+/** Whether the scheduler chooses a node for a pod that uses the claim, by the binder's last event: if pods cannot be read. */
+function isScheduling(claim: PersistentVolumeClaim, reader: Reader): boolean {
+  const last = reader.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))
+  return last?.reason === 'WaitForPodScheduled'
 }
 
-/** Whether the scheduler has chosen a node: then the claim waits only for its provisioner. */
-function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
-  return metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
-}
-
-/** The pods that use the claim and have not ended. */
-function consumersOf(claim: PersistentVolumeClaim, reader: Reader): readonly Pod[] {
-  return reader.list(
-    podRequest(claim),
-    (pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod),
+/** The pods that use the claim and have not ended; undefined if pods cannot be read. */
+function consumersOf(claim: PersistentVolumeClaim, reader: Reader): readonly Pod[] | undefined {
+  const request = namespaceRequest('v1', 'Pod', claim)
+  const consumers = reader.list(
+    request,
+    (pod) =>
+      pod.status?.phase !== 'Succeeded' &&
+      pod.status?.phase !== 'Failed' &&
+      claimsOf(pod).includes(claim.metadata.name),
   )
-}
-
-function isUsedBy({ metadata }: KubeObject, pod: Pod): boolean {
-  return claimsOf(pod).includes(metadata.name)
+  return reader.listState(request) === 'complete' ? consumers : undefined
 }
 
 /** The claims of a pod's volumes: named ones, and those created for ephemeral volumes. */
