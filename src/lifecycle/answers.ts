@@ -7,11 +7,12 @@ import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
 import { type Draft, type Milestone, type Question, requestOf } from './assessment.ts'
+import { declaredPorts, portText, targetPortIn } from './network/ports.ts'
 import { momentAt, prove } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
 import type { ServedPort, Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
-import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
+import { isReady, isReplaced } from './workloads/pod-fields.ts'
 
 /** Whether an answer is the expected one. A recording may lack `matches`: then its part of the body decides. */
 export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
@@ -100,7 +101,7 @@ function lineOf(check: RequestCheck, pods: readonly Pod[], object: KubeObject, s
     const latest = answers.slice(-check.times)
     return {
       pod,
-      port: typeof port === 'string' ? undefined : portIn(pod, port),
+      port: typeof port === 'string' ? undefined : targetPortIn(pod, { targetPort: port.target }),
       last: answers.at(-1),
       wrong: answers.slice(answers.findLastIndex(isRightAnswer) + 1),
       hasAnswered: latest.length === check.times && latest.every(isRightAnswer),
@@ -155,15 +156,6 @@ export function choosePort(
     : `It has no port ${written}. ${listed}`
 }
 
-function portText({ name, port }: Pick<ServedPort, 'name' | 'port'>): string {
-  return name === undefined ? String(port) : `${port} (${name})`
-}
-
-function portIn(pod: Pod, { target }: ServedPort): number | undefined {
-  if (typeof target === 'number') return target
-  return portsOf(pod).find(({ name, protocol = 'TCP' }) => name === target && protocol === 'TCP')?.containerPort
-}
-
 /** What a line asks now. */
 function questionsOf({ check, pods, isAnswered }: Line, serving: Serving, hold: Hold | undefined): readonly Question[] {
   if (isAnswered && hold === undefined) return []
@@ -214,12 +206,6 @@ function problemOf({ check, pods }: Line): Problem | undefined {
     return [answerProblem(found, check, last, { port, declared: declaredPorts(pod) })]
   })
   return problems.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)[0]
-}
-
-function declaredPorts(pod: Pod): string {
-  return portsOf(pod)
-    .map(({ name, containerPort }) => portText({ name, port: containerPort }))
-    .join(', ')
 }
 
 /** What is wrong with an answer. Its texts are parsed only here. */

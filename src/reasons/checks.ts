@@ -13,7 +13,7 @@ interface RequestDetail {
   /** The port of the pod; absent if none is asked. */
   readonly port?: number | undefined
   readonly scheme: 'http' | 'https'
-  /** The declared ports of the pod: `8080 ("http")`. */
+  /** The declared ports of the pod: `8080 (http)`. */
   readonly declared: string
 }
 

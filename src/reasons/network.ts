@@ -13,7 +13,7 @@ export type EndpointsFinding =
   /** Pods cannot be read. */
   | { readonly type: 'pods-unreadable'; readonly endpoints: number }
   | { readonly type: 'no-pods'; readonly workloads: readonly { readonly name: string; readonly replicas?: number }[] }
-  /** No container declares a port with this name; `declared`: the ports of the pods, as `8080 ("http")`. */
+  /** No container declares a port with this name; `declared`: the ports of the pods, as `8080 (http)`. */
   | { readonly type: 'port-name-missing'; readonly port: string; readonly declared: readonly string[] }
   /** Every pod has failed or is being deleted. */
   | { readonly type: 'pods-ended'; readonly pods: number; readonly areAllDeleted: boolean }

@@ -1,13 +1,11 @@
 import type { Pod, Service, ServicePort } from '../cluster/objects.ts'
+import { declaredPorts, isUndeclaredPort, targetPortNumbers } from '../lifecycle/network/ports.ts'
 import {
-  declaredPorts,
   explainService,
   formatLabels,
   isSelectedBy,
-  isUndeclaredPort,
   type SelectedPod,
   type ServiceExplanation,
-  targetPortNumbers,
 } from '../lifecycle/network/service-explanation.ts'
 import { podRequest } from '../lifecycle/selector.ts'
 import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
@@ -83,12 +81,12 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
   ]
 }
 
-/** The number of a target port; a named port with its number in the pods: `8080 ("http")`. */
+/** The number of a target port; a named port with its number in the pods: `8080 (http)`. */
 function formatTargetPort(port: ServicePort, pods: readonly Pod[]): string {
   const { targetPort = port.port } = port
   if (typeof targetPort !== 'string') return String(targetPort ?? '?')
   const numbers = targetPortNumbers(pods, port)
-  return numbers.length === 0 ? `"${targetPort}"` : `${numbers.join(' or ')} ("${targetPort}")`
+  return numbers.length === 0 ? `"${targetPort}"` : `${numbers.join(' or ')} (${targetPort})`
 }
 
 function endpointLines(service: Service, explanation: ServiceExplanation, traced: TracedObject): readonly Line[] {

@@ -99,7 +99,7 @@ describe('the explanation of pods that get no traffic', () => {
     const { message, lines } = explain(service, { pods: [webPod('a')] })
     expect(message).toBe('no container of the pods that it selects has a port named "web"')
     expect(lines.at(-1)).toBe(
-      '✗ no container of the pods that it selects has a port named "web": they declare 8080 ("http")',
+      '✗ no container of the pods that it selects has a port named "web": they declare 8080 (http)',
     )
   })
 

@@ -89,7 +89,7 @@ describe('why a pod gets no traffic', () => {
     const service = createService({ ports: [{ port: 80, targetPort: 'web' }] })
     expect(endpoints(service, a, createSlice([a]))).toEqual([
       '  ✗ selector app=web matches 1 pod, which gets no traffic',
-      '    ✗ web-a 10.1.0.1 gets none: no container declares a port named "web" (they declare 8080 ("http"))',
+      '    ✗ web-a 10.1.0.1 gets none: no container declares a port named "web" (they declare 8080 (http))',
     ])
   })
 

@@ -16,9 +16,10 @@ import type { Reader } from '../reader.ts'
 import type { Labelled } from '../rule.ts'
 import { podRequest, podsMetadata } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { condition, isReady, isReplaced, portsOf } from '../workloads/pod-fields.ts'
+import { condition, isReady, isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
+import { declaredPorts, isPortMissing, isUndeclaredPort, targetPortIn, targetPortNumbers } from './ports.ts'
 
 /** The watch of the EndpointSlices of a Service. Always the same request for an object. */
 export const endpointSliceRequest = oncePerObject(
@@ -264,40 +265,6 @@ export function formatLabels(labels: Readonly<Record<string, string>>): string {
 /** Whether a slice is a Service's: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership */
 function isSliceOf({ metadata }: Service, { metadata: { labels } }: KubeObject): boolean {
   return labels?.['kubernetes.io/service-name'] === metadata.name
-}
-
-/**
- * The number of a Service's target port in a pod; undefined if no container declares this name and protocol (FindPort,
- * k8s.io/endpointslice).
- */
-function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TCP' }: ServicePort): number | undefined {
-  if (typeof targetPort !== 'string') return targetPort
-  return portsOf(pod).find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol)?.containerPort
-}
-
-/** The numbers of a named target port in these pods. */
-export function targetPortNumbers(pods: readonly Pod[], port: ServicePort): readonly number[] {
-  return [...new Set(pods.flatMap((pod) => targetPortIn(pod, port) ?? []))]
-}
-
-function isPortMissing(pod: Pod, port: ServicePort): boolean {
-  return typeof port.targetPort === 'string' && targetPortIn(pod, port) === undefined
-}
-
-/**
- * Whether a target port is a number that the containers do not declare, although they declare others. Traffic may still
- * arrive: declared ports are only information.
- */
-export function isUndeclaredPort({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
-  const declared = pods.flatMap(portsOf).map(({ containerPort }) => containerPort)
-  return typeof targetPort === 'number' && declared.length > 0 && !declared.includes(targetPort)
-}
-
-/** The declared ports of a pod's containers: `8080 ("http"), 9090`. */
-export function declaredPorts(pod: Pod): string {
-  return portsOf(pod)
-    .map(({ name, containerPort }) => `${containerPort}${name ? ` ("${name}")` : ''}`)
-    .join(', ')
 }
 
 /** The ports of the containers and sidecars; init containers that end serve no traffic. */
