@@ -1,12 +1,14 @@
 import type { Pod, Service, ServicePort } from '../cluster/objects.ts'
-import { declaredPorts, isUndeclaredPort, targetPortNumbers } from '../lifecycle/network/ports.ts'
+import { addressesOf } from '../lifecycle/network/backend.ts'
 import {
-  explainService,
-  formatLabels,
   isSelectedBy,
+  type ReachedPods,
+  reachedPods,
   type SelectedPod,
-  type ServiceExplanation,
-} from '../lifecycle/network/service-explanation.ts'
+  type ServiceEndpoint,
+} from '../lifecycle/network/endpoints.ts'
+import { declaredPorts, isPortMissing, isUndeclaredPort, targetPortNumbers } from '../lifecycle/network/ports.ts'
+import { formatLabels } from '../lifecycle/network/service-explanation.ts'
 import { podRequest } from '../lifecycle/selector.ts'
 import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
@@ -15,11 +17,11 @@ import { departedLine } from './tree.ts'
 
 /** The addresses of a Service, and which pods get its traffic, or why they do not. */
 export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
-  const explanation = explainService(service, traced.reader)
-  const pods = explanation.pods.map(({ pod }) => pod)
+  const reached = reachedPods(service, traced.reader)
+  const pods = reached.pods.map(({ pod }) => pod)
   return [
     ...section('reached at', addressLines(service, pods)),
-    ...(isAlias(service) ? [] : section('endpoints', endpointLines(service, explanation, traced))),
+    ...(isAlias(service) ? [] : section('endpoints', endpointLines(service, reached, traced))),
   ]
 }
 
@@ -38,7 +40,7 @@ export function serviceType({ spec = {} }: Service): string {
 }
 
 function addressLines(service: Service, selected: readonly Pod[]): readonly Line[] {
-  const { spec = {}, metadata, status } = service
+  const { spec = {}, metadata } = service
   const name = `${metadata.name}.${metadata.namespace ?? 'default'}.svc`
   if (isAlias(service)) {
     return [line(2, mark('✓'), name, dim('→'), spec.externalName ?? '?', dim('(a DNS alias: no ports, no endpoints)'))]
@@ -51,7 +53,7 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
     const label = `${port.port}/${port.protocol ?? 'TCP'}${port.name ? ` (${port.name})` : ''}`
     return { port, label, nodePort: port.nodePort }
   })
-  const external = (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  const external = addressesOf(service)
   return [
     ...all.map(({ port, label }) =>
       line(
@@ -89,29 +91,29 @@ function formatTargetPort(port: ServicePort, pods: readonly Pod[]): string {
   return numbers.length === 0 ? `"${targetPort}"` : `${numbers.join(' or ')} (${targetPort})`
 }
 
-function endpointLines(service: Service, explanation: ServiceExplanation, traced: TracedObject): readonly Line[] {
-  const { pods, endpoints } = explanation
+function endpointLines(service: Service, reached: ReachedPods, traced: TracedObject): readonly Line[] {
+  const { pods, endpoints } = reached
   const width = {
     name: Math.max(0, ...pods.map(({ pod }) => pod.metadata.name.length)),
-    address: Math.max(0, ...pods.map(({ address }) => address.length)),
+    address: Math.max(0, ...pods.map((selected) => addressOf(selected).length)),
   }
   return [
-    ...selectorLines(service, explanation, traced.reader.known(podRequest(service)).length),
-    ...pods.map((pod) => podLine(pod, width, traced)),
+    ...selectorLines(service, reached, traced.reader.known(podRequest(service)).length),
+    ...pods.map((selected) => podLine(service, selected, width, traced)),
     ...endpoints
       .filter(({ endpoint }) => endpoint.targetRef?.kind !== 'Pod')
-      .map(({ address }) => line(4, mark('✓'), address, dim('· no pod of this selector'))),
+      .map((each) => line(4, mark('✓'), addressText(each), dim('· no pod of this selector'))),
     ...traced.departed
       .filter(({ from }) => from === service.metadata.uid)
       .map((departed) => departedLine(departed, 4, 'the selector no longer matches its labels', traced)),
   ]
 }
 
-function selectorLines(service: Service, { slices, pods }: ServiceExplanation, allPods: number): readonly Line[] {
+function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPods: number): readonly Line[] {
   const labels = formatLabels(service.spec?.selector ?? {})
   if (labels === '') {
-    const text = slices.length === 0 ? 'and no endpoints were created for it' : 'its endpoints are created by others'
-    return [line(2, mark(slices.length === 0 ? '!' : '·'), 'no selector:', text)]
+    const text = endpoints.length === 0 ? 'and no endpoints were created for it' : 'its endpoints are created by others'
+    return [line(2, mark(endpoints.length === 0 ? '!' : '·'), 'no selector:', text)]
   }
   const selector: Parameters<typeof line>[1] = { text: labels, style: 'bold' }
   if (pods.length === 0) {
@@ -120,7 +122,7 @@ function selectorLines(service: Service, { slices, pods }: ServiceExplanation, a
     const { namespace = 'default' } = service.metadata
     return [line(2, mark('✗'), 'selector', selector, colored(`${text} in ${namespace}`, '✗'))]
   }
-  const served = pods.filter(({ getsTraffic }) => getsTraffic).length
+  const served = pods.filter((selected) => getsTraffic(service, selected)).length
   const as: Mark = served === 0 ? '✗' : served < pods.length ? '…' : '✓'
   const matched = pods.length === 1 ? 'matches 1 pod,' : `matches ${pods.length} pods,`
   return [line(2, mark(as), 'selector', selector, matched, colored(shareWords(served, pods.length), as))]
@@ -132,13 +134,36 @@ function shareWords(served: number, all: number): string {
   return served === 0 ? 'none of them gets traffic' : `${served} of them ${served === 1 ? 'gets' : 'get'} traffic`
 }
 
+/** The address of its first endpoint; without an endpoint, the pod's IP address, if known. */
+function addressOf({ pod, endpoints: [first] }: SelectedPod): string {
+  return (first && addressText(first)) || (pod.status?.podIP ?? '')
+}
+
+/** `10.1.2.3:8080`; without a port if the slice has none. */
+function addressText({ endpoint, slice }: ServiceEndpoint): string {
+  const [ip = ''] = endpoint.addresses ?? []
+  const port = slice.ports?.[0]?.port
+  return ip === '' || port === undefined ? ip : `${ip.includes(':') ? `[${ip}]` : ip}:${port}`
+}
+
+/** Whether an EndpointSlice sends traffic to the pod; the pod itself may no longer be ready. */
+function getsTraffic({ spec }: Service, { endpoints }: SelectedPod): boolean {
+  const hasPorts = (spec?.ports ?? []).length > 0
+  // An absent condition is true: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
+  return endpoints.some(
+    ({ endpoint, slice }) => endpoint.conditions?.ready !== false && (!hasPorts || (slice.ports ?? []).length > 0),
+  )
+}
+
 function podLine(
+  service: Service,
   selected: SelectedPod,
   width: { readonly name: number; readonly address: number },
   traced: TracedObject,
 ): Line {
-  const { pod, address } = selected
-  const { mark: as, text, timeLeft } = podTraffic(selected, traced)
+  const { pod } = selected
+  const address = addressOf(selected)
+  const { mark: as, text, timeLeft } = podTraffic(service, selected, traced)
   return line(
     4,
     mark(as),
@@ -149,18 +174,17 @@ function podLine(
   )
 }
 
-function podTraffic(
-  { pod, endpoints, getsTraffic, missingPorts: [missingPort] }: SelectedPod,
-  { reader }: TracedObject,
-): PodSummary {
+function podTraffic(service: Service, selected: SelectedPod, { reader }: TracedObject): PodSummary {
+  const { pod, endpoints } = selected
   const state = summarizePod(pod, reader)
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
-  if (getsTraffic) {
+  if (getsTraffic(service, selected)) {
     return state.mark === '✓'
       ? { mark: '✓', text: 'gets traffic' }
       : { ...state, text: `still gets traffic: ${state.text}` }
   }
   if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return { ...state, mark: '·' }
+  const missingPort = service.spec?.ports?.find((port) => isPortMissing(pod, port))?.targetPort
   if (missingPort !== undefined && !isTerminating) {
     const declared = declaredPorts(pod) || 'none'
     return {

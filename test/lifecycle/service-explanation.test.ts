@@ -1,5 +1,6 @@
-import type { Pod, Service } from '../../src/cluster/objects.ts'
-import { explainService, explainUnserved, type Workload } from '../../src/lifecycle/network/service-explanation.ts'
+import type { KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
+import { reachedPods } from '../../src/lifecycle/network/endpoints.ts'
+import { explainUnserved } from '../../src/lifecycle/network/service-explanation.ts'
 import { type Check, messageOf } from '../../src/reasons/reasons.ts'
 import { condition, make, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
@@ -27,7 +28,7 @@ function webPod(name: string, rest: { status?: Pod['status']; metadata?: object;
 interface Namespace {
   /** Undefined where pods cannot be read. */
   readonly pods?: readonly Pod[] | undefined
-  readonly workloads?: readonly Workload[]
+  readonly workloads?: readonly KubeObject[]
   readonly options?: ReaderOptions
 }
 
@@ -36,8 +37,13 @@ function explain(service: Service, namespace: Namespace) {
   const { workloads = [], options = {} } = namespace
   const pods = 'pods' in namespace ? namespace.pods : []
   const around = reader({ now: 60, ...options, objects: [...(pods ?? []), ...workloads] })
-  const explanation = explainService(service, around)
-  const problem = explainUnserved(service, explanation, service.spec?.ports ?? [], pods !== undefined, around)
+  const problem = explainUnserved(
+    service,
+    reachedPods(service, around),
+    service.spec?.ports ?? [],
+    pods !== undefined,
+    around,
+  )
   const { reason, cause, checks = [] } = problem
   return { reason, cause, message: messageOf(problem), lines: checks.map(line) }
 }

@@ -1,5 +1,5 @@
 import type { RequestOf } from '../../cluster/feed.ts'
-import type { KubeObject, Service } from '../../cluster/objects.ts'
+import type { Ingress, KubeObject, Service } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Reader } from '../reader.ts'
 import { namespaceRequest } from '../selector.ts'
@@ -13,6 +13,11 @@ export function addressReport(object: KubeObject, reader: Reader): string | unde
     .events(object)
     .findLast(({ type, reason = '' }) => type === 'Warning' && !endpointEvent.test(reason))
   return last && (last.message || last.reason)?.trim()
+}
+
+/** The addresses of a load balancer, IP addresses or names. */
+export function addressesOf({ status }: Pick<Service | Ingress, 'status'>): readonly string[] {
+  return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
 }
 
 /** A Service in the namespace of an Ingress or route, and its port by name or number. */

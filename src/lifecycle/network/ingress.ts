@@ -4,7 +4,7 @@ import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { ownProblem } from '../status-problems.ts'
-import { addressReport, type Backend, missingBackends, servicesRequest } from './backend.ts'
+import { addressesOf, addressReport, type Backend, missingBackends, servicesRequest } from './backend.ts'
 
 /**
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
@@ -21,9 +21,8 @@ export const ingressRule: Rule<Ingress> = {
 function judgeIngress(ingress: Ingress, reader: RuleReader): Judgement {
   const canReadServices = reader.watch(servicesRequest(ingress)) === 'complete'
   const missing = canReadServices ? missingBackends(ingress, backendsOf(ingress), reader) : []
-  const entries = ingress.status?.loadBalancer?.ingress ?? []
-  const addresses = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
-  const isAddressed = entries.length > 0
+  const addresses = addressesOf(ingress)
+  const isAddressed = addresses.length > 0
   const needsAddress = !canReadServices && !isAddressed
   const own = ownProblem(ingress, reader.history.firstSeenAt)
   const problems = missing.map((detail): Problem => ({ ...own, reason: 'backend-missing', detail }))

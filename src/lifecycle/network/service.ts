@@ -1,5 +1,12 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import { nameOf, type Pod, type Service, type ServicePort, shortName } from '../../cluster/objects.ts'
+import {
+  type EndpointSlice,
+  nameOf,
+  type Pod,
+  type Service,
+  type ServicePort,
+  shortName,
+} from '../../cluster/objects.ts'
 import { otherAddressText } from '../../reasons/network.ts'
 import { counted } from '../../reasons/wording.ts'
 import { addressMovesMs } from '../../thresholds.ts'
@@ -11,17 +18,19 @@ import { lastWriteOf } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod, readiness } from '../workloads/pod-state.ts'
-import { addressReport } from './backend.ts'
+import { addressesOf, addressReport } from './backend.ts'
 import {
   endpointSliceRequest,
-  explainService,
-  explainUnserved,
   isSelectedBy,
+  type ReachedPods,
+  reachedPods,
+  replicasOf,
   type ServiceEndpoint,
-  type ServiceExplanation,
   workloadRequests,
   workloadsBehind,
-} from './service-explanation.ts'
+} from './endpoints.ts'
+import { targetPortIn } from './ports.ts'
+import { explainUnserved } from './service-explanation.ts'
 
 /**
  * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
@@ -47,9 +56,9 @@ export const serviceRule: Rule<Service> = {
 }
 
 function judgeService(service: Service, reader: RuleReader): Judgement {
-  const { ready, message, awaits } = hasEndpoints(service)
-    ? judgeEndpoints(service, reader)
-    : judgeWithoutEndpoints(messageWithoutEndpoints(service), reader)
+  const text = noEndpointsText(service)
+  const { ready, message, awaits } =
+    text === undefined ? judgeEndpoints(service, reader) : judgeWithoutEndpoints(text, reader)
   const address = judgeAddress(service, reader)
   reader.milestone(address)
   return {
@@ -59,12 +68,157 @@ function judgeService(service: Service, reader: RuleReader): Judgement {
   }
 }
 
+/** Why the gate waits for no endpoints of a Service; undefined if it waits. */
+function noEndpointsText(service: Service): string | undefined {
+  const { type, clusterIP, externalName = 'an external name' } = service.spec ?? {}
+  if (type === 'ExternalName') return `points to ${externalName}`
+  if (clusterIP === 'None') return 'headless'
+  return selectsPods(service) ? undefined : 'has no selector'
+}
+
+function selectsPods({ spec = {} }: Service): boolean {
+  return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0
+}
+
+/** A Service without endpoints to wait for. */
+function judgeWithoutEndpoints(message: string, reader: RuleReader): Judgement {
+  for (const name of ['endpoints', 'ready'])
+    reader.milestone({ name, state: 'skipped', message: 'has no endpoints to wait for' })
+  return { ready: true, message }
+}
+
+/** An endpoint that gets traffic for some ports of a Service, or will once its pod has settled; one for all of a pod. */
+interface CountedEndpoint {
+  readonly ports: readonly ServicePort[]
+  /** When its pod is settled, in milliseconds on the runner's clock; 0 without a known pod. */
+  readonly settledAt: number
+}
+
+function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
+  const canReadPods = reader.watch(podRequest(service)) === 'complete'
+  const workloads = workloadsBehind(service, reader)
+  if (reader.watch(endpointSliceRequest(service)) !== 'complete') {
+    if (service.metadata.deletionTimestamp === undefined)
+      reader.note('its endpoints cannot be read: only its existence is checked')
+    return judgeWithoutEndpoints('exists; its endpoints cannot be read', reader)
+  }
+  const reached = reachedPods(service, reader)
+  const serving = countedEndpoints(service, reached, canReadPods, reader)
+  const endpoints = new Set(reached.endpoints.map(endpointKey)).size
+  const selected = reached.pods.map(({ pod }) => pod)
+  const hasPods = canReadPods ? selected.some(needsEndpoint) : endpoints > 0
+  if (serving.length === 0 && !hasPods && isScaledToZero(service, reader)) {
+    const names = workloads.map(shortName)
+    const text = `has no endpoints: every workload behind it is scaled to zero (${names.join(', ')})`
+    return judgeWithoutEndpoints(text, reader)
+  }
+  const { ports = [] } = service.spec ?? {}
+  const settled = serving.filter(({ settledAt }) => reader.passed(settledAt))
+  const count = { done: settled.length, total: Math.max(1, endpoints) }
+  reader.milestone(
+    endpoints > 0
+      ? { name: 'endpoints', state: 'done', message: `${counted(endpoints, 'endpoint')} created` }
+      : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' },
+  )
+  const servedAt = servedFrom(ports, serving)
+  if (reader.passed(servedAt)) {
+    const message = `${counted(settled.length, 'endpoint')} ready`
+    reader.milestone({ name: 'ready', state: 'done', count, message })
+    return { ready: true, message }
+  }
+  const message =
+    servedAt === undefined
+      ? `${settled.length} of ${counted(endpoints, 'endpoint')} ready`
+      : `${counted(serving.length, 'endpoint')} ready, settling`
+  reader.milestone({ name: 'ready', state: 'open', count, message, settlesAt: servedAt })
+  const unserved = ports.filter((port) => !settled.some((each) => each.ports.includes(port)))
+  if (servedAt === undefined) reader.problem(explainUnserved(service, reached, unserved, canReadPods, reader))
+  const staying = selected.filter((pod) => !isReplaced(pod))
+  // Its pods may need long to pull an image or to pass a probe.
+  for (const pod of staying) reader.hold(examinePod(pod, reader).stallHold)
+  return { ready: false, message, awaits: [...staying, ...workloads].map(nameOf) }
+}
+
+/** Since when each port has an endpoint with a settled pod, in milliseconds; undefined if a port has no endpoint. */
+function servedFrom(ports: readonly ServicePort[], serving: readonly CountedEndpoint[]): number | undefined {
+  const first = (some: readonly CountedEndpoint[]) => Math.min(...some.map(({ settledAt }) => settledAt))
+  const at =
+    ports.length === 0
+      ? first(serving)
+      : Math.max(...ports.map((port) => first(serving.filter((each) => each.ports.includes(port)))))
+  return Number.isFinite(at) ? at : undefined
+}
+
+/** The endpoints that count. Without permission to read pods, every ready one does, for all ports. */
+function countedEndpoints(
+  { spec }: Service,
+  { endpoints, pods }: ReachedPods,
+  canReadPods: boolean,
+  reader: Reader,
+): readonly CountedEndpoint[] {
+  const { ports = [] } = spec ?? {}
+  const ofPods = pods.flatMap(({ pod, endpoints }): readonly CountedEndpoint[] => {
+    const ready = endpoints.filter(({ isReady }) => isReady)
+    // A slice may be older than the last change of the Service.
+    const served = ports.filter((port) => ready.some(({ slice }) => carriesPort(slice, pod, port)))
+    if (ready.length === 0 || (served.length === 0 && ports.length > 0)) return []
+    if (isReplaced(pod) || reader.revisionOf(pod) === 'other') return []
+    // The endpoint may be older than its pod's status.
+    const { ready: isPodReady, settledAt } = readiness(pod, reader)
+    return isPodReady ? [{ ports: served, settledAt }] : []
+  })
+  const others = endpoints.filter(
+    ({ endpoint, isReady }) => isReady && (!canReadPods || endpoint.targetRef?.kind !== 'Pod'),
+  )
+  return [
+    ...(canReadPods ? ofPods : []),
+    ...[...new Set(others.map(endpointKey))].map((): CountedEndpoint => ({ ports, settledAt: 0 })),
+  ]
+}
+
+/** Whether a slice sends the traffic of a Service's port to the present target port of a pod. */
+function carriesPort({ ports = [] }: EndpointSlice, pod: Pod, port: ServicePort): boolean {
+  const wanted = targetPortIn(pod, port)
+  return wanted !== undefined && ports.some((each) => (each.name ?? '') === (port.name ?? '') && each.port === wanted)
+}
+
+/** The same key for all endpoints of a pod, one for each address type. */
+function endpointKey({ endpoint: { targetRef, addresses } }: ServiceEndpoint): string | undefined {
+  return targetRef?.uid ?? targetRef?.name ?? addresses?.[0]
+}
+
+/** Whether a selected pod needs an endpoint: it has not ended, or no controller replaces it. */
+function needsEndpoint({ metadata, status }: Pod): boolean {
+  if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return false
+  return status?.phase !== 'Failed' || !metadata.ownerReferences?.some(({ controller }) => controller)
+}
+
+/** The pods that it selects, without those of older revisions of the gated workloads behind it. */
+function podsBehind(service: Service, _: unknown, reader: Reader): readonly Pod[] {
+  if (!selectsPods(service)) return []
+  for (const request of workloadRequests(service)) reader.watch(request)
+  return reader
+    .list(podRequest(service), (pod) => isSelectedBy(service, pod))
+    .filter((pod) => (reader.revisionOf(pod) ?? 'gated') === 'gated')
+}
+
+/**
+ * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets cannot be read, their pods show them.
+ */
+function isScaledToZero(service: Service, reader: Reader): boolean {
+  const isListed = (request: WatchRequest) => reader.listState(request) === 'complete'
+  const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
+  if (!needed.every(isListed)) return false
+  const behind = workloadsBehind(service, reader)
+  return behind.length > 0 && behind.every((each) => replicasOf(each) === 0)
+}
+
 /** The milestone of the address of its load balancer. */
 function judgeAddress(service: Service, reader: RuleReader): Milestone {
   const name = 'address'
   if (service.spec?.type !== 'LoadBalancer') return { name, state: 'skipped', message: 'no load balancer' }
   const entries = service.status?.loadBalancer?.ingress ?? []
-  const has = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  const has = addressesOf(service)
   const requested = requestedAddresses(service)
   // A name may stand for the requested address.
   const isOther =
@@ -102,145 +256,4 @@ function mayGetAddress(service: Service, reader: Reader): boolean {
   const requestedAt = lastWriteOf(service, reader.time) ?? -Infinity
   const isAnswered = (lastWriteOf(service, reader.time, 'status') ?? Infinity) > requestedAt
   return !isAnswered && !reader.passed(requestedAt + addressMovesMs)
-}
-
-/** A Service without endpoints to wait for. */
-function judgeWithoutEndpoints(message: string, reader: RuleReader): Judgement {
-  for (const name of ['endpoints', 'ready'])
-    reader.milestone({ name, state: 'skipped', message: 'has no endpoints to wait for' })
-  return { ready: true, message }
-}
-
-/** An endpoint that gets traffic for some ports, or will once its pod has settled. */
-interface Backend {
-  readonly key: string | undefined
-  readonly ports: readonly ServicePort[]
-  /** When its pod is settled, in milliseconds on the runner's clock; 0 for an endpoint without a known pod. */
-  readonly settledAt: number
-}
-
-function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
-  const canReadPods = reader.watch(podRequest(service)) === 'complete'
-  const workloads = workloadsBehind(service, reader)
-  if (reader.watch(endpointSliceRequest(service)) !== 'complete') {
-    if (service.metadata.deletionTimestamp === undefined)
-      reader.note('its endpoints cannot be read: only its existence is checked')
-    return judgeWithoutEndpoints('exists; its endpoints cannot be read', reader)
-  }
-  const explanation = explainService(service, reader)
-  const backends = backendsOf(service, explanation, canReadPods, reader)
-  const endpoints = new Set(explanation.endpoints.map(keyOf)).size
-  const selected = explanation.pods.map(({ pod }) => pod)
-  const hasPods = canReadPods ? selected.some(needsEndpoint) : endpoints > 0
-  if (backends.length === 0 && !hasPods && isScaledToZero(service, reader)) {
-    const names = workloads.map(shortName)
-    const text = `has no endpoints: every workload behind it is scaled to zero (${names.join(', ')})`
-    return judgeWithoutEndpoints(text, reader)
-  }
-  const { ports = [] } = service.spec ?? {}
-  const settled = backends.filter(({ settledAt }) => reader.passed(settledAt))
-  const done = countOf(settled)
-  const count = { done, total: Math.max(1, endpoints) }
-  reader.milestone(
-    endpoints > 0
-      ? { name: 'endpoints', state: 'done', message: `${counted(endpoints, 'endpoint')} created` }
-      : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' },
-  )
-  const servedAt = servedFrom(ports, backends)
-  if (reader.passed(servedAt)) {
-    const message = `${counted(done, 'endpoint')} ready`
-    reader.milestone({ name: 'ready', state: 'done', count, message })
-    return { ready: true, message }
-  }
-  const unserved = ports.filter((port) => !settled.some((backend) => backend.ports.includes(port)))
-  const message =
-    servedAt === undefined
-      ? `${done} of ${counted(endpoints, 'endpoint')} ready`
-      : `${counted(countOf(backends), 'endpoint')} ready, settling`
-  const staying = selected.filter((pod) => !isReplaced(pod))
-  reader.milestone({ name: 'ready', state: 'open', count, message, settlesAt: servedAt })
-  if (servedAt === undefined) reader.problem(explainUnserved(service, explanation, unserved, canReadPods, reader))
-  // Its pods may need long to pull an image or to pass a probe.
-  for (const pod of staying) reader.hold(examinePod(pod, reader).stallHold)
-  return { ready: false, message, awaits: [...staying, ...workloads].map(nameOf) }
-}
-
-/** Since when each port has an endpoint with a settled pod, in milliseconds; undefined if a port has no endpoint. */
-function servedFrom(ports: readonly ServicePort[], backends: readonly Backend[]): number | undefined {
-  const first = (some: readonly Backend[]) => Math.min(...some.map(({ settledAt }) => settledAt))
-  const at =
-    ports.length === 0
-      ? first(backends)
-      : Math.max(...ports.map((port) => first(backends.filter((backend) => backend.ports.includes(port)))))
-  return Number.isFinite(at) ? at : undefined
-}
-
-/** The ready endpoints that count, with the ports of the Service that they serve. */
-function backendsOf(
-  { spec }: Service,
-  { endpoints, pods }: ServiceExplanation,
-  canReadPods: boolean,
-  reader: Reader,
-): readonly Backend[] {
-  const { ports = [] } = spec ?? {}
-  const ofPods = pods.flatMap(({ pod, endpoints, servedPorts }): readonly Backend[] => {
-    const ready = endpoints.find(({ isReady }) => isReady)
-    if (ready === undefined || (servedPorts.length === 0 && ports.length > 0)) return []
-    if (isReplaced(pod) || reader.revisionOf(pod) === 'other') return []
-    // The endpoint may be older than its pod's status.
-    const { ready: isPodReady, settledAt } = readiness(pod, reader)
-    return isPodReady ? [{ key: keyOf(ready), ports: servedPorts, settledAt }] : []
-  })
-  const others = endpoints.filter(
-    ({ endpoint, isReady }) => isReady && (!canReadPods || endpoint.targetRef?.kind !== 'Pod'),
-  )
-  return [...(canReadPods ? ofPods : []), ...others.map((each) => ({ key: keyOf(each), ports, settledAt: 0 }))]
-}
-
-/** The same key for all endpoints of a pod, one for each address type. */
-function keyOf({ endpoint: { targetRef, addresses } }: ServiceEndpoint): string | undefined {
-  return targetRef?.uid ?? targetRef?.name ?? addresses?.[0]
-}
-
-function countOf(backends: readonly Backend[]): number {
-  return new Set(backends.map(({ key }) => key)).size
-}
-
-function hasEndpoints(service: Service): boolean {
-  return service.spec?.clusterIP !== 'None' && selectsPods(service)
-}
-
-function selectsPods({ spec = {} }: Service): boolean {
-  return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0
-}
-
-function messageWithoutEndpoints({ spec = {} }: Service): string {
-  if (spec.type === 'ExternalName') return `points to ${spec.externalName ?? 'an external name'}`
-  return spec.clusterIP === 'None' ? 'headless' : 'has no selector'
-}
-
-/** Whether a selected pod needs an endpoint: it has not ended, or no controller replaces it. */
-function needsEndpoint({ metadata, status }: Pod): boolean {
-  if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return false
-  return status?.phase !== 'Failed' || !metadata.ownerReferences?.some(({ controller }) => controller)
-}
-
-/**
- * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets cannot be read, their pods show them.
- */
-/** The pods that it selects, without those of older revisions of the gated workloads behind it. */
-function podsBehind(service: Service, _: unknown, reader: Reader): readonly Pod[] {
-  if (!selectsPods(service)) return []
-  for (const request of workloadRequests(service)) reader.watch(request)
-  return reader
-    .list(podRequest(service), (pod) => isSelectedBy(service, pod))
-    .filter((pod) => (reader.revisionOf(pod) ?? 'gated') === 'gated')
-}
-
-function isScaledToZero(service: Service, reader: Reader): boolean {
-  const isListed = (request: WatchRequest) => reader.listState(request) === 'complete'
-  const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
-  if (!needed.every(isListed)) return false
-  const behind = workloadsBehind(service, reader)
-  return behind.length > 0 && behind.every(({ spec }) => spec?.replicas === 0)
 }

@@ -1,0 +1,102 @@
+import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
+import { type EndpointSlice, type KubeObject, oncePerObject, type Pod, type Service } from '../../cluster/objects.ts'
+import type { Reader } from '../reader.ts'
+import type { Labelled } from '../rule.ts'
+import { podRequest, podsMetadata } from '../selector.ts'
+
+/*
+ * How a Service reaches its pods: the pods that it selects, their endpoints, and the workloads that make such pods.
+ */
+
+/** The watch of the EndpointSlices of a Service. Always the same request for an object. */
+export const endpointSliceRequest = oncePerObject(
+  ({ metadata }: KubeObject): RequestOf<'EndpointSlice'> => ({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    namespace: metadata.namespace,
+    labelSelector: `kubernetes.io/service-name=${metadata.name}`,
+  }),
+)
+
+/** An endpoint of a Service, with the slice that contains it. */
+export interface ServiceEndpoint {
+  readonly endpoint: NonNullable<EndpointSlice['endpoints']>[number]
+  readonly slice: EndpointSlice
+  /**
+   * With publishNotReadyAddresses, every endpoint is marked as ready; then `serving` shows whether its pod is ready.
+   */
+  readonly isReady: boolean
+}
+
+/** A pod that a Service selects, with its endpoints: one for each type of address and each set of ports. */
+export interface SelectedPod {
+  readonly pod: Pod
+  readonly endpoints: readonly ServiceEndpoint[]
+}
+
+/** Whom a Service reaches: all its endpoints, and the pods that its selector matches. */
+export interface ReachedPods {
+  readonly endpoints: readonly ServiceEndpoint[]
+  readonly pods: readonly SelectedPod[]
+}
+
+/** Finds the endpoints of a Service, and of each pod that it selects. Both lists are watched. */
+export function reachedPods(service: Service, { list }: Pick<Reader, 'list'>): ReachedPods {
+  // https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership
+  const isOfService = ({ metadata: { labels } }: KubeObject) =>
+    labels?.['kubernetes.io/service-name'] === service.metadata.name
+  const endpoints = list(endpointSliceRequest(service), isOfService).flatMap((slice) =>
+    (slice.endpoints ?? []).map((endpoint): ServiceEndpoint => {
+      const { ready, serving } = endpoint.conditions ?? {}
+      return { endpoint, slice, isReady: ready !== false && serving !== false }
+    }),
+  )
+  const ofPods = Map.groupBy(
+    endpoints.filter(({ endpoint }) => endpoint.targetRef?.kind === 'Pod'),
+    ({ endpoint }) => endpoint.targetRef?.name,
+  )
+  const pods = list(podRequest(service), (pod) => isSelectedBy(service, pod)).map((pod) => {
+    const { name, uid } = pod.metadata
+    // A StatefulSet's next pod has the same name; the previous pod's endpoint may still exist.
+    const own = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
+    return { pod, endpoints: own }
+  })
+  return { endpoints, pods }
+}
+
+/** Whether a Service's selector selects a pod, by its labels; an empty selector selects nothing. */
+export function isSelectedBy({ spec }: Service, { metadata }: Labelled): boolean {
+  const { selector = {} } = spec ?? {}
+  const wanted = Object.keys(selector)
+  return wanted.length > 0 && wanted.every((key) => metadata.labels?.[key] === selector[key])
+}
+
+/** The watches of workloads that may be behind it, to find those scaled to zero. Always the same requests for an object. */
+export const workloadRequests = oncePerObject(({ metadata }: KubeObject): readonly WatchRequest[] =>
+  ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'].map((kind) => ({
+    apiVersion: 'apps/v1',
+    kind,
+    namespace: metadata.namespace,
+  })),
+)
+
+/** The workloads of the namespace of a Service, without the ReplicaSets of Deployments. */
+export function standaloneWorkloads(
+  service: Service,
+  { list }: Pick<Reader, 'list'>,
+  where: (workload: KubeObject) => boolean = () => true,
+): readonly KubeObject[] {
+  const isStandalone = ({ metadata: { ownerReferences = [] } }: KubeObject) =>
+    !ownerReferences.some(({ kind, controller }) => controller && kind === 'Deployment')
+  return workloadRequests(service).flatMap((request) => list(request, (each) => isStandalone(each) && where(each)))
+}
+
+/** The workloads whose pods a Service selects, even without pods. */
+export function workloadsBehind(service: Service, reader: Pick<Reader, 'list'>): readonly KubeObject[] {
+  return standaloneWorkloads(service, reader, (each) => isSelectedBy(service, podsMetadata(each)))
+}
+
+/** The number of pods that a workload should have; undefined for a DaemonSet. */
+export function replicasOf({ spec }: KubeObject): number | undefined {
+  return (spec as { readonly replicas?: number } | undefined)?.replicas
+}
