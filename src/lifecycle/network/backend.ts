@@ -1,8 +1,9 @@
-import type { RequestOf } from '../../cluster/feed.ts'
 import type { Ingress, KubeObject, Service } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Reader } from '../reader.ts'
+import type { Need } from '../reads.ts'
 import { namespaceRequest } from '../selector.ts'
+import { ownProblem } from '../status-problems.ts'
 
 /** Events of the controllers of endpoints are about the pods of a Service, not about its address. */
 const endpointEvent = /Endpoint/
@@ -26,21 +27,24 @@ export interface Backend {
   readonly port?: string | number | undefined
 }
 
-/** The watch of all Services in the namespace of an object. */
-export function servicesRequest(object: KubeObject): RequestOf<'Service'> {
-  return namespaceRequest('v1', 'Service', object)
-}
-
-/** What is missing of the backends of an object, each part once. Call it only if its Services can be read. */
-export function missingBackends(
+/**
+ * The problems of the backends of an object, one for each Service or port that does not exist; undefined if Services cannot be read.
+ * They are watched.
+ */
+export function backendProblems(
   object: KubeObject,
   backends: readonly Backend[],
   reader: Reader,
-): readonly Problem<'backend-missing'>['detail'][] {
+  need?: Need,
+): readonly Problem<'backend-missing'>[] | undefined {
   const names = new Set(backends.map(({ service }) => service))
-  const services = reader.known(servicesRequest(object), ({ metadata }) => names.has(metadata.name))
+  const request = namespaceRequest('v1', 'Service', object)
+  const services = reader.list(request, ({ metadata }) => names.has(metadata.name), need)
+  if (reader.listState(request) !== 'complete') return undefined
   const missing = backends.flatMap((backend) => missingPart(backend, services))
-  return [...new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()]
+  const distinct = new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()
+  const own = ownProblem(object, reader.history.firstSeenAt)
+  return [...distinct].map((detail) => ({ ...own, reason: 'backend-missing', detail }))
 }
 
 /** The missing Service or port of a backend; empty if both exist. */

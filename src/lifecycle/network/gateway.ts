@@ -4,8 +4,8 @@ import { type ConditionSignal, conditionSignal, conditionsIn, fieldsOf, signalKe
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { isOfPresentGeneration, observedIf } from '../status-age.ts'
-import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
-import { type Backend, missingBackends, servicesRequest } from './backend.ts'
+import { conditionProblem, notReconciled, reportedProblem } from '../status-problems.ts'
+import { type Backend, backendProblems } from './backend.ts'
 
 const group = 'gateway.networking.k8s.io'
 
@@ -53,25 +53,22 @@ export const routeRule: Rule = {
   judge: judgeRoute,
 }
 
-interface GatewayStatus {
-  readonly conditions?: unknown
-  readonly addresses?: unknown
-  readonly listeners?: unknown
-}
-
 /** The conditions of a Gateway: first those of its listeners, which are more precise, then its own. */
 function gatewaySignals(gateway: KubeObject): readonly ConditionSignal[] {
-  const { listeners, conditions } = (gateway.status ?? {}) as GatewayStatus
+  const { listeners } = (gateway.status ?? {}) as Fields
   return [
     ...fieldsOf(listeners).flatMap((each) => reportedSignals(gateway, each['conditions'], `listener ${each['name']}`)),
-    ...reportedSignals(gateway, conditions),
+    ...ownSignals(gateway),
   ]
 }
 
+function ownSignals(gateway: KubeObject): readonly ConditionSignal[] {
+  return reportedSignals(gateway, (gateway.status as Fields | undefined)?.['conditions'])
+}
+
 function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
-  const status = (gateway.status ?? {}) as GatewayStatus
   const { gatewayClassName: gatewayClass = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
-  const own = reportedSignals(gateway, status.conditions)
+  const own = ownSignals(gateway)
   const signals = gatewaySignals(gateway)
   const isTrue = (...types: string[]) => own.some(({ name, value }) => types.includes(name) && value === 'True')
   const problem =
@@ -80,7 +77,7 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
         notReconciled(gateway, reader, { awaited: 'gateway-class', gatewayClass })
       : badConditionsProblem(gateway, signals, reader)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
-  const addresses = fieldsOf(status.addresses).flatMap(({ value }) => value ?? [])
+  const addresses = fieldsOf((gateway.status as Fields | undefined)?.['addresses']).flatMap(({ value }) => value ?? [])
   const message = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
   const waiting = problem === undefined ? 'waiting for its controller to accept and program it' : messageOf(problem)
   reader.milestone(observedIf(own.length > 0, waiting))
@@ -89,11 +86,11 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   return { ready, message: ready ? message : waiting, readyConditions: signals.map(({ condition }) => condition) }
 }
 
-/** A parent of a route: a Gateway (or, in a mesh, a Service), and one of its listeners. */
+/** A reference of a route to a parent, with the defaults of the API: a Gateway (or, in a mesh, a Service), and one of its listeners. */
 interface ParentRef {
-  readonly group?: string
-  readonly kind?: string
-  readonly namespace?: string
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string | undefined
   readonly name?: string
   readonly sectionName?: string
   readonly port?: number
@@ -108,15 +105,33 @@ interface Parent {
 }
 
 function parentsOf(route: KubeObject): readonly Parent[] {
-  const { parents } = (route.status ?? {}) as { parents?: unknown }
-  const refs = fieldsOf((route.spec as Fields | undefined)?.['parentRefs']) as readonly ParentRef[]
-  return refs.map((ref) => ({
+  const { parents } = (route.status ?? {}) as Fields
+  return parentRefs((route.spec as Fields | undefined)?.['parentRefs'], route).map((ref) => ({
     ref,
-    name: parentName(ref, route),
+    name: parentText(ref, route),
     signals: fieldsOf(parents)
-      .filter(({ parentRef }) => parentRef && isSameParent(ref, parentRef, route))
+      .filter(({ parentRef }) => parentRefs([parentRef], route).some((each) => isSameParent(ref, each)))
       .flatMap(({ conditions }) => reportedSignals(route, conditions)),
   }))
+}
+
+function parentRefs(written: unknown, { metadata: { namespace } }: KubeObject): readonly ParentRef[] {
+  return fieldsOf(written).map((each) => {
+    const valid = Object.entries(each).filter(([key, value]) => typeof value === (key === 'port' ? 'number' : 'string'))
+    return { group, kind: 'Gateway', namespace, ...Object.fromEntries(valid) }
+  })
+}
+
+/** Whether two references name the same parent. Controllers may omit or add other fields. */
+function isSameParent(a: ParentRef, b: ParentRef): boolean {
+  const isOfSameKind = a.group === b.group && a.kind === b.kind && a.namespace === b.namespace
+  const fields = ['name', 'sectionName', 'port'] as const
+  return isOfSameKind && fields.every((key) => a[key] === undefined || b[key] === undefined || a[key] === b[key])
+}
+
+function parentText({ kind, namespace, name = '?', sectionName }: ParentRef, { metadata }: KubeObject): string {
+  const where = namespace === metadata.namespace ? '' : ` in ${namespace}`
+  return `${kind.toLowerCase()}/${name}${where}${sectionName === undefined ? '' : `, listener ${sectionName}`}`
 }
 
 function routeSignals(parents: readonly Parent[]): readonly ConditionSignal[] {
@@ -129,28 +144,18 @@ function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
   const parents = parentsOf(route)
   const names = parents.map(({ name }) => name)
   const signals = routeSignals(parents)
-  const unanswered = parents.filter((each) => !each.signals.some(({ name }) => name === 'Accepted'))
-  const bad = badConditionsProblem(route, signals, reader)
   const backends = backendsOf(route)
-  const canReadServices = backends.length > 0 && reader.watch(servicesRequest(route), 'optional') === 'complete'
-  const missing =
-    bad === undefined && canReadServices
-      ? missingBackends(route, backends, reader).map(
-          (detail): Problem => ({
-            ...ownProblem(route, reader.history.firstSeenAt),
-            reason: 'backend-missing',
-            detail,
-          }),
-        )
-      : []
+  const missing = backends.length === 0 ? [] : (backendProblems(route, backends, reader, 'optional') ?? [])
+  const unanswered = parents.filter((each) => !each.signals.some(({ name }) => name === 'Accepted'))
   const areResolved = parents.every((each) => each.signals.some(({ name }) => name === 'ResolvedRefs'))
+  const bad = badConditionsProblem(route, signals, reader)
   const problems: readonly Problem[] = [
     ...(bad === undefined ? [] : [bad]),
     // Slow: the controller of a parent reports only once the parent exists.
     ...(unanswered.length === 0
       ? []
       : [notReconciled(route, reader, { awaited: 'parents', parents: unanswered.map(({ name }) => name) })]),
-    ...(areResolved ? [] : missing),
+    ...(bad === undefined && !areResolved ? missing : []),
   ]
   const ready = problems.length === 0
   const message = parents.length === 0 ? 'names no parent to accept it' : `accepted by ${names.join(' and ')}`
@@ -158,13 +163,17 @@ function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
   reader.milestone(observedIf(unanswered.length === 0, waiting))
   for (const problem of problems) reader.problem(problem)
   if (parents.length === 0) reader.note('it names no parent, so nothing takes its traffic')
-  if (areResolved) for (const problem of missing) reader.warning(messageOf(problem))
+  if (bad === undefined && areResolved) for (const problem of missing) reader.warning(messageOf(problem))
   return {
     ready,
     message: ready ? message : waiting,
     readyConditions: signals.map(({ condition }) => condition),
-    awaits: ready ? undefined : parents.map(({ ref }) => awaitedParent(ref, route)),
+    awaits: ready ? undefined : parents.map(({ ref }) => parentObject(ref)),
   }
+}
+
+function parentObject({ group, kind, name = '', namespace }: ParentRef): ObjectName {
+  return { apiVersion: group === '' ? 'v1' : `${group}/v1`, kind, name, namespace }
 }
 
 /** The Services in the namespace of a route that its rules name. */
@@ -177,34 +186,6 @@ function backendsOf({ metadata, spec }: KubeObject): readonly Backend[] {
         ? [{ service: name, port: typeof port === 'number' ? port : undefined }]
         : [],
     )
-}
-
-/**
- * Whether two references name the same parent. The default is a Gateway in the namespace of the route. Controllers may
- * omit or add other fields.
- */
-function isSameParent(a: ParentRef, b: ParentRef, { metadata }: KubeObject): boolean {
-  const agree = (key: 'name' | 'sectionName' | 'port') =>
-    a[key] === undefined || b[key] === undefined || a[key] === b[key]
-  return (
-    (a.group ?? group) === (b.group ?? group) &&
-    (a.kind ?? 'Gateway') === (b.kind ?? 'Gateway') &&
-    (a.namespace ?? metadata.namespace) === (b.namespace ?? metadata.namespace) &&
-    agree('name') &&
-    agree('sectionName') &&
-    agree('port')
-  )
-}
-
-function awaitedParent(ref: ParentRef, route: KubeObject): ObjectName {
-  const { group: parentGroup = group, kind = 'Gateway', namespace = route.metadata.namespace, name = '' } = ref
-  return { apiVersion: parentGroup === '' ? 'v1' : `${parentGroup}/v1`, kind, name, namespace }
-}
-
-function parentName({ kind = 'Gateway', namespace, name, sectionName }: ParentRef, { metadata }: KubeObject): string {
-  const where = namespace === undefined || namespace === metadata.namespace ? '' : ` in ${namespace}`
-  const named = typeof name === 'string' ? name : '?'
-  return `${kind.toLowerCase()}/${named}${where}${sectionName === undefined ? '' : `, listener ${sectionName}`}`
 }
 
 /**

@@ -1,10 +1,10 @@
 import { secretNames, type WatchRequest } from '../../cluster/feed.ts'
 import type { Ingress } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import type { Reader, RuleReader } from '../reader.ts'
+import type { RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { ownProblem } from '../status-problems.ts'
-import { addressesOf, addressReport, type Backend, missingBackends, servicesRequest } from './backend.ts'
+import { addressesOf, addressReport, type Backend, backendProblems } from './backend.ts'
 
 /**
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
@@ -19,28 +19,27 @@ export const ingressRule: Rule<Ingress> = {
 }
 
 function judgeIngress(ingress: Ingress, reader: RuleReader): Judgement {
-  const canReadServices = reader.watch(servicesRequest(ingress)) === 'complete'
-  const missing = canReadServices ? missingBackends(ingress, backendsOf(ingress), reader) : []
+  const backends = backendsOf(ingress)
+  const problems = backendProblems(ingress, backends, reader)
+  const [first] = problems ?? []
   const addresses = addressesOf(ingress)
-  const isAddressed = addresses.length > 0
-  const needsAddress = !canReadServices && !isAddressed
-  const own = ownProblem(ingress, reader.history.firstSeenAt)
-  const problems = missing.map((detail): Problem => ({ ...own, reason: 'backend-missing', detail }))
-  for (const problem of problems) reader.problem(problem)
+  const needsAddress = problems === undefined && addresses.length === 0
+  for (const problem of problems ?? []) reader.problem(problem)
   reader.milestone(
-    canReadServices
-      ? {
-          name: 'backends',
-          state: problems.length === 0 ? 'done' : 'open',
-          message: problems[0] === undefined ? 'backends exist' : messageOf(problems[0]),
-        }
-      : { name: 'backends', state: 'skipped', message: 'Services cannot be read' },
+    problems === undefined
+      ? { name: 'backends', state: 'skipped', message: 'Services cannot be read' }
+      : first === undefined
+        ? { name: 'backends', state: 'done', message: 'backends exist' }
+        : { name: 'backends', state: 'open', message: messageOf(first) },
   )
-  if (isAddressed) {
+  if (addresses.length > 0) {
     reader.milestone({ name: 'address', state: 'done', message: `address ${addresses.join(', ')}` })
   } else {
-    const report = addressReport(ingress, reader)
-    const pending: Problem = { ...own, reason: 'address-pending', detail: { isLoadBalancer: false, report } }
+    const pending: Problem = {
+      ...ownProblem(ingress, reader.history.firstSeenAt),
+      reason: 'address-pending',
+      detail: { isLoadBalancer: false, report: addressReport(ingress, reader) },
+    }
     if (needsAddress) reader.problem(pending)
     reader.note(`it ${messageOf(pending)}`)
     reader.milestone(
@@ -49,19 +48,18 @@ function judgeIngress(ingress: Ingress, reader: RuleReader): Judgement {
         : { name: 'address', state: 'skipped', message: 'no address, which is not awaited' },
     )
   }
-  for (const text of warningsOf(ingress, reader)) reader.warning(text)
+  warnOfMissing(ingress, reader)
   const address = addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`
   return {
-    ready: problems.length === 0 && !needsAddress,
-    message: `${backendsMessage(ingress, canReadServices)}${address}`,
+    ready: first === undefined && !needsAddress,
+    message: `${backendsText(backends, problems !== undefined)}${address}`,
   }
 }
 
-function backendsMessage(ingress: Ingress, canReadServices: boolean): string {
-  const backends = backendsOf(ingress).length
-  if (backends === 0) return 'names no Service as its backend'
+function backendsText(backends: readonly Backend[], canReadServices: boolean): string {
+  if (backends.length === 0) return 'names no Service as its backend'
   if (!canReadServices) return 'its backends cannot be read'
-  return backends === 1 ? 'its backend exists' : `its ${backends} backends exist`
+  return backends.length === 1 ? 'its backend exists' : `its ${backends.length} backends exist`
 }
 
 function backendsOf({ spec = {} }: Ingress): readonly Backend[] {
@@ -79,27 +77,16 @@ function backendsOf({ spec = {} }: Ingress): readonly Backend[] {
  */
 const servedWithoutObject = /^gce(-internal|-multi-cluster)?$/
 
-function classRequests({ spec: { ingressClassName = '' } = {} }: Ingress): readonly WatchRequest[] {
-  return ingressClassName === '' || servedWithoutObject.test(ingressClassName)
-    ? []
-    : [{ apiVersion: 'networking.k8s.io/v1', kind: 'IngressClass' }]
-}
-
-function tlsRequests({ metadata: { namespace }, spec: { tls = [] } = {} }: Ingress): readonly WatchRequest[] {
-  const names = new Set(tls.flatMap(({ secretName = '' }) => (secretName === '' ? [] : secretName)))
-  return [...names].map((name) => ({ ...secretNames, namespace, name }))
-}
-
-/** What the Ingress names although it does not exist. Its controller may be configured to work without it. */
-function warningsOf(ingress: Ingress, reader: Reader): readonly string[] {
-  const isMissing = (request: WatchRequest, name: string | undefined) =>
-    reader.known(request, ({ metadata }) => metadata.name === name).length === 0
-  const isListed = (request: WatchRequest) => reader.watch(request, 'optional') === 'complete'
-  const { ingressClassName } = ingress.spec ?? {}
-  const classes = classRequests(ingress).filter((each) => isListed(each) && isMissing(each, ingressClassName))
-  const secrets = tlsRequests(ingress).filter((each) => isListed(each) && isMissing(each, each.name))
-  return [
-    ...classes.map(() => `no IngressClass is named ${ingressClassName}: most controllers ignore it`),
-    ...secrets.map(({ name }) => `its TLS Secret ${name} does not exist`),
-  ]
+/** Warns of what the Ingress names although it does not exist. Its controller may be configured to work without it. */
+function warnOfMissing({ metadata: { namespace }, spec = {} }: Ingress, reader: RuleReader): void {
+  const isMissing = (request: WatchRequest, name: string) => {
+    const named = reader.list(request, ({ metadata }) => metadata.name === name, 'optional')
+    return reader.listState(request) === 'complete' && named.length === 0
+  }
+  const { ingressClassName = '', tls = [] } = spec
+  const classes = { apiVersion: 'networking.k8s.io/v1', kind: 'IngressClass' }
+  if (ingressClassName !== '' && !servedWithoutObject.test(ingressClassName) && isMissing(classes, ingressClassName))
+    reader.warning(`no IngressClass is named ${ingressClassName}: most controllers ignore it`)
+  for (const name of new Set(tls.flatMap(({ secretName }) => secretName || [])))
+    if (isMissing({ ...secretNames, namespace, name }, name)) reader.warning(`its TLS Secret ${name} does not exist`)
 }
