@@ -1,14 +1,10 @@
-import type { Condition, Fields } from '../cluster/objects.ts'
+import type { Condition, Fields, KubeObject } from '../cluster/objects.ts'
 import type { StatusSignal } from '../reasons/status.ts'
-
-/** The value if it is a list, else an empty list. */
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
 
 /** The objects in a list; empty for other values. */
 export function fieldsOf(value: unknown): readonly Fields[] {
-  return listOf(value).filter((each): each is Fields => typeof each === 'object' && each !== null)
+  if (!Array.isArray(value)) return []
+  return value.filter((each): each is Fields => typeof each === 'object' && each !== null)
 }
 
 /** Whether a value is absent, or contains only empty lists, objects and texts. */
@@ -30,6 +26,11 @@ export function conditionsIn(list: unknown): readonly Condition[] {
     for (const name of optionalTexts) if (typeof condition[name] !== 'string') delete condition[name]
     return [condition]
   })
+}
+
+/** The conditions of an object, of whatever generation; malformed ones are skipped. */
+export function conditionsOf({ status }: KubeObject): readonly Condition[] {
+  return conditionsIn((status as Fields | undefined)?.['conditions'])
 }
 
 function isCondition(value: unknown): value is Condition {

@@ -17,12 +17,12 @@ import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
 import { serviceRule } from './network/service.ts'
+import { hpaRule } from './platform/autoscaler.ts'
 import {
   apiServiceRule,
   crdRule,
   csrRule,
   existsRule,
-  hpaRule,
   namespaceRule,
   pdbRule,
   resourceQuotaRule,

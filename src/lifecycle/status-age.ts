@@ -2,7 +2,7 @@ import type { Condition, Fields, KindName, KubeObject } from '../cluster/objects
 import { groupOf } from '../cluster/objects.ts'
 import { autoscalerSyncMs } from '../thresholds.ts'
 import type { Milestone } from './assessment.ts'
-import { conditionsIn, isEmpty } from './conditions.ts'
+import { conditionsOf, isEmpty } from './conditions.ts'
 import type { GateTime } from './gate-time.ts'
 import { latestOfAll, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
@@ -47,8 +47,7 @@ export function isOfPresentGeneration({ observedGeneration }: Condition, { metad
 
 /** The conditions of the present generation; malformed ones are skipped. */
 export function presentConditions(object: KubeObject): readonly Condition[] {
-  const { conditions } = (object.status ?? {}) as { conditions?: unknown }
-  return conditionsIn(conditions).filter((each) => isOfPresentGeneration(each, object))
+  return conditionsOf(object).filter((each) => isOfPresentGeneration(each, object))
 }
 
 /** Status fields that contain the generation that the status describes. */

@@ -1,80 +1,44 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { WatchRequest } from '../../cluster/feed.ts'
-import { type Condition, groupOf, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
+import type { Condition, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { messageOf } from '../../reasons/reasons.ts'
-import { type ConditionSignal, conditionSignal, conditionsIn, isEmpty, signalKey } from '../conditions.ts'
-import type { Reader, RuleReader } from '../reader.ts'
+import { type ConditionSignal, conditionSignal, conditionsOf, isEmpty, signalKey } from '../conditions.ts'
+import type { RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { isObserved, isStale, lastWriteOf, observedIf, observedMilestone, presentConditions } from '../status-age.ts'
+import { isGenerationStale, isObserved, observedIf, observedMilestone, presentConditions } from '../status-age.ts'
 import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 
-/** How a rule reads the conditions of a kind, in addition to the named ones that must be True. */
-interface ConditionMeaning {
-  /** Whether a condition that is not True is acceptable, as its reason shows. */
-  readonly isFine?: (condition: Condition, object: KubeObject, reader: Reader) => boolean
-  /** Whether a condition reports a failure. A failure that persists for ten seconds is a proven strike problem. */
-  readonly isFailure?: (condition: Condition) => boolean
-  /** The message of a ready object, if the conditions would mislead. */
-  readonly readyMessage?: (conditions: readonly Condition[]) => string | undefined
-  /** Reads the conditions of a kind whose status does not contain them. */
-  readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
-  /** The condition that shows why the controller has not observed the present spec. */
-  readonly unobserved?: (object: KubeObject, reader: Reader) => Condition | undefined
-  /** The objects without which the conditions cannot become True. */
-  readonly awaits?: (object: KubeObject) => readonly ObjectName[]
-}
-
-/** The rule of a kind that is ready when all conditions of these types are True. */
-function conditionRule(types: readonly string[], meaning: ConditionMeaning = {}): Rule {
-  return {
-    milestones: commonMilestones,
-    failures: (object) => failuresOf(object, meaning).map((each) => signalKey(conditionSignal(each))),
-    judge: (object, reader) => judgeConditions(object, types, meaning, reader),
-  }
-}
-
-function presentOf(object: KubeObject, { conditionsOf = presentConditions }: ConditionMeaning): readonly Condition[] {
-  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number }
-  return isStale(observedGeneration, object.metadata.generation) ? [] : conditionsOf(object)
-}
-
-function failuresOf(object: KubeObject, meaning: ConditionMeaning): readonly Condition[] {
-  return presentOf(object, meaning).filter((each) => meaning.isFailure?.(each))
-}
-
-function judgeConditions(
+/**
+ * Judges an object by its conditions: ready when those of these types are True and no failure is reported.
+ * @param conditions those of the present spec
+ * @param failures those of the conditions that report a failure
+ */
+export function judgeConditions(
   object: KubeObject,
   types: readonly string[],
-  meaning: ConditionMeaning,
+  conditions: readonly Condition[],
   reader: RuleReader,
+  [failure]: readonly ConditionSignal[] = [],
 ): Judgement {
-  const { isFine, readyMessage, awaits } = meaning
-  const present = presentOf(object, meaning)
-  const found = types.map((type) => present.find((each) => each.type === type))
-  const holds = (each: Condition | undefined) =>
-    each !== undefined && (each.status === 'True' || isFine?.(each, object, reader) === true)
-  const wrong = found.find((each) => each !== undefined && !holds(each)) ?? meaning.unobserved?.(object, reader)
-  const [failed] = failuresOf(object, meaning)
-  const ready = found.every(holds) && failed === undefined
+  const found = types.map((type) => conditions.find((each) => each.type === type))
   const reported = found.filter((each) => each !== undefined)
-  const message = readyMessage?.(reported) ?? reported.map(({ type, status }) => `${type} is ${status}`).join(', ')
-  const problem =
-    failed !== undefined
-      ? reportedProblem(object, [conditionSignal(failed)], reader)
-      : wrong !== undefined
-        ? conditionProblem(object, [conditionSignal(wrong)], reader)
-        : notReconciled(object, reader)
-  const waiting = (failed ?? wrong) === undefined ? 'waiting for its controller' : messageOf(problem)
-  reader.milestone(observedIf(reported.length > 0, 'waiting for its controller'))
-  if (ready) return { ready, message, readyConditions: reported }
-  reader.problem(problem)
-  return { ready, message: waiting, awaits: awaits?.(object) }
+  const waiting = 'waiting for its controller'
+  reader.milestone(observedIf(reported.length > 0, waiting))
+  if (failure === undefined && found.every((each) => each?.status === 'True')) {
+    const message = reported.map(({ type, status }) => `${type} is ${status}`).join(', ')
+    return { ready: true, message, readyConditions: reported }
+  }
+  const wrong = reported.find(({ status }) => status !== 'True')
+  const problem = failure
+    ? reportedProblem(object, [failure], reader)
+    : wrong && conditionProblem(object, [conditionSignal(wrong)], reader)
+  reader.problem(problem ?? notReconciled(object, reader))
+  return { ready: false, message: problem === undefined ? waiting : messageOf(problem) }
 }
 
-/**
- * Temporary reasons why a CRD is not established: this changes by itself, or when cert-manager writes a certificate.
- */
-const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing', 'InvalidCABundle'])
+/** The conditions of the present spec; empty as long as the status names an older generation. */
+function observedConditions(object: KubeObject): readonly Condition[] {
+  return isGenerationStale(object) ? [] : presentConditions(object)
+}
 
 /**
  * A CustomResourceDefinition: ready when its names are accepted and the API server serves it (Established).
@@ -84,22 +48,43 @@ const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing',
  * or keeps its old names (apiextensions-apiserver, pkg/controller/status/naming_controller.go and
  * pkg/controller/establish/establishing_controller.go).
  */
-export const crdRule = conditionRule(['Established'], {
-  isFailure: ({ type, status, reason }) =>
-    status === 'False' && (type === 'NamesAccepted' || (type === 'Established' && !temporaryReasons.has(reason))),
-})
+export const crdRule: Rule = {
+  milestones: commonMilestones,
+  failures: (definition) => refusedNames(definition).map(signalKey),
+  judge: (definition, reader) =>
+    judgeConditions(definition, ['Established'], observedConditions(definition), reader, refusedNames(definition)),
+}
+
+function refusedNames(definition: KubeObject): readonly ConditionSignal[] {
+  return observedConditions(definition)
+    .filter(
+      ({ type, status, reason }) =>
+        status === 'False' && (type === 'NamesAccepted' || (type === 'Established' && !temporaryReasons.has(reason))),
+    )
+    .map((each) => conditionSignal(each))
+}
+
+/**
+ * Temporary reasons why a CRD is not established: this changes by itself, or when cert-manager writes a certificate.
+ */
+const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing', 'InvalidCABundle'])
 
 /**
  * An APIService: ready when the aggregator reaches its Service (Available).
  * https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/
  */
-export const apiServiceRule = conditionRule(['Available'], {
-  // An APIService without a Service is served by the API server itself.
-  awaits: ({ spec }) => {
-    const { namespace, name } = (spec as { service?: Partial<ObjectName> } | undefined)?.service ?? {}
-    return namespace === undefined || name === undefined ? [] : [{ apiVersion: 'v1', kind: 'Service', namespace, name }]
+export const apiServiceRule: Rule = {
+  milestones: commonMilestones,
+  judge: (object, reader) => {
+    // An APIService without a Service is served by the API server itself.
+    const { namespace, name } = (object.spec as { service?: Partial<ObjectName> } | undefined)?.service ?? {}
+    const isServed = namespace !== undefined && name !== undefined
+    return {
+      ...judgeConditions(object, ['Available'], observedConditions(object), reader),
+      awaits: isServed ? [{ apiVersion: 'v1', kind: 'Service', namespace, name }] : [],
+    }
   },
-})
+}
 
 /**
  * A PodDisruptionBudget: ready when its controller has observed it; whether it allows a disruption now does not matter.
@@ -111,8 +96,7 @@ export const pdbRule: Rule = {
   judge: (object, reader) => {
     const ready = isObserved(object)
     // Its observedGeneration is the last one that was observed (failSafe), and not the present one.
-    const { conditions } = (object.status ?? {}) as { conditions?: unknown }
-    const failed = conditionsIn(conditions).find(({ reason }) => reason === 'SyncFailed')
+    const failed = conditionsOf(object).find(({ reason }) => reason === 'SyncFailed')
     reader.milestone(observedMilestone(object))
     if (!ready && failed !== undefined) reader.problem(conditionProblem(object, [conditionSignal(failed)], reader))
     return { ready, message: 'observed' }
@@ -202,85 +186,4 @@ function existsMessage({ kind, spec }: KubeObject): string {
   if (kind !== 'CronJob') return 'exists'
   const { suspend, schedule } = (spec ?? {}) as { suspend?: boolean; schedule?: string }
   return suspend ? 'exists, and is suspended' : `exists, runs at "${schedule ?? '?'}"`
-}
-
-/** The annotation in which `autoscaling/v1` contains the conditions of v2 (pkg/apis/autoscaling/annotations.go). */
-const conditionsAnnotation = 'autoscaling.alpha.kubernetes.io/conditions'
-
-/** The built-in kinds that an autoscaler scales. */
-const scalableKinds = ['Deployment', 'StatefulSet', 'ReplicaSet']
-
-const scalerRule = conditionRule(['AbleToScale', 'ScalingActive'], {
-  isFine: (condition, object, reader) => isDisabled(condition) && !isScaledUp(object, reader),
-  readyMessage: (conditions) =>
-    conditions.some(isDisabled) ? 'disabled while its target has zero replicas' : undefined,
-  conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
-  unobserved: cannotReadScale,
-  awaits: scaleTarget,
-})
-
-/**
- * A HorizontalPodAutoscaler: https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
- *
- * Ready when it can scale its target and read its metric, or is disabled because the target has zero replicas
- * (ScalingActive is False with reason ScalingDisabled, pkg/controller/podautoscaler). Its controller syncs only every
- * 15 s, so that condition is stale for a while when the target has replicas again.
- */
-export const hpaRule: Rule = {
-  ...scalerRule,
-  judge: (object, reader) => {
-    for (const request of watchedTarget(object)) reader.watch(request)
-    return scalerRule.judge(object, reader)
-  },
-}
-
-/**
- * Since Kubernetes 1.37 the status names the generation that was observed, but not the present one if the controller cannot read
- * the scale of its target: then it only writes this condition (reconcileAutoscaler, pkg/controller/podautoscaler).
- */
-function cannotReadScale(object: KubeObject, { time }: Reader): Condition | undefined {
-  const { conditions } = (object.status ?? {}) as { conditions?: unknown }
-  const writtenAt = lastWriteOf(object, time) ?? Infinity
-  return conditionsIn(conditions).find(
-    ({ type, status, lastTransitionTime }) =>
-      type === 'AbleToScale' && status === 'False' && (time(lastTransitionTime) ?? -Infinity) >= writtenAt,
-  )
-}
-
-function isDisabled({ type, reason }: Condition): boolean {
-  return type === 'ScalingActive' && reason === 'ScalingDisabled'
-}
-
-/** Whether the scale target certainly has replicas; without `spec.replicas`, it has one. */
-function isScaledUp(object: KubeObject, reader: Reader): boolean {
-  return watchedTarget(object).some((request) => {
-    if (reader.listState(request) !== 'complete') return false
-    const [target] = reader.known(request)
-    return target !== undefined && (target.spec as { replicas?: number } | undefined)?.replicas !== 0
-  })
-}
-
-function watchedTarget(object: KubeObject): readonly (WatchRequest & ObjectName)[] {
-  return scaleTarget(object).filter(
-    ({ apiVersion, kind }) => groupOf(apiVersion) === 'apps' && scalableKinds.includes(kind),
-  )
-}
-
-/** The object that the autoscaler scales and needs: without its running pods there is no metric. */
-function scaleTarget({ metadata: { namespace }, spec }: KubeObject): readonly ObjectName[] {
-  const { apiVersion, kind, name } =
-    (spec as { scaleTargetRef?: Partial<ObjectName> } | undefined)?.scaleTargetRef ?? {}
-  if (apiVersion === undefined || kind === undefined || name === undefined) return []
-  return [{ apiVersion, kind, name, namespace }]
-}
-
-function annotatedConditions({ metadata }: KubeObject): readonly Condition[] {
-  const text = metadata.annotations?.[conditionsAnnotation]
-  if (text === undefined) return []
-  try {
-    return conditionsIn(JSON.parse(text))
-  } catch {
-    // An annotation may contain anything; invalid JSON contains no condition.
-    return []
-  }
 }
