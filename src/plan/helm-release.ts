@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import { type ApiResource, helmRevisions, type WatchRequest } from '../cluster/feed.ts'
-import { controllerOf, type KubeObject } from '../cluster/objects.ts'
+import { controllerOf, type KubeObject, type ObjectMeta } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { type AddMistake, quote, UserError } from '../errors.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
@@ -17,7 +17,7 @@ export const releaseKind = { word: 'helm', ...helmRevisions } as const
 export const releaseSelector = 'app.kubernetes.io/managed-by=Helm'
 const nameAnnotation = 'meta.helm.sh/release-name'
 const namespaceAnnotation = 'meta.helm.sh/release-namespace'
-const hookAnnotation = 'helm.sh/hook'
+export const hookAnnotation = 'helm.sh/hook'
 
 /** The release whose objects a request selects. */
 export interface Release {
@@ -56,12 +56,8 @@ export function revisionsRequest({ name, namespace }: Pick<Release, 'name' | 'na
 /** The history of a release; undefined without revisions. */
 function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[]): ReleaseHistory | undefined {
   const known = revisions
-    .map(({ metadata: { labels = {}, creationTimestamp } }) => ({
-      number: Number(labels['version']),
-      status: labels['status'] ?? 'unknown',
-      createdAt: creationTimestamp,
-    }))
-    .filter(({ number }) => Number.isInteger(number) && number > 0)
+    .map(({ metadata }) => readRevision(metadata))
+    .filter(({ number }) => number > 0)
     .toSorted((a, b) => a.number - b.number)
   return known.length === 0 ? undefined : { name, namespace, revisions: known }
 }
@@ -70,7 +66,7 @@ function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[
 export function historyUntil(history: ReleaseHistory, awaited: readonly Target[]): ReleaseHistory {
   const last = awaited.find((target) => isRevisionOf(target, history))
   if (last === undefined) return history
-  const newest = Number(releaseOfRevision(last.name).revision)
+  const newest = readRevision(last).number
   const revisions = history.revisions.filter(({ number }) => number <= newest)
   const isReplaced = ({ number, status }: ReleaseRevision) =>
     number === newest && status === 'deployed' && revisions.length < history.revisions.length
@@ -94,10 +90,14 @@ export function isPending(status: string): boolean {
   return status.startsWith('pending-')
 }
 
-/** The release and the number in the name of a revision: `web.v7`. */
-export function releaseOfRevision(name: string): { readonly release: string; readonly revision: string } {
-  const [, release = name, revision = '?'] = /^(.*)\.v(\d+)$/.exec(name) ?? []
-  return { release, revision }
+/** A revision of a release, by the name (`web.v7`) and the labels of its Secret. */
+export function readRevision({
+  name,
+  labels,
+  creationTimestamp,
+}: Pick<ObjectMeta, 'name' | 'labels' | 'creationTimestamp'>): ReleaseRevision & { readonly release: string } {
+  const [, release = name, number = '0'] = /^(.*)\.v(\d+)$/.exec(name) ?? []
+  return { release, number: Number(number), status: labels?.['status'] ?? 'unknown', createdAt: creationTimestamp }
 }
 
 /**
@@ -138,7 +138,7 @@ export function selectionReader(
   const slots = new Semaphore(releaseListsAtOnce)
   const list = (request: WatchRequest) => slots.run(() => cluster.selectPresent(request, true))
   const ofReleases = selections.filter((each): each is ReleaseSelection => each.release !== undefined)
-  const byRelease = Map.groupBy(ofReleases, ({ release }) => nameOf(release))
+  const byRelease = Map.groupBy(ofReleases, ({ release }) => releaseText(release))
   const skipped = new Set<string>()
   const skippedOf = (release: string) =>
     (byRelease.get(release) ?? []).filter((each) => skipped.has(JSON.stringify(each)))
@@ -153,7 +153,7 @@ export function selectionReader(
     if (objects !== undefined)
       return objects.filter((object) => isOfRelease(object, release)).map(({ metadata }) => metadata.name)
     skipped.add(key)
-    const name = nameOf(release)
+    const name = releaseText(release)
     if (skippedOf(name).length === byRelease.get(name)?.length)
       throw new UserError([{ input: 'kubeconfig', message: explainUnreadable(release) }], 'forbidden')
     return []
@@ -169,12 +169,12 @@ export function selectionReader(
       await Promise.all(
         releases.map(async (release) => {
           const history = historyOf(release, (await list(revisionsRequest(release))) ?? [])
-          if (history !== undefined) histories.set(nameOf(release), history)
+          if (history !== undefined) histories.set(releaseText(release), history)
         }),
       )
     },
     /** The history of a release, if it may be read. */
-    historyOf: (release: Release): ReleaseHistory | undefined => histories.get(nameOf(release)),
+    historyOf: (release: Release): ReleaseHistory | undefined => histories.get(releaseText(release)),
     /** One sentence for each release with kinds that are not gated, because they cannot be listed. */
     notices: (): readonly string[] =>
       [...byRelease.keys()].flatMap((name) => {
@@ -185,7 +185,7 @@ export function selectionReader(
   }
 }
 
-function nameOf({ name, namespace }: Release): string {
+function releaseText({ name, namespace }: Release): string {
   return `${releaseKind.word}/${name} -n ${namespace}`
 }
 

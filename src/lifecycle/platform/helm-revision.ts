@@ -1,16 +1,12 @@
-import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Condition, Job, KubeObject } from '../../cluster/objects.ts'
 import { clockText } from '../../duration.ts'
-import { isPending, releaseOfRevision, revisionsRequest } from '../../plan/helm-release.ts'
+import { hookAnnotation, isPending, readRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { type ConditionSignal, signalKey } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { jobsRequest } from '../selector.ts'
 import { ownProblem, reportedProblem } from '../status-problems.ts'
-
-const hookAnnotation = 'helm.sh/hook'
-const instanceLabel = 'app.kubernetes.io/instance'
 
 /**
  * A revision of a Helm release, by the labels of its Secret (pkg/storage/driver/secrets.go and pkg/release/common/status.go of
@@ -20,25 +16,22 @@ const instanceLabel = 'app.kubernetes.io/instance'
 export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
   failures: (object) => (isFailed(object) ? [signalKey(failedSignal)] : []),
-  states: (object) => [statusOf(object)],
+  states: ({ metadata }) => [readRevision(metadata).status],
   judge: judgeRevision,
 }
 
 const failedSignal: ConditionSignal = { name: 'status', value: 'failed' }
 
-function ofReleaseRequest({ metadata: { name, namespace = '' } }: KubeObject): WatchRequest {
-  return revisionsRequest({ name: releaseOfRevision(name).release, namespace })
+function isFailed({ metadata }: KubeObject): boolean {
+  return readRevision(metadata).status === 'failed'
 }
 
 /** All revisions of the release of a revision. */
-export function revisionsOfRelease(object: KubeObject, reader: Reader): readonly KubeObject[] {
-  const { release } = releaseOfRevision(object.metadata.name)
-  const isOfSame = ({ metadata }: KubeObject) => releaseOfRevision(metadata.name).release === release
-  return reader.list(ofReleaseRequest(object), isOfSame, 'optional')
-}
-
-function numberOf({ metadata }: KubeObject): number {
-  return Number(releaseOfRevision(metadata.name).revision)
+export function revisionsOfRelease({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
+  const { name, namespace = '' } = metadata
+  const { release } = readRevision({ name })
+  const request = revisionsRequest({ name: release, namespace })
+  return reader.list(request, (other) => readRevision(other.metadata).release === release, 'optional')
 }
 
 /** Another revision has followed: by `helm rollback`, or by another upgrade. After a failure that is no news: it stays failed. */
@@ -48,39 +41,30 @@ export function compareRevisions(
   revisions: readonly KubeObject[],
 ): 'same' | 'superseded' | 'rolled-back' {
   if (isFailed(object)) return 'same'
-  const next = revisions.filter((other) => numberOf(other) > numberOf(object)).map(statusOf)
-  if (next.includes('pending-rollback')) return 'rolled-back'
-  const isSuperseded = statusOf(object) === 'superseded' && statusOf(gated) !== 'superseded'
+  const present = readRevision(object.metadata)
+  const next = revisions.map(({ metadata }) => readRevision(metadata)).filter(({ number }) => number > present.number)
+  if (next.some(({ status }) => status === 'pending-rollback')) return 'rolled-back'
+  const isSuperseded = present.status === 'superseded' && readRevision(gated.metadata).status !== 'superseded'
   return isSuperseded || next.length > 0 ? 'superseded' : 'same'
-}
-
-function statusOf({ metadata }: KubeObject): string {
-  return metadata.labels?.['status'] ?? 'unknown'
-}
-
-function isFailed(object: KubeObject): boolean {
-  return statusOf(object) === 'failed'
 }
 
 function judgeRevision(object: KubeObject, reader: RuleReader): Judgement {
   reader.watch(jobsRequest(object), 'optional')
-  const status = statusOf(object)
-  const { release, revision } = releaseOfRevision(object.metadata.name)
+  const { number, status } = readRevision(object.metadata)
   if (isPending(status)) return judgePending(object, reader)
   const ready = status === 'deployed'
-  const message = ready ? `revision ${revision} is deployed` : `Helm reports revision ${revision} as ${status}`
+  const message = ready ? `revision ${number} is deployed` : `Helm reports revision ${number} as ${status}`
   reader.milestone({ name: 'observed', state: 'done', message: '' })
-  if (isFailed(object)) reader.problem(failedProblem(object, release, message, reader))
+  if (isFailed(object)) reader.problem(failedProblem(object, message, reader))
   return { ready, message }
 }
 
 /** What an operation of Helm waits for. If its process was killed, the revision stays pending. */
 function judgePending(object: KubeObject, reader: RuleReader): Judgement {
-  const status = statusOf(object)
-  const { release, revision } = releaseOfRevision(object.metadata.name)
-  const since = reader.time(object.metadata.creationTimestamp) ?? reader.history.firstSeenAt
-  const cause = `revision ${revision} is ${status}${clockText(object.metadata.creationTimestamp)}`
-  const hook = hooksOf(object, release, reader).find((job) => endedCondition(job) === undefined)?.metadata.name
+  const { release, number, status, createdAt } = readRevision(object.metadata)
+  const since = reader.time(createdAt) ?? reader.history.firstSeenAt
+  const cause = `revision ${number} is ${status}${clockText(createdAt)}`
+  const hook = hooksOf(object, reader).find((job) => endedCondition(job) === undefined)?.metadata.name
   const running = hook === undefined ? undefined : `its hook job/${hook} runs`
   const problem: Problem<'condition-false'> = {
     ...ownProblem(object, since),
@@ -100,38 +84,30 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
  * Helm never retries a revision: another `helm upgrade` or a rollback begins the next one. So a failure is final at once. Only the
  * end of a hook that failed may be seen later.
  */
-function failedProblem(
-  object: KubeObject,
-  release: string,
-  message: string,
-  reader: Reader,
-): Problem<'reported-failed'> {
-  const hooks = hooksOf(object, release, reader)
+function failedProblem(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
+  const { release, number } = readRevision(object.metadata)
+  const hooks = hooksOf(object, reader)
   const isRunning = hooks.some((job) => endedCondition(job) === undefined)
   const problem = reportedProblem(object, [failedSignal], reader, isRunning ? undefined : 0)
   const hook = hooks.find((job) => endedCondition(job)?.type === 'Failed')
   const ofHook = hook === undefined ? '' : `: its hook job/${hook.metadata.name} failed${whyOf(hook)}`
-  const next = nextRevision(object, reader)
+  const later = revisionsOfRelease(object, reader)
+    .map(({ metadata }) => readRevision(metadata))
+    .filter((other) => other.number > number)
+  const next = later.toSorted((a, b) => a.number - b.number).at(-1)
   const cause = `${message}${ofHook}${next === undefined ? '' : `; revision ${next.number} is ${next.status}`}`
   return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name, next } }
 }
 
-/** The newest revision after this one. */
-function nextRevision(object: KubeObject, reader: Reader) {
-  const last = revisionsOfRelease(object, reader).reduce((a, b) => (numberOf(b) > numberOf(a) ? b : a), object)
-  return last === object || numberOf(last) === numberOf(object)
-    ? undefined
-    : { number: numberOf(last), status: statusOf(last) }
-}
-
 /** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */
-function hooksOf(object: KubeObject, release: string, reader: Reader): readonly Job[] {
-  const since = reader.time(object.metadata.creationTimestamp) ?? reader.now
+function hooksOf(object: KubeObject, reader: Reader): readonly Job[] {
+  const { release, createdAt } = readRevision(object.metadata)
+  const since = reader.time(createdAt) ?? reader.now
   return reader.known(
     jobsRequest(object),
     ({ metadata: { annotations, labels, creationTimestamp } }) =>
       annotations?.[hookAnnotation] !== undefined &&
-      (labels?.[instanceLabel] ?? release) === release &&
+      (labels?.['app.kubernetes.io/instance'] ?? release) === release &&
       (reader.time(creationTimestamp) ?? 0) >= since,
   )
 }
