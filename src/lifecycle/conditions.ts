@@ -33,6 +33,14 @@ export function conditionsOf({ status }: KubeObject): readonly Condition[] {
   return conditionsIn((status as Fields | undefined)?.['conditions'])
 }
 
+/** The condition of a type if it is True, of a built-in kind, which has at most one of each. */
+export function trueCondition(
+  { status }: { readonly status?: { readonly conditions?: readonly Condition[] } },
+  type: string,
+): Condition | undefined {
+  return status?.conditions?.find((each) => each.type === type && each.status === 'True')
+}
+
 function isCondition(value: unknown): value is Condition {
   const { type, status } = value as Partial<Condition>
   return typeof type === 'string' && typeof status === 'string'

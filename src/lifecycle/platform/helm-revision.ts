@@ -2,7 +2,7 @@ import type { Condition, Job, KubeObject } from '../../cluster/objects.ts'
 import { clockText } from '../../duration.ts'
 import { hookAnnotation, isPending, readRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { type ConditionSignal, signalKey } from '../conditions.ts'
+import { type ConditionSignal, signalKey, trueCondition } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { jobsRequest } from '../selector.ts'
@@ -55,7 +55,7 @@ function judgeRevision(object: KubeObject, reader: RuleReader): Judgement {
   const ready = status === 'deployed'
   const message = ready ? `revision ${number} is deployed` : `Helm reports revision ${number} as ${status}`
   reader.milestone({ name: 'observed', state: 'done', message: '' })
-  if (isFailed(object)) reader.problem(failedProblem(object, message, reader))
+  if (isFailed(object)) reader.problem(failureOf(object, message, reader))
   return { ready, message }
 }
 
@@ -84,7 +84,7 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
  * Helm never retries a revision: another `helm upgrade` or a rollback begins the next one. So a failure is final at once. Only the
  * end of a hook that failed may be seen later.
  */
-function failedProblem(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
+function failureOf(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
   const { release, number } = readRevision(object.metadata)
   const hooks = hooksOf(object, reader)
   const isRunning = hooks.some((job) => endedCondition(job) === undefined)
@@ -113,8 +113,8 @@ function hooksOf(object: KubeObject, reader: Reader): readonly Job[] {
 }
 
 /** The condition of a Job that has ended. */
-function endedCondition({ status }: Job): Condition | undefined {
-  return status?.conditions?.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True')
+function endedCondition(job: Job): Condition | undefined {
+  return trueCondition(job, 'Failed') ?? trueCondition(job, 'Complete')
 }
 
 function whyOf(job: Job): string {

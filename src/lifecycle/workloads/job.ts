@@ -2,9 +2,9 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import { type Condition, type EventObject, isPodSubject, type Job, type Pod, subjectOf } from '../../cluster/objects.ts'
 import { duration } from '../../duration.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
-import type { Exit } from '../../reasons/wording.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
+import { trueCondition } from '../conditions.ts'
 import { latest } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
@@ -33,97 +33,77 @@ export const jobRule: Rule<Job> = {
 }
 
 function judgeJob(job: Job, reader: RuleReader): Judgement {
-  const { status = {} } = job
-  const examined = examineJob(job, reader)
-  const { owned, isComplete, ended, hasEnded, lost, state } = examined
-  const stuck = !hasEnded && waitsForTermination(job) ? stuckPods(owned, reader) : []
-  const problems = [...problemsOf(job, examined, reader), ...stuck].toSorted(byImportance)
-  const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), reader)
-  const succeeded = status.succeeded ?? 0
+  const { metadata, spec = {}, status = {} } = job
+  if (spec.selector !== undefined) reader.watch(podRequest(job))
+  const owned = reader.knownOwned(metadata.uid, 'Pod')
+  const lost = reader.lostPods(metadata.uid)
+  const pods = withoutDuplicates([...lost, ...owned])
+  const isComplete = trueCondition(job, 'Complete') !== undefined
+  const ended = endProblem(job, pods, reader)
+  const hasEnded = isComplete || ended !== undefined
+  // The end of the Job explains its failed pods. All its pods are of one run, so those that failed before the gate began count.
+  const state =
+    reader.listState(podRequest(job)) === 'complete'
+      ? examinePods(owned, reader, hasEnded ? [] : lost, reader.time(status.startTime))
+      : undefined
+  const retry = hasEnded ? undefined : nextRetry(job, pods, reader)
+  const problems = [
+    ...(ended === undefined ? [] : [ended]),
+    ...creationProblem(job, reader, !hasEnded && (status.active ?? 0) === 0),
+    ...(state?.problems ?? []).map(toJobProblem),
+    ...(hasEnded ? [] : delays(job, state, owned, reader)),
+  ].toSorted(byImportance)
   for (const problem of problems) reader.problem(problem)
-  for (const each of milestonesOf(job, examined, retry, reader)) reader.milestone(each)
+  for (const each of jobMilestones(job, isComplete, lost, retry, reader)) reader.milestone(each)
   if (isWorking(job, state)) reader.hold('its containers are running')
   reader.hold(stallHold(state, owned, undefined, reader))
   if (retry !== undefined) reader.hold('its next try has to wait')
   if (isComplete && (status.failed ?? 0) > 0) reader.note(`${status.failed} failed before it completed`)
+  // A Job that has not ended fails if its pods are refused, or if one of them has a proven problem and none is better.
+  const proven = problems.filter((problem) => problem.proven)
+  const refused = proven.find(({ subject }) => !isPodSubject(subject))
+  const failed = state?.failure && proven.find(({ subject }) => isPodSubject(subject))
+  const succeeded = status.succeeded ?? 0
   return {
     ready: isComplete,
     message: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
-    failure: ended ?? decisiveProblem(problems, state?.failure !== undefined) ?? 'none',
+    failure: ended ?? refused ?? failed ?? 'none',
     isEnd: ended !== undefined,
     counters: state?.counters,
-    hasRun: hasRun(job, owned, reader),
-    completed: isComplete && job.metadata.deletionTimestamp === undefined,
-    pods: sortPods(withoutDuplicates([...owned, ...reader.succeededPods(job.metadata.uid)]), () => 'new'),
+    hasRun: hasWorked(job, isComplete, pods, reader),
+    completed: isComplete && metadata.deletionTimestamp === undefined,
+    pods: sortPods(withoutDuplicates([...owned, ...reader.succeededPods(metadata.uid)]), () => 'new'),
   }
 }
 
-/** Whether it has run containers for this change, not for an earlier one. */
-function hasRun(job: Job, owned: readonly Pod[], reader: Reader): boolean {
-  const { metadata, status = {} } = job
-  const isOfThisChange = (reader.time(status.startTime) ?? reader.now) >= reader.startedAt - recentVersionMs
-  const pods = [...owned, ...reader.lostPods(metadata.uid)]
-  const isAnyStarted = pods.some((pod) => containersOf(pod).some((each) => hasStarted(each.status)))
-  return isOfThisChange && (isAnyStarted || condition(job, 'Complete')?.status === 'True' || (status.failed ?? 0) > 0)
-}
-
-/** A Job and its pods. */
-interface ExaminedJob {
-  readonly isComplete: boolean
-  /** The failure that the Job's conditions report. */
-  readonly ended: Problem | undefined
-  readonly hasEnded: boolean
-  readonly owned: readonly Pod[]
-  readonly lost: readonly Pod[]
-  /** Undefined if pods cannot be read. */
-  readonly state: PodsState | undefined
-  /** What keeps its pods from completing. */
-  readonly kept: readonly Problem[]
-}
-
-function examineJob(job: Job, reader: Reader): ExaminedJob {
-  if (job.spec?.selector !== undefined) reader.watch(podRequest(job))
-  const owned = reader.knownOwned(job.metadata.uid, 'Pod')
-  const isComplete = condition(job, 'Complete')?.status === 'True'
-  const ended = failedProblem(job, owned, reader)
-  const hasEnded = isComplete || ended !== undefined
-  // The end of the Job explains its failed pods.
-  const lost = hasEnded ? [] : reader.lostPods(job.metadata.uid)
-  // All pods of a Job are of one run, so those that failed before the gate began explain it too.
-  const lostSince = reader.time(job.status?.startTime)
-  const isReadable = reader.listState(podRequest(job)) === 'complete'
-  const state = isReadable ? examinePods(owned, reader, lost, lostSince) : undefined
-  const kept = hasEnded ? [] : (state?.pods ?? []).flatMap((each) => keptPod(each, job, reader) ?? [])
-  return { isComplete, ended, hasEnded, owned, lost, state, kept }
-}
-
-function problemsOf(job: Job, { ended, hasEnded, state, kept }: ExaminedJob, reader: Reader): readonly Problem[] {
+/** Slow problems: it is suspended until somebody resumes it, its pods do not end, or they are not removed. */
+function delays(job: Job, state: PodsState | undefined, owned: readonly Pod[], reader: Reader): readonly Problem[] {
+  const suspended: Problem = { ...ownProblem(job, reader.history.firstSeenAt), reason: 'suspended', detail: {} }
   return [
-    ...(ended === undefined ? [] : [ended]),
-    ...suspendedProblem(job, reader),
-    ...creationProblem(job, reader, !hasEnded && (job.status?.active ?? 0) === 0),
-    ...(state?.problems ?? []).map(toJobProblem),
-    ...kept,
+    ...(job.spec?.suspend ? [suspended] : []),
+    ...(state?.pods ?? []).flatMap((each) => keptPod(each, job, reader) ?? []),
+    ...(waitsForTermination(job) ? stuckPods(owned, reader) : []),
   ]
 }
 
-/** The problem that fails a Job which has not ended: its pods are refused, or one of them has a proven problem. */
-function decisiveProblem(problems: readonly Problem[], havePodsFailed: boolean): Problem | undefined {
-  const isOfPod = ({ subject }: Problem) => isPodSubject(subject)
-  const proven = problems.filter((problem) => problem.proven)
-  return proven.find((problem) => !isOfPod(problem)) ?? (havePodsFailed ? proven.find(isOfPod) : undefined)
+/** Whether it has run containers for this change, not for an earlier one. */
+function hasWorked({ status = {} }: Job, isComplete: boolean, pods: readonly Pod[], reader: Reader): boolean {
+  const isOfThisChange = (reader.time(status.startTime) ?? reader.now) >= reader.startedAt - recentVersionMs
+  const isAnyStarted = pods.some((pod) => containersOf(pod).some((each) => hasStarted(each.status)))
+  return isOfThisChange && (isAnyStarted || isComplete || (status.failed ?? 0) > 0)
 }
 
 /** Whether its pods work. Only the counts show pods that cannot be read, or that run in another cluster. */
 function isWorking(job: Job, state: PodsState | undefined): boolean {
-  const areCountsAll = state === undefined || !isBuiltIn(job)
+  const areCountsAll = state === undefined || !isOfJobController(job)
   const isAnyWorking = state?.pods.some((each) => hasRunningWork(each, job)) ?? false
   return isAnyWorking || (areCountsAll && (job.status?.ready ?? 0) > 0)
 }
 
-function milestonesOf(
+function jobMilestones(
   job: Job,
-  { isComplete, lost }: ExaminedJob,
+  isComplete: boolean,
+  lost: readonly Pod[],
   retry: Retry | undefined,
   { time }: Reader,
 ): readonly Milestone[] {
@@ -160,7 +140,7 @@ function milestonesOf(
 }
 
 /** The reasons of the controller's event about a failed Job (recordJobFinished, pkg/controller/job). */
-const failures: ReadonlySet<string | undefined> = new Set([
+const failureReasons: ReadonlySet<string | undefined> = new Set([
   'BackoffLimitExceeded',
   'DeadlineExceeded',
   'PodFailurePolicy',
@@ -174,9 +154,9 @@ const failures: ReadonlySet<string | undefined> = new Set([
  */
 function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   const { deletionTimestamp: _, ...metadata } = job.metadata
-  const hasEnded = ['Complete', 'Failed', 'FailureTarget'].some((type) => condition(job, type)?.status === 'True')
+  const hasEnded = ['Complete', 'Failed', 'FailureTarget'].some((type) => trueCondition(job, type))
   if (hasEnded) return { ...job, metadata }
-  const end = events.findLast(({ reason }) => reason === 'Completed' || failures.has(reason))
+  const end = events.findLast(({ reason }) => reason === 'Completed' || failureReasons.has(reason))
   if (end === undefined) return undefined
   const { reason = '', message = '' } = end
   const ended: Condition = {
@@ -191,7 +171,7 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
 
 /** Whether a Job waits for terminating pods: before others replace them, or before it is Complete (enactJobFinished). */
 function waitsForTermination(job: Job): boolean {
-  return job.spec?.podReplacementPolicy === 'Failed' || condition(job, 'SuccessCriteriaMet')?.status === 'True'
+  return job.spec?.podReplacementPolicy === 'Failed' || trueCondition(job, 'SuccessCriteriaMet') !== undefined
 }
 
 /**
@@ -232,7 +212,7 @@ function keptPod({ pod }: PodState, job: Job, reader: Reader): Problem | undefin
 
 /** What starts the first pod. Another controller may manage the Job: then the built-in one ignores it. */
 function startText({ spec = {} }: Job): string {
-  if (!isBuiltIn({ spec })) return `waiting for the controller ${spec.managedBy}, which manages the Job`
+  if (!isOfJobController({ spec })) return `waiting for the controller ${spec.managedBy}, which manages the Job`
   return spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod'
 }
 
@@ -258,8 +238,8 @@ function toJobProblem(problem: Problem): Problem {
  * A terminal problem: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are
  * those of pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
  */
-function failedProblem(job: Job, owned: readonly Pod[], reader: Reader): Problem | undefined {
-  const failed = [condition(job, 'Failed'), condition(job, 'FailureTarget')].find((each) => each?.status === 'True')
+function endProblem(job: Job, pods: readonly Pod[], reader: Reader): Problem | undefined {
+  const failed = trueCondition(job, 'Failed') ?? trueCondition(job, 'FailureTarget')
   if (failed === undefined) return undefined
   const common = {
     count: 1,
@@ -271,38 +251,25 @@ function failedProblem(job: Job, owned: readonly Pod[], reader: Reader): Problem
     const { activeDeadlineSeconds } = job.spec ?? {}
     return { ...common, reason: 'job-deadline-exceeded', subject, detail: { activeDeadlineSeconds } }
   }
-  const death = lastDeath(withoutDuplicates([...reader.lostPods(job.metadata.uid), ...owned]), reader)
+  const { at: _, detail, ...found } = lastDeath(pods, reader) ?? {}
   const { failedIndexes } = job.status ?? {}
   return {
     ...common,
     reason: 'job-failed',
-    // A container that never started has no log: its own problem has the cause.
-    ...(death === undefined || death.cause !== undefined
-      ? { subject, cause: death?.cause }
-      : { subject: subjectOf(death.pod), container: death.container }),
-    detail: {
-      exitCode: death?.exit?.exitCode,
-      isOwnCode: death?.exit?.isOwnCode,
-      podMessage: death?.message,
-      message: failed.message,
-      failedIndexes,
-      conditionReason: failed.reason,
-    },
+    subject,
+    ...found,
+    detail: { ...detail, message: failed.message, failedIndexes, conditionReason: failed.reason },
   }
 }
 
-/** How work of a Job failed. */
-interface JobDeath {
-  readonly pod: Pod
-  /** The container that failed, and its exit code; its log is the evidence. */
-  readonly container?: string
-  readonly exit?: Exit | undefined
-  /** Why the container never started: then its exit code and its log say nothing. */
-  readonly cause?: Problem
-  /** Why the pod ended, if not by a container: the kubelet refused or evicted it, or its node does not exist any more. */
-  readonly message?: string
+/**
+ * How work of a Job failed, as the parts of the Job's problem: the container with its exit code, whose log is the evidence; why
+ * the pod ended, if not by a container; or why a container never started, when its exit code and its log say nothing.
+ */
+interface JobDeath extends Partial<Pick<Problem, 'subject' | 'container' | 'cause'>> {
   /** A timestamp of the server. */
   readonly at: string
+  readonly detail?: Pick<Problem<'job-failed'>['detail'], 'exitCode' | 'isOwnCode' | 'podMessage'>
 }
 
 /** The last failure: of a container, or of a pod. If the kubelet or a disruption ended the pod, it killed the containers. */
@@ -322,32 +289,31 @@ function containerDeaths(pod: Pod, reader: Reader): readonly JobDeath[] {
     const death = status?.state?.terminated ?? status?.lastState?.terminated
     if (isDoneSidecar || death === undefined || (death.exitCode ?? 0) === 0) return []
     const cause = startFailure(pod, each, death, reader)
-    const exit = cause === undefined ? exitOf(death) : undefined
-    return [{ pod, container: container.name, exit, cause, at: death.finishedAt ?? '' }]
+    const at = death.finishedAt ?? ''
+    if (cause !== undefined) return [{ at, cause }]
+    return [{ at, subject: subjectOf(pod), container: container.name, detail: exitOf(death) }]
   })
 }
 
-/** Undefined if its own containers ended it. The controller counts a terminating pod as failed before it has ended. */
+/**
+ * The kubelet refused or evicted the pod, or its node does not exist any more. Undefined if its own containers ended it. The
+ * controller counts a terminating pod as failed before it has ended.
+ */
 function podEnd(pod: Pod, deaths: readonly JobDeath[]): JobDeath | undefined {
   const { creationTimestamp = '', deletionTimestamp } = pod.metadata
-  const disruption = condition(pod, 'DisruptionTarget')
-  const disruptedAt = disruption?.status === 'True' ? (disruption.lastTransitionTime ?? '') : undefined
+  const disruption = trueCondition(pod, 'DisruptionTarget')
+  const disruptedAt = disruption && (disruption.lastTransitionTime ?? '')
   const { phase, reason, message = disruption?.message } = pod.status ?? {}
   const isEnded = phase === 'Failed' || (disruptedAt !== undefined && deletionTimestamp !== undefined)
   const words = [reason, message].filter((each) => each).join(': ')
   const hasDied = deaths.some(({ at }) => disruptedAt === undefined || at < disruptedAt)
   if (!isEnded || words === '' || (hasDied && !reason)) return undefined
-  return { pod, message: words, at: deaths.at(-1)?.at ?? disruptedAt ?? creationTimestamp }
-}
-
-/** A slow problem: a suspended Job does nothing until it is resumed. */
-function suspendedProblem(job: Job, reader: Reader): readonly Problem[] {
-  if (!job.spec?.suspend) return []
-  return [{ ...ownProblem(job, reader.history.firstSeenAt), reason: 'suspended', detail: {} }]
+  const at = deaths.at(-1)?.at ?? disruptedAt ?? creationTimestamp
+  return { at, subject: subjectOf(pod), detail: { podMessage: words } }
 }
 
 /** Whether the built-in controller manages a Job. Another controller may run the pods in another cluster. */
-function isBuiltIn({ spec: { managedBy = 'kubernetes.io/job-controller' } = {} }: Pick<Job, 'spec'>): boolean {
+function isOfJobController({ spec: { managedBy = 'kubernetes.io/job-controller' } = {} }: Pick<Job, 'spec'>): boolean {
   return managedBy === 'kubernetes.io/job-controller'
 }
 
@@ -361,7 +327,7 @@ interface Retry {
 
 /** The earliest retry that is not due yet; undefined if none waits. */
 function nextRetry(job: Job, pods: readonly Pod[], reader: Reader): Retry | undefined {
-  const ofController = job.spec?.suspend || !isBuiltIn(job) ? [] : podRetries(job, pods, reader)
+  const ofController = job.spec?.suspend || !isOfJobController(job) ? [] : podRetries(job, pods, reader)
   return [...ofController, ...restarts(pods, reader)]
     .filter(({ at }) => !reader.passed(at))
     .toSorted((a, b) => a.at - b.at)[0]
@@ -375,10 +341,10 @@ function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], reade
   const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
   const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
   const isGivenUp = indexTest(status.failedIndexes)
-  const wanted = spec.backoffLimitPerIndex === undefined ? wantedPods({ spec, status }) : 1
+  const wanted = spec.backoffLimitPerIndex === undefined ? wantedAtOnce({ spec, status }) : 1
   return [...groups].flatMap(([index, tries]) => {
     const ends = (phase: string) =>
-      tries.flatMap((pod) => (pod.status?.phase === phase ? (endedAt(pod, reader) ?? []) : []))
+      tries.flatMap((pod) => (pod.status?.phase === phase ? (finishTime(pod, reader) ?? []) : []))
     const succeededAt = latest(ends('Succeeded')) ?? -Infinity
     const failures = ends('Failed').filter((at) => at > succeededAt)
     const failedAt = latest(failures)
@@ -389,7 +355,7 @@ function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], reade
 }
 
 /** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
-function wantedPods({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
+function wantedAtOnce({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
   const { completions, parallelism = 1 } = spec
   const succeeded = status.succeeded ?? 0
   if (completions === undefined) return succeeded > 0 ? 0 : parallelism
@@ -407,7 +373,7 @@ function indexTest(list = ''): (index: string) => boolean {
 }
 
 /** When a pod ended, as the controller counts (getFinishedTime): with its last container, else with its readiness. */
-function endedAt(pod: Pod, reader: Reader): number | undefined {
+function finishTime(pod: Pod, reader: Reader): number | undefined {
   const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => reader.time(state?.terminated?.finishedAt))
   const unready = condition(pod, 'Ready')
   const unreadyAt = unready?.status === 'False' ? reader.time(unready.lastTransitionTime) : undefined
