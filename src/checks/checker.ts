@@ -48,7 +48,7 @@ export class Checker {
   update(questions: readonly Question[]): void {
     if (this.#isClosed) return
     this.#questions = questions
-    const keys = new Set(questions.map(keyOf))
+    const keys = new Set(questions.map(questionKey))
     for (const key of this.#retryAt.keys()) if (!keys.has(key)) this.#retryAt.delete(key)
     for (const [key, asking] of this.#inFlight) {
       if (keys.has(key)) continue
@@ -71,7 +71,7 @@ export class Checker {
     if (this.#isClosed) return
     const now = this.#options.clock.now()
     const waiting = this.#questions
-      .map((question) => ({ question, key: keyOf(question) }))
+      .map((question) => ({ question, key: questionKey(question) }))
       .filter(({ key }) => !this.#inFlight.has(key))
       .map(({ question, key }) => ({ question, key, at: Math.max(question.at, this.#retryAt.get(key) ?? 0) }))
       .toSorted((a, b) => a.at - b.at)
@@ -158,7 +158,7 @@ export class Checker {
   }
 }
 
-function keyOf({ check, uid, port }: Question): string {
+function questionKey({ check, uid, port }: Question): string {
   return `${check.index} ${uid} ${port}`
 }
 

@@ -12,7 +12,7 @@ import { isOfKind, type KubeObject, type ManagedFields } from './objects.ts'
  */
 export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
   const entries = after.metadata.managedFields ?? []
-  if (before === undefined) return entries.length === 1 ? nameOf(entries[0]) : undefined
+  if (before === undefined) return entries.length === 1 ? authorText(entries[0]) : undefined
   const isBound = nodeOf(before) === undefined && nodeOf(after) !== undefined
   if (isBound) return `${schedulerOf(after)} (binding)`
 
@@ -20,14 +20,14 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
   if (written.length > 0) return namesOf(written)
 
   const scalers = entries.filter(({ subresource, time }) => subresource === 'scale' && time === undefined)
-  if (replicasOf(before) !== replicasOf(after)) return scalers.length === 1 ? nameOf(scalers[0]) : undefined
+  if (replicasOf(before) !== replicasOf(after)) return scalers.length === 1 ? authorText(scalers[0]) : undefined
   if (!differsOnlyInStatus(before, after)) return undefined
   const latest = entries
     .map(({ time = '' }) => time)
     .sort()
     .at(-1)
   const possible = entries.filter(({ subresource, time }) => subresource === 'status' && time === latest)
-  return possible.length === 1 ? nameOf(possible[0]) : undefined
+  return possible.length === 1 ? authorText(possible[0]) : undefined
 }
 
 /**
@@ -43,22 +43,22 @@ export function specAuthorOf(before: KubeObject, after: KubeObject): string | un
 }
 
 function writtenEntries(before: KubeObject, after: KubeObject): readonly ManagedFields[] {
-  const known = new Map((before.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.time]))
+  const known = new Map((before.metadata.managedFields ?? []).map((entry) => [authorKey(entry), entry.time]))
   return (after.metadata.managedFields ?? []).filter(
-    (entry) => !known.has(keyOf(entry)) || known.get(keyOf(entry)) !== entry.time,
+    (entry) => !known.has(authorKey(entry)) || known.get(authorKey(entry)) !== entry.time,
   )
 }
 
 function namesOf(entries: readonly ManagedFields[]): string {
-  return [...new Set(entries.map(nameOf))].join(', ')
+  return [...new Set(entries.map(authorText))].join(', ')
 }
 
-function nameOf({ manager = 'somebody', operation, subresource }: ManagedFields = {}): string {
+function authorText({ manager = 'somebody', operation, subresource }: ManagedFields = {}): string {
   const how = [...(operation === 'Apply' ? ['server-side apply'] : []), ...(subresource ? [subresource] : [])]
   return how.length === 0 ? manager : `${manager} (${how.join(', ')})`
 }
 
-function keyOf({ manager, operation, subresource }: ManagedFields): string {
+function authorKey({ manager, operation, subresource }: ManagedFields): string {
   return JSON.stringify([manager, operation, subresource])
 }
 

@@ -52,7 +52,7 @@ export function runExecPlugin(
     }
     const child = execFile(command, [...(plugin.args ?? [])], options, (error, stdout, stderr) => {
       if (signal.aborted) reject(signal.reason)
-      else if (error) reject(explain(error, plugin, stderr))
+      else if (error) reject(pluginMistake(error, plugin, stderr))
       else {
         try {
           resolve(parseCredential(command, stdout))
@@ -85,7 +85,11 @@ function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.Proc
   }
 }
 
-function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: ExecPlugin, stderr: string): UserError {
+function pluginMistake(
+  error: Error & { code?: unknown; killed?: boolean },
+  plugin: ExecPlugin,
+  stderr: string,
+): UserError {
   const { command, installHint } = plugin
   const hint = installHint ? ` The kubeconfig's hint: ${oneLine(installHint)}` : ''
   if (error.code === 'ENOENT' || error.code === 'EACCES') {

@@ -78,13 +78,13 @@ export async function runInitially<T>(
         continue
       }
       if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error
-      const [reason, message] = await explain(connection, forbidden, error)
+      const [reason, message] = await startMistake(connection, forbidden, error)
       throw new UserError([{ input: 'kubeconfig', message }], reason)
     }
   }
 }
 
-async function explain(
+async function startMistake(
   connection: Connection,
   { action, remedyOf }: Forbidden,
   error: ApiError | ConnectionError,

@@ -120,14 +120,14 @@ export class Reflector {
     this.#request = request
     this.#options = options
     this.#lastSuccessAt = options.clock.now()
-    if (options.known !== undefined) this.#objects.set(keyOf(options.known), options.known)
+    if (options.known !== undefined) this.#objects.set(namespacedName(options.known), options.known)
   }
 
   /** Whether the known objects include this object, with the same uid. */
   holds(object: KubeObject): boolean {
     const { apiVersion, kind } = this.#request
     const isOfKind = kind === object.kind && apiVersion === object.apiVersion
-    return isOfKind && this.#objects.get(keyOf(object))?.metadata.uid === object.metadata.uid
+    return isOfKind && this.#objects.get(namespacedName(object))?.metadata.uid === object.metadata.uid
   }
 
   /** Resolves when closed, or listed if it is a look; never rejects. */
@@ -346,13 +346,13 @@ export class Reflector {
   }
 
   #reportDifferences(items: readonly KubeObject[]): void {
-    const listed = new Set(items.map(keyOf))
+    const listed = new Set(items.map(namespacedName))
     for (const [key, object] of this.#objects) if (!listed.has(key)) this.#remove(object)
     for (const item of items) this.#put(item)
   }
 
   #put(object: KubeObject): void {
-    const key = keyOf(object)
+    const key = namespacedName(object)
     const known = this.#objects.get(key)
     if (known && known.metadata.resourceVersion === object.metadata.resourceVersion) return
     const replaced = known !== undefined && known.metadata.uid !== object.metadata.uid
@@ -369,15 +369,15 @@ export class Reflector {
     const redacted = this.#options.redact(object)
     const controller = controllerOf(redacted)
     const sibling = controller === undefined ? undefined : this.#siblings.get(controller)
-    const compact = shareEqualParts(redacted, this.#objects.get(keyOf(redacted)) ?? sibling)
+    const compact = shareEqualParts(redacted, this.#objects.get(namespacedName(redacted)) ?? sibling)
     if (controller !== undefined && sibling === undefined) this.#siblings.set(controller, compact)
     return compact
   }
 
   #remove(object: KubeObject): void {
-    const known = this.#objects.get(keyOf(object))
+    const known = this.#objects.get(namespacedName(object))
     if (known?.metadata.uid !== object.metadata.uid) return
-    this.#objects.delete(keyOf(object))
+    this.#objects.delete(namespacedName(object))
     const controller = controllerOf(object) ?? ''
     if (this.#siblings.get(controller)?.metadata.uid === object.metadata.uid) this.#siblings.delete(controller)
     // Without a deletionTimestamp, the object may only have changed its labels.
@@ -479,7 +479,7 @@ export class Reflector {
   }
 }
 
-function keyOf({ metadata }: KubeObject): string {
+function namespacedName({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
 }
 

@@ -313,7 +313,7 @@ function manifestEvidence(problem: Problem, manifest: Manifest | undefined): rea
 }
 
 /** A field of a manifest. */
-interface Place {
+interface FieldLine {
   readonly path: readonly PathStep[]
   readonly file: string
   readonly line: number
@@ -323,7 +323,7 @@ interface Place {
  * The field to change for a problem, and its line. If the manifest lacks the field, the line is that of the nearest
  * parent. Undefined for problems without a field.
  */
-function placeOf(problem: Problem, manifest: Manifest | undefined): Place | undefined {
+function placeOf(problem: Problem, manifest: Manifest | undefined): FieldLine | undefined {
   const path = manifest && pathOf(problem, manifest)
   return path && { path, file: manifest.file, line: manifest.lineOf(path) }
 }

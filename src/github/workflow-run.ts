@@ -127,7 +127,7 @@ export function readWorkflowRun(
   }
   const [owner = '', repo = ''] = need('GITHUB_REPOSITORY').split('/')
   const event = variables['GITHUB_EVENT_NAME'] ?? ''
-  const subject = subjectOf(payload)
+  const subject = eventSubject(payload)
   const attempt = Number(variables['GITHUB_RUN_ATTEMPT'])
   return {
     owner,
@@ -168,7 +168,7 @@ function commitOf(
   const fix = 'Set the input sha to the commit that was deployed.'
   if (isOfDefaultBranch.test(event) || payload.issue?.pull_request !== undefined)
     return { conflict: `On the event ${event}, GITHUB_SHA is the last commit of the default branch. ${fix}` }
-  const { headSha = githubSha } = subjectOf(payload)
+  const { headSha = githubSha } = eventSubject(payload)
   const accepted = isOfMergeCommit.test(event) ? [headSha, githubSha] : [headSha]
   if (checkedOut === undefined || accepted.includes(checkedOut)) return { headSha }
   const found = `The workspace contains the commit ${checkedOut.slice(0, 7)}, but the event ${event} is about ${headSha.slice(0, 7)}.`
@@ -187,7 +187,7 @@ function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): bool
  * merge commit; for `pull_request_target` and `workflow_run` it is the last commit of the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */
-function subjectOf(payload: Payload): Pick<WorkflowRun, 'headSha' | 'pullRequest' | 'forkBranch'> {
+function eventSubject(payload: Payload): Pick<WorkflowRun, 'headSha' | 'pullRequest' | 'forkBranch'> {
   const { pull_request, issue, merge_group, workflow_run, deployment } = payload
   // The event of a deployment that a workflow created also contains the run of that workflow.
   if (deployment !== undefined) return { headSha: deployment.sha }

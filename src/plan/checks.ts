@@ -70,7 +70,7 @@ function parseLines(text: string, mistakes: Mistake[]): readonly RequestCheck[] 
 
 const input = 'http-checks'
 
-type Place = Pick<RequestCheck, 'index' | 'line'>
+type WrittenLine = Pick<RequestCheck, 'index' | 'line'>
 
 const requestFlags = {
   'each-pod': { type: 'boolean' },
@@ -90,7 +90,7 @@ const scheme = oneOf('http', 'https')
 
 const form = 'Write a reference, a method and a path, like service/web GET /healthz.'
 
-function parseRequest(written: string, place: Place, addMistake: AddMistake): RequestCheck | undefined {
+function parseRequest(written: string, place: WrittenLine, addMistake: AddMistake): RequestCheck | undefined {
   const words = splitWords(written, addMistake)?.map(({ text }) => text)
   if (words === undefined) return undefined
   const { words: named, flags } = splitFlags(words, addMistake, requestFlags, 'request')

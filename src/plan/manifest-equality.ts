@@ -283,14 +283,14 @@ class Comparison {
     const name = path.at(-1)
     const [steps, liveSteps] = [stepsByKey(name, ours), stepsByKey(name, theirs)]
     if (steps === undefined || liveSteps === undefined) return false
-    const live = new Map(theirs.map((each, index) => [keyOf(liveSteps[index]), each]))
+    const live = new Map(theirs.map((each, index) => [stepKey(liveSteps[index]), each]))
     for (const [index, each] of ours.entries())
-      this.compare(each, live.get(keyOf(steps[index])), [...path, steps[index] ?? index])
+      this.compare(each, live.get(stepKey(steps[index])), [...path, steps[index] ?? index])
     if (name === 'initContainers') this.compareOrder(steps, liveSteps, path)
-    const written = new Set(steps.map(keyOf))
+    const written = new Set(steps.map(stepKey))
     // Nobody else adds metrics to an autoscaler.
     for (const [index, step] of liveSteps.entries())
-      if (!written.has(keyOf(step)) && (name === 'metrics' || this.owns([...path, step])))
+      if (!written.has(stepKey(step)) && (name === 'metrics' || this.owns([...path, step])))
         this.add([...path, step], undefined, theirs[index])
     return true
   }
@@ -378,7 +378,7 @@ function isIgnored(path: Path, name: string): boolean {
   return path.at(-1) === 'metadata' && name === 'creationTimestamp'
 }
 
-function keyOf(step: PathStep | undefined): string {
+function stepKey(step: PathStep | undefined): string {
   return JSON.stringify(step)
 }
 

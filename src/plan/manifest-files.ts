@@ -60,7 +60,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     mistakes.push({ input, message })
   }
   const files = kept.flatMap((file): ManifestFile[] => {
-    const name = nameOf(file.path, workspace)
+    const name = shownPath(file.path, workspace)
     const text = readText(file.real, (message) => mistakes.push({ input: name, message }))
     return text === undefined ? [] : [{ name, text }]
   })
@@ -77,7 +77,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
       subfolders.filter(isMissed).map((path) => ({
         input,
         line,
-        message: `the subfolder ${nameOf(path, workspace)} is not read, as with kubectl apply -f ${pattern}. To gate its objects too, write ${join(pattern, '**')}.`,
+        message: `the subfolder ${shownPath(path, workspace)} is not read, as with kubectl apply -f ${pattern}. To gate its objects too, write ${join(pattern, '**')}.`,
       })),
     ),
     mistakes,
@@ -143,7 +143,7 @@ interface Walk extends FoundByLine {
 /** @param how `named`: a line names the path; `matched`: its pattern matches it; `inside`: found in a folder */
 function visit(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
   const { files, subfolders, folders, isRecursive, addMistake, workspace } = walk
-  const name = nameOf(path, workspace)
+  const name = shownPath(path, workspace)
   try {
     const real = realpathSync(path)
     if (!isInside(boundary, real)) {
@@ -177,7 +177,7 @@ function boundaryOf(path: string, workspace: string): string {
   return realpathSync(isFolder(path) ? path : dirname(path))
 }
 
-function nameOf(path: string, workspace: string): string {
+function shownPath(path: string, workspace: string): string {
   return isInside(workspace, path) ? relative(workspace, path).split(sep).join('/') || '.' : path
 }
 

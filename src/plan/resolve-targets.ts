@@ -144,7 +144,7 @@ export function resolveTargets(
   )
   const waits = annotatedWaits(matched, input, drafts)
   const kept = [...drafts.values()].filter(
-    ({ target }) => !excluded.has(keyOf(target)) && !excluded.has(nameKey({ ...target, name: '' })),
+    ({ target }) => !excluded.has(targetKey(target)) && !excluded.has(nameKey({ ...target, name: '' })),
   )
   if (kept.length === 0) {
     throwMistakes(skipped.flatMap(nothingLeftMistake))
@@ -187,7 +187,7 @@ function collectDrafts(
   })
   const mistakes: MistakeWithReason[] = []
   const byKey = new Map<string, Draft>()
-  for (const [key, [first, ...further]] of Map.groupBy(drafts, ({ target }) => keyOf(target)))
+  for (const [key, [first, ...further]] of Map.groupBy(drafts, ({ target }) => targetKey(target)))
     if (first !== undefined) byKey.set(key, combine(first, further, parsed, mistakes))
   throwMistakes(mistakes)
   return byKey
@@ -210,7 +210,7 @@ function writtenKey({ reference, release }: ResolvedReference): string {
 /** The keys of the targets that a line with `!` excludes; one without a name for a whole kind. */
 function excludes(entry: MatchedReference, input: string): readonly string[] {
   if (excludesKind(entry.reference)) return [nameKey(draftOf(entry, input, '').target)]
-  return entry.names.map((name) => keyOf(draftOf(entry, input, name).target))
+  return entry.names.map((name) => targetKey(draftOf(entry, input, name).target))
 }
 
 /** The annotations of manifests that decide when their objects are ready, or that a line in `resources` overrides. */
@@ -222,7 +222,7 @@ function annotatedWaits(
   return matched.flatMap((entry) => {
     const { manifest, name = '' } = entry.reference
     if (manifest === undefined || annotationOf('for', manifest.object) === undefined) return []
-    const draft = drafts.get(keyOf(draftOf(entry, input, name).target))
+    const draft = drafts.get(targetKey(draftOf(entry, input, name).target))
     return [{ manifest, isUsed: draft?.target.waitFor !== undefined }]
   })
 }
@@ -254,7 +254,7 @@ function noticesOf(
     ),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, line } = entry.reference
-      if (!exclude || name === undefined || drafts.has(keyOf(draftOf(entry, input, name).target))) return []
+      if (!exclude || name === undefined || drafts.has(targetKey(draftOf(entry, input, name).target))) return []
       return [`${nameLine(line)}: excludes ${kind}/${name}, which no line names.`]
     }),
   ]
@@ -287,7 +287,7 @@ function nothingLeftMistake({ file = '', line, text, annotation, hasGeneratedNam
 }
 
 /** Identifies a target in any version. A selector without a match is a separate target. */
-function keyOf(target: Target): string {
+function targetKey(target: Target): string {
   return `${nameKey(target)} ${target.selector ?? ''}`
 }
 

@@ -49,7 +49,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   const head = line(
     0,
     dim(elapsed(change.at - startedAt)),
-    { text: nameOf(change), style: 'bold' },
+    { text: changedName(change), style: 'bold' },
     { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
     change.by === undefined ? undefined : `by ${change.by}`,
     noteOf(change),
@@ -102,7 +102,7 @@ function elapsed(ms: number): string {
   return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
 }
 
-function nameOf({ object }: ObjectChange): string {
+function changedName({ object }: ObjectChange): string {
   return displayName({ ...object, name: object.metadata.name })
 }
 
