@@ -93,6 +93,11 @@ export function isSameSubject(a: Subject, b: Subject): boolean {
   return a.name === b.name && a.kind === b.kind && a.group === b.group && a.namespace === b.namespace
 }
 
+/** Whether the containers of a pod have ended, and none of them is started again. */
+export function hasEnded({ status }: Pick<Pod, 'status'>): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed'
+}
+
 /** The short name for logs and messages: `deployment/web`. */
 export function shortName({ kind, metadata }: { kind: string; metadata: { name: string } }): string {
   return `${kind.toLowerCase()}/${metadata.name}`

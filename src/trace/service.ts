@@ -1,4 +1,4 @@
-import type { Pod, Service, ServicePort } from '../cluster/objects.ts'
+import { hasEnded, type Pod, type Service, type ServicePort } from '../cluster/objects.ts'
 import { addressesOf } from '../lifecycle/network/backend.ts'
 import {
   isSelectedBy,
@@ -183,7 +183,7 @@ function podTraffic(service: Service, selected: SelectedPod, { reader }: TracedO
       ? { mark: '✓', text: 'gets traffic' }
       : { ...state, text: `still gets traffic: ${state.text}` }
   }
-  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return { ...state, mark: '·' }
+  if (hasEnded(pod)) return { ...state, mark: '·' }
   const missingPort = service.spec?.ports?.find((port) => isPortMissing(pod, port))?.targetPort
   if (missingPort !== undefined && !isTerminating) {
     const declared = declaredPorts(pod) || 'none'

@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import {
+  controllerOf,
   type EndpointSlice,
   nameOf,
   type Pod,
@@ -190,7 +191,7 @@ function endpointKey({ endpoint: { targetRef, addresses } }: ServiceEndpoint): s
 /** Whether a selected pod needs an endpoint: it has not ended, or no controller replaces it. */
 function needsEndpoint({ metadata, status }: Pod): boolean {
   if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return false
-  return status?.phase !== 'Failed' || !metadata.ownerReferences?.some(({ controller }) => controller)
+  return status?.phase !== 'Failed' || controllerOf({ metadata }) === undefined
 }
 
 /** The pods that it selects, without those of older revisions of the gated workloads behind it. */

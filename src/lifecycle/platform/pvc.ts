@@ -1,6 +1,7 @@
 import { firstOccurrence } from '../../cluster/event-order.ts'
 import {
   type EventObject,
+  hasEnded,
   nameOf,
   type PersistentVolumeClaim,
   type Pod,
@@ -169,13 +170,7 @@ function isScheduling(claim: PersistentVolumeClaim, reader: Reader): boolean {
 /** The pods that use the claim and have not ended; undefined if pods cannot be read. */
 function consumersOf(claim: PersistentVolumeClaim, reader: Reader): readonly Pod[] | undefined {
   const request = namespaceRequest('v1', 'Pod', claim)
-  const consumers = reader.list(
-    request,
-    (pod) =>
-      pod.status?.phase !== 'Succeeded' &&
-      pod.status?.phase !== 'Failed' &&
-      claimsOf(pod).includes(claim.metadata.name),
-  )
+  const consumers = reader.list(request, (pod) => !hasEnded(pod) && claimsOf(pod).includes(claim.metadata.name))
   return reader.listState(request) === 'complete' ? consumers : undefined
 }
 

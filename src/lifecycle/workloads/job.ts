@@ -1,5 +1,13 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
-import { type Condition, type EventObject, isPodSubject, type Job, type Pod, subjectOf } from '../../cluster/objects.ts'
+import {
+  type Condition,
+  type EventObject,
+  hasEnded,
+  isPodSubject,
+  type Job,
+  type Pod,
+  subjectOf,
+} from '../../cluster/objects.ts'
 import { duration } from '../../duration.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
@@ -27,7 +35,7 @@ import { stallHold } from './workload.ts'
  */
 export const jobRule: Rule<Job> = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
-  lastState: (object, events) => lastState(object, events),
+  lastState,
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   judge: judgeJob,
 }
@@ -40,18 +48,18 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   const pods = withoutDuplicates([...lost, ...owned])
   const isComplete = trueCondition(job, 'Complete') !== undefined
   const ended = endProblem(job, pods, reader)
-  const hasEnded = isComplete || ended !== undefined
+  const isOver = isComplete || ended !== undefined
   // The end of the Job explains its failed pods. All its pods are of one run, so those that failed before the gate began count.
   const state =
     reader.listState(podRequest(job)) === 'complete'
-      ? examinePods(owned, reader, hasEnded ? [] : lost, reader.time(status.startTime))
+      ? examinePods(owned, reader, isOver ? [] : lost, reader.time(status.startTime))
       : undefined
-  const retry = hasEnded ? undefined : nextRetry(job, pods, reader)
+  const retry = isOver ? undefined : nextRetry(job, pods, reader)
   const problems = [
     ...(ended === undefined ? [] : [ended]),
-    ...creationProblem(job, reader, !hasEnded && (status.active ?? 0) === 0),
+    ...creationProblem(job, reader, !isOver && (status.active ?? 0) === 0),
     ...(state?.problems ?? []).map(toJobProblem),
-    ...(hasEnded ? [] : delays(job, state, owned, reader)),
+    ...(isOver ? [] : delays(job, state, owned, reader)),
   ].toSorted(byImportance)
   for (const problem of problems) reader.problem(problem)
   for (const each of jobMilestones(job, isComplete, lost, retry, reader)) reader.milestone(each)
@@ -154,8 +162,7 @@ const failureReasons: ReadonlySet<string | undefined> = new Set([
  */
 function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   const { deletionTimestamp: _, ...metadata } = job.metadata
-  const hasEnded = ['Complete', 'Failed', 'FailureTarget'].some((type) => trueCondition(job, type))
-  if (hasEnded) return { ...job, metadata }
+  if (['Complete', 'Failed', 'FailureTarget'].some((type) => trueCondition(job, type))) return { ...job, metadata }
   const end = events.findLast(({ reason }) => reason === 'Completed' || failureReasons.has(reason))
   if (end === undefined) return undefined
   const { reason = '', message = '' } = end
@@ -362,8 +369,8 @@ function wantedAtOnce({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>):
   return Math.min(parallelism, completions - succeeded)
 }
 
-function isActive({ metadata, status }: Pod): boolean {
-  return metadata.deletionTimestamp === undefined && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
+function isActive(pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)
 }
 
 /** Whether a list of indexes such as `1,4-6` contains an index. */
