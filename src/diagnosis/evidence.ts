@@ -152,13 +152,13 @@ function namesakeEventLines({ name, namespace }: Target, context: ReadFacts): re
 function linesOf(
   events: readonly EventObject[],
   { startedAt, serverOffsetMs }: ReadFacts,
-  subjectOf: (event: EventObject) => string = () => '',
+  nameText: (event: EventObject) => string = () => '',
 ): readonly EventLine[] {
   const found = events
     .map((event) => ({
       at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,
       reason: event.reason ?? '',
-      subject: subjectOf(event),
+      subject: nameText(event),
       message: withoutNoise(event.message ?? ''),
       count: eventCount(event),
     }))

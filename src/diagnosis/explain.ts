@@ -16,7 +16,6 @@ import {
 } from '../gate/run-record.ts'
 import { recordProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
-import { condition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import type { Manifest } from '../plan/reference.ts'
 import { displayName, fullNames, type Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
@@ -156,11 +155,7 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
 }
 
 /** A pod without a known cause is on a node that is not ready: the problem of the first such node. */
-function lostNodeProblem(
-  judged: JudgedTargetRecord,
-  facts: TargetFacts,
-  { serverOffsetMs, startedAt }: Context,
-): JudgedProblem | undefined {
+function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context: Context): JudgedProblem | undefined {
   const pods = unexplainedPods(judged, facts).flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
     const ready = facts.node(name)?.status?.conditions?.find(({ type }) => type === 'Ready')
@@ -168,49 +163,41 @@ function lostNodeProblem(
   })
   const [first] = pods
   if (first === undefined) return undefined
-  const since = Date.parse(first.ready.lastTransitionTime ?? '') - serverOffsetMs
-  const problem: Problem = {
-    reason: 'node-unresponsive',
-    subject: subjectOf(first.pod),
-    detail: { node: first.name, state: 'lost' },
-    count: 1,
-    pods: pods.filter(({ name }) => name === first.name).length,
-    firstSeenAt: Number.isNaN(since) ? startedAt : since,
-    proven: false,
-  }
-  return recordProblem(problem, judged.basis.target)
+  const ofNode = pods.filter(({ name }) => name === first.name)
+  const found = podsProblem(first.pod, ofNode.length, first.ready.lastTransitionTime, context)
+  const detail = { node: first.name, state: 'lost' } as const
+  return recordProblem({ ...found, reason: 'node-unresponsive', detail }, judged.basis.target)
 }
 
 /** The pod that a target without a known problem waits for, with what the cluster reports about the pod. */
 function waitingPodProblem(
   judged: JudgedTargetRecord,
   facts: TargetFacts,
-  { serverOffsetMs, startedAt }: Context,
+  context: Context,
 ): JudgedProblem | undefined {
-  if (judged.problems.length > 0 || (judged.outcome !== 'stalled' && judged.outcome !== 'timed-out')) return undefined
-  const pods = facts
-    .podsOf(judged.basis.target)
-    .filter(
-      (pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded' && condition(pod, 'Ready')?.status !== 'True',
-    )
+  if (judged.problems.length > 0) return undefined
+  const pods = facts.waitingPods
   const created = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? '') || 0
   // The newest pod is of the gated revision.
   const [pod] = pods.toSorted((a, b) => created(b) - created(a))
   if (pod === undefined) return undefined
   const warning = facts.eventsOf(pod).findLast(({ type }) => type === 'Warning')
-  const problem: Problem = {
-    reason: 'pod-waiting',
-    subject: subjectOf(pod),
-    detail: {
-      ...waitingContainer(pod),
-      ...(warning === undefined ? {} : { warning: { reason: warning.reason ?? '', message: warning.message ?? '' } }),
-    },
-    count: 1,
-    pods: pods.length,
-    firstSeenAt: created(pod) - serverOffsetMs || startedAt,
-    proven: false,
+  const detail = {
+    ...waitingContainer(pod),
+    ...(warning === undefined ? {} : { warning: { reason: warning.reason ?? '', message: warning.message ?? '' } }),
   }
-  return recordProblem(problem, judged.basis.target)
+  const found = podsProblem(pod, pods.length, pod.metadata.creationTimestamp, context)
+  return recordProblem({ ...found, reason: 'pod-waiting', detail }, judged.basis.target)
+}
+
+/**
+ * The common fields of a problem that is found once the gate has ended.
+ * @param pod one of the pods that have it
+ * @param since a timestamp of the server; without one, the problem has lasted since the start of the gate
+ */
+function podsProblem(pod: Pod, pods: number, since: string | undefined, { serverOffsetMs, startedAt }: Context) {
+  const firstSeenAt = Date.parse(since ?? '') - serverOffsetMs || startedAt
+  return { subject: subjectOf(pod), count: 1, pods, firstSeenAt, proven: false } as const
 }
 
 /** The first container that waits, and why. */

@@ -56,17 +56,18 @@ export class ManifestDrift {
     const all = findDriftedFields(comparableManifest(manifest.object, this.#redact), object)
     const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
     const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
-    const notes = [
-      ...scaledNotes(all.filter(isScaledReplicas), manifest),
-      ...differenceNotes(
-        all.filter((difference) => !isScaledReplicas(difference)),
-        manifest,
-      ),
-    ].map(({ text, line }): ManifestDriftNote => {
-      const entry = { at: event.at, target: index, kind: 'note', text } as const
-      if (line === undefined) return { entry }
-      return { entry, warning: { text: `${displayName(target)}: ${text}`, source: { file: manifest.file, line } } }
+    const scaled = all.filter(isScaledReplicas)
+    const notes = scaled.map((difference): ManifestDriftNote => {
+      const text = `${describeDifference(difference)} as in ${manifest.file}:${manifest.lineOf(difference.path)}: something scales it`
+      return { entry: { at: event.at, target: index, kind: 'note', text } }
     })
+    const [first, ...others] = all.filter((difference) => !isScaledReplicas(difference))
+    if (first !== undefined) {
+      const text = differenceText([first, ...others], manifest)
+      const source = { file: manifest.file, line: manifest.lineOf(first.path) }
+      const warning = { text: `${displayName(target)}: ${text}`, source }
+      notes.push({ entry: { at: event.at, target: index, kind: 'note', text }, warning })
+    }
     this.#notes.push(...notes)
     return notes
   }
@@ -87,29 +88,13 @@ export class ManifestDrift {
   }
 }
 
-/** `line` is set if the user is warned. */
-interface NoteText {
-  readonly text: string
-  readonly line?: number
-}
-
-function scaledNotes(found: readonly Difference[], { file, lineOf }: Manifest): readonly NoteText[] {
-  return found.map((difference) => ({
-    text: `${describeDifference(difference)} as in ${file}:${lineOf(difference.path)}: something scales it`,
-  }))
-}
-
-function differenceNotes(found: readonly Difference[], { file, line, lineOf }: Manifest): readonly NoteText[] {
-  const [first] = found
-  if (first === undefined) return []
-  const firstLine = lineOf(first.path)
+function differenceText(found: readonly Difference[], { file, line, lineOf }: Manifest): string {
   const shown = found.slice(0, maxDifferences).map((difference) => {
     const at = lineOf(difference.path)
     return `${describeDifference(difference)}${at === line ? '' : ` (line ${at})`}`
   })
   const more = found.length > shown.length ? ` and ${found.length - shown.length} more` : ''
-  const text = `the live object differs from ${file}:${line}: ${shown.join('; ')}${more}`
-  return [{ text, line: firstLine }]
+  return `the live object differs from ${file}:${line}: ${shown.join('; ')}${more}`
 }
 
 /** The object that a manifest scales, if the manifest is an HPA or another object with `scaleTargetRef`. */

@@ -6,7 +6,7 @@ import type { JudgedTargetRecord, TargetRecord } from '../gate/run-record.ts'
 import { isMarkedBy } from '../lifecycle/custom/owned-objects.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
-import { condition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
+import { isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import { numberOf, type RevisionReader, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
@@ -25,21 +25,9 @@ export class TargetFacts {
 
   /** The object with this reference, preferably as it was at the verdict. */
   get(reference: Parameters<Store['get']>[0]): KubeObject | undefined {
-    const { kind, name, namespace } = reference
-    return this.#captured((each) => each === kind, name, namespace) ?? this.#store.get(reference)
-  }
-
-  /** The object with this name whose kind is this word in lower case, preferably as it was at the verdict. */
-  find(...[word, name, namespace]: Parameters<Store['find']>): KubeObject | undefined {
-    return (
-      this.#captured((kind) => kind.toLowerCase() === word, name, namespace) ?? this.#store.find(word, name, namespace)
-    )
-  }
-
-  #captured(isKind: (kind: string) => boolean, name: string, namespace: string | undefined): KubeObject | undefined {
-    return this.#record.basis.snapshot?.find(
-      ({ kind, metadata }) => isKind(kind) && metadata.name === name && (metadata.namespace ?? namespace) === namespace,
-    )
+    const isNamed = ({ kind, metadata: { name, namespace = reference.namespace } }: KubeObject) =>
+      kind === reference.kind && name === reference.name && namespace === reference.namespace
+    return this.#record.basis.snapshot?.find(isNamed) ?? this.#store.get(reference)
   }
 
   /** The revisions of an object: its ReplicaSets or ControllerRevisions. */
@@ -51,13 +39,17 @@ export class TargetFacts {
     )
   }
 
-  /** The pod itself, or the pods of a workload of any revision. */
-  podsOf(target: Target): readonly Pod[] {
-    const object = this.get(target)
-    if (isOfKind(object, 'Pod')) return [object]
+  /** The pods that a stalled or timed-out target waits for: the pod itself, or those of a workload, of any revision. */
+  get waitingPods(): readonly Pod[] {
+    const { outcome, basis } = this.#record
+    if (outcome !== 'stalled' && outcome !== 'timed-out') return []
+    const object = this.get(basis.target)
     const { uid } = object?.metadata ?? {}
     const owners = [uid, ...this.#store.ownedBy(uid, 'ReplicaSet').map(({ metadata }) => metadata.uid)]
-    return owners.flatMap((owner) => this.#store.ownedBy(owner, 'Pod'))
+    const owned = owners.flatMap((owner) => this.#store.ownedBy(owner, 'Pod'))
+    return (isOfKind(object, 'Pod') ? [object] : owned).filter(
+      (pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded' && !isReady(pod),
+    )
   }
 
   /** The object that a problem is about. */
@@ -127,12 +119,9 @@ export function nodeBehind(problem: Problem, facts: TargetFacts): string | undef
 }
 
 /** The pods that a target without a known cause waits for, if they have a node. */
-export function unexplainedPods({ basis, outcome, problems }: JudgedTargetRecord, facts: TargetFacts): readonly Pod[] {
+export function unexplainedPods({ problems }: JudgedTargetRecord, facts: TargetFacts): readonly Pod[] {
   const isUnexplained = problems.every((problem) => traitsOf(problem).yieldsTo === 'node')
-  if (!isUnexplained || (outcome !== 'stalled' && outcome !== 'timed-out')) return []
-  return facts
-    .podsOf(basis.target)
-    .filter((pod) => !isReplaced(pod) && pod.spec?.nodeName && condition(pod, 'Ready')?.status !== 'True')
+  return isUnexplained ? facts.waitingPods.filter(({ spec }) => spec?.nodeName) : []
 }
 
 /** The namespace, if its absence would explain the absence of the target. */
