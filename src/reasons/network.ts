@@ -1,5 +1,5 @@
 import { clause, type HintWords, type ReasonFamily, type Sentence } from './spec.ts'
-import { counted, optional } from './wording.ts'
+import { counted, labelsText, optional } from './wording.ts'
 
 /** The number of pods that a Service selects, without those that have ended. */
 interface PodCounts {
@@ -205,7 +205,7 @@ function endpointsHint(
     return `Add the name "${finding.port}" to a port of the container, or correct targetPort in ${name}: a port number needs no name.`
   if (cause !== undefined) return cause.hint
   const { selector = {} } = (object?.spec ?? {}) as { selector?: Record<string, string> }
-  const labels = Object.entries(selector).map(([key, value]) => `${key}=${value}`)
-  const selected = labels.length === 0 ? [] : ['-l', labels.join(',')]
+  const labels = labelsText(selector)
+  const selected = labels === '' ? [] : ['-l', labels]
   return `Look at the pods behind the Service: ${command('describe', 'pods', ...selected)}.`
 }

@@ -123,6 +123,13 @@ function codeText(exitCode: number | undefined): string {
   return `code ${exitCode ?? 'unknown'}${meaning === undefined ? '' : ` (${meaning})`}`
 }
 
+/** Labels as in kubectl: `app=web,tier=front`. */
+export function labelsText(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
+}
+
 /** Hint for an image that was built for another platform than the node's. */
 export function platformHint({ theImage }: HintWords): string {
   return `Build ${theImage} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`

@@ -8,8 +8,8 @@ import {
   type ServiceEndpoint,
 } from '../lifecycle/network/endpoints.ts'
 import { declaredPorts, isPortMissing, isUndeclaredPort, targetPortNumbers } from '../lifecycle/network/ports.ts'
-import { formatLabels } from '../lifecycle/network/service-explanation.ts'
 import { podRequest } from '../lifecycle/selector.ts'
+import { labelsText } from '../reasons/wording.ts'
 import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
 import type { TracedObject } from './trace.ts'
@@ -110,7 +110,7 @@ function endpointLines(service: Service, reached: ReachedPods, traced: TracedObj
 }
 
 function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPods: number): readonly Line[] {
-  const labels = formatLabels(service.spec?.selector ?? {})
+  const labels = labelsText(service.spec?.selector ?? {})
   if (labels === '') {
     const text = endpoints.length === 0 ? 'and no endpoints were created for it' : 'its endpoints are created by others'
     return [line(2, mark(endpoints.length === 0 ? '!' : '·'), 'no selector:', text)]

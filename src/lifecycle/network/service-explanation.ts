@@ -1,7 +1,7 @@
 import { type KubeObject, type Pod, type Service, type ServicePort, shortName } from '../../cluster/objects.ts'
 import { describeFinding, type NetworkDetails, unmatchedSelector } from '../../reasons/network.ts'
 import { type Check, type Problem, problemSentence } from '../../reasons/reasons.ts'
-import { counted } from '../../reasons/wording.ts'
+import { counted, labelsText } from '../../reasons/wording.ts'
 import type { Reader } from '../reader.ts'
 import { podRequest, podsMetadata } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -42,7 +42,7 @@ export function explainUnserved(
     return end({ type: 'pods-unreadable', endpoints: endpoints.length })
   }
 
-  const selector = formatLabels(service.spec?.selector ?? {})
+  const selector = labelsText(service.spec?.selector ?? {})
   // If pods have different ports, those with an unserved port count.
   const able = all.filter(({ pod }) => unserved.some((port) => targetPortIn(pod, port) !== undefined))
   const selected = (isPartial && able.length > 0 ? able : all).map(({ pod }) => pod)
@@ -110,13 +110,6 @@ function remark(text: string): Check {
   return { state: 'remark', text }
 }
 
-/** Labels as in kubectl: `app=web,tier=front`. */
-export function formatLabels(labels: Readonly<Record<string, string>>): string {
-  return Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',')
-}
-
 /** The ports of the containers and sidecars; init containers that end serve no traffic. */
 function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   const { targetPort = port.port } = port
@@ -141,7 +134,7 @@ function presentLabels({ spec }: Service, pods: readonly Pod[], workloads: reado
       keys.flatMap((key) => (metadata.labels?.[key] === undefined ? [] : [[key, metadata.labels[key]]])),
     )
     .filter((present) => present.length > 0)
-    .map((present) => formatLabels(Object.fromEntries(present)))
+    .map((present) => labelsText(Object.fromEntries(present)))
   const sets = Map.groupBy(labels, (each) => each)
   return [...sets].sort(([, a], [, b]) => b.length - a.length).map(([each]) => each)
 }
