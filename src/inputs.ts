@@ -35,9 +35,9 @@ import {
   liveLogStreams,
   liveLogTailLines,
   logLineBytes,
-  logsBeforeStartMs,
   recentVersionMs,
   reportedFailureMs,
+  shownHistoryMs,
 } from './thresholds.ts'
 
 /** `4,000`. `toLocaleString` would load the data of all languages, which takes 20 ms at each start. */
@@ -407,7 +407,7 @@ const definitions = {
       'All containers of the new pods are shown, also init containers and sidecars; each line begins with its pod and container.',
       'A reference without `-n` means every gated resource of its name; one without a match is a mistake.',
       `For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${grouped(logLineBytes)} bytes.`,
-      `At most ${liveLogStreams} logs are read at a time, and ${grouped(liveLogLines)} lines are shown in total, besides the last ones. Lines from more than ${logsBeforeStartMs / 60_000} minutes before the gate are not shown.`,
+      `At most ${liveLogStreams} logs are read at a time, and ${grouped(liveLogLines)} lines are shown in total, besides the last ones. Lines from more than ${shownHistoryMs / 60_000} minutes before the gate are not shown.`,
       'A log that cannot be read is a warning, and does not change the outcome.',
     ),
   }),

@@ -87,8 +87,8 @@ export const missingObjectMs = 60_000
  */
 export const kubeletRetryMs = 20_000
 
-/** A pod older than this at the gate's start is not of the apply before it: most gates start seconds after that. */
-export const earlierPodMs = 60_000
+/** What is older than this at the gate's start is not of the apply before it: most gates start seconds after that. */
+export const earlierMs = 60_000
 
 /**
  * A container that runs for less than this is starting: its failing probe is not logged. A probe with a period of 1 s and a
@@ -231,9 +231,6 @@ export const heartbeatMs = 30_000
 /** If pods settle in less time, the log does not mention it. */
 export const shortestSettlingMs = 2_000
 
-/** If an object is older than this at the gate's start, the apply before the gate did not create it; see `earlierPodMs`. */
-export const oldObjectMs = 60_000
-
 /**
  * A version that came within this time before the gate is this change: the timeline begins with it, and the output `changed`
  * contains it. A target that is ready at first sight with an older one is unchanged. The work of an older Job does not
@@ -261,9 +258,6 @@ export const manyObjects = 100
 
 /** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
 export const furtherMistakesMs = 5_000
-
-/** If a problem began this long before the gate's start, the apply before the gate did not cause it; see `earlierPodMs`. */
-export const oldProblemMs = 60_000
 
 /** How many targets a heartbeat names: it is one line. */
 export const heartbeatTargets = 5
@@ -476,9 +470,6 @@ export const liveLogTailLines = 25
 /** How many logs are read at the same time: each is a connection to the API server. */
 export const liveLogStreams = 20
 
-/** Lines written longer than this before the gate's start are not read, because they belong to earlier rollouts. */
-export const logsBeforeStartMs = 10 * 60_000
-
 /** The maximum length of a line of a log: a longer one is cut. A line with a stack trace usually fits. */
 export const logLineBytes = 4_000
 
@@ -538,8 +529,8 @@ export const evidenceFinishMs = 5_000
 /** `evidenceFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const evidenceFinishWhenCancelledMs = 1_500
 
-/** Events from longer before the gate's start are not shown: they do not explain the state at the gate's start. */
-export const eventsBeforeMs = 10 * 60_000
+/** Events and lines of logs from longer before the gate's start are not shown, because they belong to earlier rollouts. */
+export const shownHistoryMs = 10 * 60_000
 
 /** How many fields a warning lists that differ from the manifest. */
 export const maxDifferences = 5
@@ -657,11 +648,8 @@ export const maxManifestBytes = 8 * 1024 * 1024
 /** How many manifests are read: more than any apply has. */
 export const maxManifestFiles = 5_000
 
-/** How many objects manifests may name: no usual apply contains more. The limit exists because each object needs a watch. */
-export const maxManifestObjects = 5_000
-
-/** How many objects references may name: more than in any apply. Limits `a,b,c,… 1 2 3 …`. */
-export const maxReferences = 5_000
+/** How many objects references or manifests may name: more than in any apply. Each needs a watch. Limits `a,b,c,… 1 2 3 …`. */
+export const maxNamedObjects = 5_000
 
 /**
  * The number of server errors after which a kind of a Helm release is skipped: the conversion webhook of a custom kind may

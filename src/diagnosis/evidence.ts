@@ -16,7 +16,7 @@ import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields
 import { runtimeError } from '../lifecycle/workloads/runtime-error.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
-import { eventsBeforeMs, maxEvidenceEvents } from '../thresholds.ts'
+import { maxEvidenceEvents, shownHistoryMs } from '../thresholds.ts'
 import { nodeBehind, type TargetFacts } from './target-facts.ts'
 
 /** The read objects, and how their times relate to the gate. */
@@ -162,7 +162,7 @@ function linesOf(
       message: withoutNoise(event.message ?? ''),
       count: eventCount(event),
     }))
-    .filter(({ at }) => at > startedAt - eventsBeforeMs)
+    .filter(({ at }) => at > startedAt - shownHistoryMs)
   const hasDetails = found.some(({ message }) => !isBare(message))
   const groups = Map.groupBy(
     found.filter(({ message }) => !(hasDetails && isBare(message))),

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { messageOf, nodeOfProblem, type Problem } from '../reasons/reasons.ts'
-import { oldObjectMs } from '../thresholds.ts'
+import { earlierMs } from '../thresholds.ts'
 import type { Assessment, Draft, Milestone } from './assessment.ts'
 import { eventCounters } from './event-counters.ts'
 import type { Reader, Statements } from './reader.ts'
@@ -101,7 +101,7 @@ function withMoment(
   switch (milestone.name) {
     case 'created': {
       const at = reader.time(object.metadata.creationTimestamp)
-      const isOld = at !== undefined && at < reader.startedAt - oldObjectMs
+      const isOld = at !== undefined && at < reader.startedAt - earlierMs
       return { ...milestone, at, ...(isOld ? { message: 'exists' } : {}) }
     }
     case 'observed':

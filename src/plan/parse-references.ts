@@ -1,7 +1,7 @@
 import { withoutEscapes } from '../cluster/decoded-text.ts'
 import { type AddMistake, type Mistake, type Place, quote } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
-import { maxReferences } from '../thresholds.ts'
+import { maxNamedObjects } from '../thresholds.ts'
 import {
   excludesInOutput,
   explainFailure,
@@ -50,7 +50,7 @@ const onlyExcludes = 'Every line is an exclude ("!"). Name a resource to gate, l
 const excludeInOutput =
   'This exclude stands between lines that kubectl printed, so a name with a line break may contain it. Write excludes above or below the output.'
 
-const tooManyReferences = `More than ${maxReferences} resources are named. Use selectors (-l), or several gates.`
+const tooManyReferences = `More than ${maxNamedObjects} resources are named. Use selectors (-l), or several gates.`
 
 /** A line of references, and where the user wrote it. */
 export interface Line {
@@ -113,7 +113,7 @@ export function parseLines(
     const parsed = parseWords(withFlags(words, index, addMistake), line, addMistake)
     const list = mistakes.length === mistakesBefore ? references : invalid
     list.push(...(printed === undefined ? parsed : parsed.map((each) => ({ ...each, applied: printed.applied }))))
-    if (references.length > maxReferences) {
+    if (references.length > maxNamedObjects) {
       addMistake(tooManyReferences)
       break
     }
@@ -130,7 +130,7 @@ export function parseLines(
  * @returns one reference for each resource or selector, also if a flag has a mistake
  */
 function parseWords(words: readonly string[], line: number, addMistake: AddMistake): Reference[] {
-  if (words.length > maxReferences) {
+  if (words.length > maxNamedObjects) {
     addMistake(tooManyReferences)
     return []
   }
@@ -205,7 +205,7 @@ function findSubjectMistake(
   if (selector === undefined && names.length === 0)
     return `${quote(types)} has no name: a word alone is a kind. Write a kind and a name, like deployment/web, or add -l app=shop or --all.`
   if (names.includes('')) return `${quote(types)} has an empty name: is a variable not set? Write ${kinds[0]}/NAME.`
-  return kinds.length * names.length > maxReferences ? tooManyReferences : undefined
+  return kinds.length * names.length > maxNamedObjects ? tooManyReferences : undefined
 }
 
 function readTypeAndName(word: string, addMistake: AddMistake): Subject[] {

@@ -3,7 +3,7 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, par
 import type { PathStep } from '../cluster/field-paths.ts'
 import { type Fields, groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
 import { describeMistake, errorText, type Mistake, withoutQuotedText } from '../errors.ts'
-import { maxManifestObjects } from '../thresholds.ts'
+import { maxNamedObjects } from '../thresholds.ts'
 import { readGateAnnotations } from './gate-annotations.ts'
 import { readHook } from './hooks.ts'
 import { readPrintedObjects } from './kubectl-output.ts'
@@ -72,8 +72,8 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
       if ('why' in line) skipped.push(line)
       else references.push(line)
     }
-    if (references.length > maxManifestObjects) {
-      mistakes.push({ input: file, message: `More than ${maxManifestObjects} objects are named. Use several gates.` })
+    if (references.length > maxNamedObjects) {
+      mistakes.push({ input: file, message: `More than ${maxNamedObjects} objects are named. Use several gates.` })
       break
     }
   }

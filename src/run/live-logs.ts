@@ -19,7 +19,7 @@ import {
   liveLogLines,
   liveLogStreams,
   liveLogTailLines,
-  logsBeforeStartMs,
+  shownHistoryMs,
 } from '../thresholds.ts'
 import { ContainerLog, type ContainerRun, type LogSource } from './container-log.ts'
 
@@ -170,7 +170,7 @@ export class LiveLogs {
       if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
     })
     const onFailure = (error: unknown) => this.#warnUnreadable(ref, error)
-    const log = new ContainerLog(ref, startedAt - logsBeforeStartMs, throttle, {
+    const log = new ContainerLog(ref, startedAt - shownHistoryMs, throttle, {
       source,
       clock,
       slots: this.#slots,

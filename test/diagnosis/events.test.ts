@@ -3,7 +3,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { eventLines } from '../../src/diagnosis/evidence.ts'
 import { evidenceText } from '../../src/report/target-record.ts'
-import { eventsBeforeMs } from '../../src/thresholds.ts'
+import { shownHistoryMs } from '../../src/thresholds.ts'
 import { at, start } from '../report/builders.ts'
 
 const webPod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-x', namespace: 'shop', uid: 'p' } }
@@ -75,7 +75,7 @@ describe('the events of an object', () => {
   })
 
   it('from long before the start of the gate are left out', () => {
-    const limit = -eventsBeforeMs / 1_000
+    const limit = -shownHistoryMs / 1_000
     const lines = linesOf(
       { reason: 'Old', message: 'not found', seconds: limit },
       { reason: 'Failed', message: 'not found', seconds: limit + 1 },

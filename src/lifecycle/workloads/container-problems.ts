@@ -5,7 +5,7 @@ import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } 
 import {
   deathsProvenMs,
   deathsProvenWhileOthersProgressMs,
-  earlierPodMs,
+  earlierMs,
   kubeletRetryMs,
   longStepMs,
   missingObjectMs,
@@ -70,7 +70,7 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
 function neverPulledProblem(facts: ContainerFacts, isInvalid: boolean): Problem {
   const { pod, history, reader } = facts
   const since = history.waiting?.since ?? reader.now
-  const isOld = (reader.time(pod.metadata.creationTimestamp) ?? reader.now) < reader.startedAt - earlierPodMs
+  const isOld = (reader.time(pod.metadata.creationTimestamp) ?? reader.now) < reader.startedAt - earlierMs
   const atLeastMs = !isInvalid && isOld && history.waiting?.predatesGate ? kubeletRetryMs : 0
   return problemOfContainer(facts, {
     reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
@@ -102,7 +102,7 @@ interface MissingChecks {
  * count.
  */
 export function isProvenMissing({ first, last, retryMs }: MissingChecks, reader: Reader): boolean {
-  const since = first < reader.startedAt - earlierPodMs ? reader.startedAt : first
+  const since = first < reader.startedAt - earlierMs ? reader.startedAt : first
   const neededMs = mayAwaitOther(last, reader) ? deathsProvenWhileOthersProgressMs : missingObjectMs
   const isLate = last - since >= neededMs
   return reader.passed(since + (isLate ? 0 : neededMs + retryMs))
