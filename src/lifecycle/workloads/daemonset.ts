@@ -2,28 +2,24 @@ import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Milestone } from '../assessment.ts'
 import { awaitedPods, gatedPods } from '../pods.ts'
-import type { Reader, RuleReader } from '../reader.ts'
-import type { Judgement, Rule } from '../rule.ts'
+import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { becamePresentAt, findRevision, newestOf, templateCreatedAt } from './revision.ts'
+import { findRevision, newestOf, templateCreatedAt } from './revision.ts'
 import { examinePods, sortPods } from './revision-pods.ts'
-import { workloadServing } from './serving.ts'
-import { undoRule, watchReleaseHooks } from './undo.ts'
 import {
   countMilestone,
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  haveSettled,
-  judgeWorkload,
   onDeleteMilestone,
   onDeleteNote,
   podCount,
-  readyMilestone,
+  type WorkloadFacts,
   workloadMilestones,
+  workloadRule,
 } from './workload.ts'
 
 const hashLabel = 'controller-revision-hash'
@@ -38,19 +34,15 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
  * reports other nodes that are not ready, cordoned, gone, tainted or newly joined, and does not wait for them. With
  * OnDelete all existing pods must be ready, and old ones are reported.
  */
-export const daemonSetRule: Rule<DaemonSet> = {
+export const daemonSetRule = workloadRule<DaemonSet>({
   milestones: [...workloadMilestones, 'updated'],
-  serving: workloadServing,
-  undo: undoRule,
-  changedAt: (object, reader) =>
-    becamePresentAt(object, isObserved(object) ? findTemplateRevision(object, reader) : undefined, reader),
-  judge: judgeDaemonSet,
-}
+  revisionOf: findTemplateRevision,
+  facts: factsOf,
+})
 
 const nodesRequest = { apiVersion: 'v1', kind: 'Node' } as const
 
-function judgeDaemonSet(set: DaemonSet, reader: RuleReader): Judgement {
-  watchReleaseHooks(set, reader)
+function factsOf(set: DaemonSet, reader: Reader): WorkloadFacts {
   const { metadata, spec = {}, status = {} } = set
   const observed = isObserved(set)
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
@@ -70,32 +62,24 @@ function judgeDaemonSet(set: DaemonSet, reader: RuleReader): Judgement {
   const updated = isOnDelete ? desired : counted
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const areSettled = haveSettled(examined, awaitedElsewhere, reader, {
-    removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
-  })
   const leftOver = leftOverPods(set, pods, unfinished.length > 0, reader)
   const isDoneElsewhere = unfinished.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
-  const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && areSettled
-
   const older = examined.pods.kept.length + examined.pods.old.length
   const created = Math.max(desired === 0 ? 0 : 1, gatedPods(examined.pods).length)
-  const readyPods = countSettled(examined, observed ? available : 0)
-  const isReadyDone = ready || (observed ? undefined : false)
-  reader.milestone(readyMilestone(examined, readyPods, awaited, isReadyDone))
-  reader.milestone(
-    isOnDelete
-      ? onDeleteMilestone(counted, awaited, observed)
-      : updatedMilestone(updated, awaited, isUpdated, leftOver),
-  )
-  if (isOnDelete && older > 0) reader.note(onDeleteNote(older))
-  if (unfinished.length > 0) reader.note(skippedNote(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`)))
-  const findings = {
-    ready,
+  return {
+    examined,
+    isComplete: isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0,
+    wanted: awaited,
+    ready: countSettled(examined, observed ? available : 0),
+    created: observed ? Math.min(awaited, created) : created,
     message:
       desired === 0
         ? 'no node takes its pods'
         : `${available} of ${podCount(desired)} ${isOnDelete ? 'ready' : 'available'}`,
-    created: observed ? Math.min(awaited, created) : created,
+    settle: {
+      expected: awaitedElsewhere,
+      removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
+    },
     problems: [
       ...creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
       ...unreliableProblems(
@@ -103,8 +87,16 @@ function judgeDaemonSet(set: DaemonSet, reader: RuleReader): Judgement {
         reader,
       ),
     ],
+    milestones: [
+      isOnDelete
+        ? onDeleteMilestone(counted, awaited, observed)
+        : updatedMilestone(updated, awaited, isUpdated, leftOver),
+    ],
+    notes: [
+      ...(isOnDelete && older > 0 ? [onDeleteNote(older)] : []),
+      ...(unfinished.length > 0 ? [skippedNote(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`))] : []),
+    ],
   }
-  return judgeWorkload(set, examined, findings, reader)
 }
 
 interface SetPods {

@@ -4,8 +4,8 @@ import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { isSinceStart } from '../proof.ts'
-import type { Reader, RuleReader } from '../reader.ts'
-import type { ChangeReader, Judgement, Rule } from '../rule.ts'
+import type { Reader } from '../reader.ts'
+import type { ChangeReader } from '../rule.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -13,22 +13,18 @@ import { failingProbe } from './container-problems.ts'
 import { condition } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
-import { becamePresentAt, createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
-import { notesOf, sortPods } from './revision-pods.ts'
-import { workloadServing } from './serving.ts'
-import { undoRule, watchReleaseHooks } from './undo.ts'
+import { createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
+import { sortPods } from './revision-pods.ts'
 import {
   countMilestone,
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  haveSettled,
-  judgeWorkload,
   momentOf,
   podCount,
-  readyMilestone,
   readyText,
-  scaleHold,
+  type WorkloadFacts,
+  workloadRule,
 } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
@@ -43,23 +39,18 @@ const completeReason = 'NewReplicaSetAvailable'
  * observed, all replicas are updated and available, and no replica of an older revision is left. In addition, each
  * container that has no readiness probe, or that has died, has settled, which excludes a crash loop.
  */
-export const deploymentRule: Rule<Deployment> = {
+export const deploymentRule = workloadRule<Deployment>({
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
-  serving: workloadServing,
-  undo: undoRule,
-  changedAt: (object, reader) => {
-    const present = isObserved(object) ? newReplicaSet(object, reader) : undefined
-    return becamePresentAt(object, present, reader, (writtenAt) => completedAt(object, present, reader) ?? writtenAt)
-  },
-  judge: judgeDeployment,
-}
+  revisionOf: newReplicaSet,
+  restoredAt: completedAt,
+  facts: factsOf,
+})
 
 const replicaSetRequest = oncePerObject((deployment: Deployment) =>
   selectedRequest('apps/v1', 'ReplicaSet', deployment),
 )
 
-function judgeDeployment(deployment: Deployment, reader: RuleReader): Judgement {
-  watchReleaseHooks(deployment, reader)
+function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
   const { metadata, spec = {}, status = {} } = deployment
   const observed = isObserved(deployment)
   const replicas = spec.replicas ?? 1
@@ -71,64 +62,59 @@ function judgeDeployment(deployment: Deployment, reader: RuleReader): Judgement 
   const current = newReplicaSet(deployment, reader)
   const gated = new Set(reader.owned(podRequest(deployment), current?.metadata.uid))
   const owned = replicaSets.flatMap((set) => reader.owned(podRequest(deployment), set.metadata.uid))
-  const pods = sortPods(owned, (pod) => (gated.has(pod) ? 'new' : 'old'), {
-    gone: reader.lostPods(current?.metadata.uid),
-  })
-  const examined = examineWorkloadPods(
-    deployment,
-    pods,
-    {
-      // Other strategies create new pods while old ones terminate.
-      waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
-      areKnown: seesReplicaSets || current !== undefined,
-    },
-    reader,
-  )
-
+  const gone = reader.lostPods(current?.metadata.uid)
+  const pods = sortPods(owned, (pod) => (gated.has(pod) ? 'new' : 'old'), { gone })
+  const traits = {
+    // Other strategies create new pods while old ones terminate.
+    waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
+    areKnown: seesReplicaSets || current !== undefined,
+  }
+  const examined = examineWorkloadPods(deployment, pods, traits, reader)
   const available = availableReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
   // After a scale the counts may be the old ones, which are not complete for the controller either
   // (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
-  const areSettled = haveSettled(examined, replicas, reader, {
-    unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, reader) : undefined,
-    removedAt: reader.removedAt(current?.metadata.uid),
-  })
-  const ready = isAvailable && isDrained && areSettled
-  const readyPods = countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
   const draining = pods.draining.length
-  reader.milestone(replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, reader))
-  reader.milestone(readyMilestone(examined, readyPods, replicas))
-  reader.milestone({
-    ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
-    at: availableSince(deployment, examined),
-  })
-  reader.milestone({
-    ...drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
-    at: completedAt(deployment, current, reader),
-  })
-  // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
-  const isComplete = observed && old === 0 && condition(deployment, 'Progressing')?.reason === completeReason
-  reader.hold(scaleHold(examined, isComplete))
-  for (const text of notesOf(examined.state, ready)) reader.note(text)
-  for (const text of restoredNotes(deployment, current, reader)) reader.note(text)
-  if (draining > 0) reader.note(`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`)
-  const findings = {
-    ready,
-    message: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
+  return {
+    examined,
+    isComplete: isAvailable && isDrained,
+    wanted: replicas,
+    ready: countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0),
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
+    message: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
+    settle: {
+      unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, reader) : undefined,
+      removedAt: reader.removedAt(current?.metadata.uid),
+    },
     problems: [
       ...(isRolledOut ? [] : pausedProblem(deployment, reader)),
       ...rolloutCreationProblem(deployment, current, replicaSets, reader),
       ...(observed ? progressDeadlineProblem(deployment, examined, reader) : []),
     ],
+    milestones: [
+      replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, reader),
+      {
+        ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
+        at: availableSince(deployment, examined),
+      },
+      {
+        ...drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
+        at: completedAt(deployment, current, reader),
+      },
+    ],
+    notes: [
+      ...restoredNotes(deployment, current, reader),
+      ...(draining > 0 ? [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`] : []),
+    ],
+    // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
+    isScale: observed && old === 0 && condition(deployment, 'Progressing')?.reason === completeReason,
     explain: explainDeadline,
   }
-  return judgeWorkload(deployment, examined, findings, reader)
 }
 
 /**

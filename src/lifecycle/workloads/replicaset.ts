@@ -1,23 +1,20 @@
 import type { ReplicaSet } from '../../cluster/objects.ts'
 import type { Pods } from '../pods.ts'
-import type { Reader, RuleReader } from '../reader.ts'
-import type { Judgement, Rule } from '../rule.ts'
+import type { Reader } from '../reader.ts'
 import { podRequest } from '../selector.ts'
-import { isObserved, lastWriteOf, specWrittenAt } from '../status-age.ts'
+import { isObserved, lastWriteOf } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { notesOf, sortPods } from './revision-pods.ts'
-import { workloadServing } from './serving.ts'
+import { sortPods } from './revision-pods.ts'
 import { hasContainersOf } from './template.ts'
 import {
   countSettled,
   examineWorkloadPods,
-  haveSettled,
-  judgeWorkload,
   podCount,
-  readyMilestone,
   readyText,
+  type WorkloadFacts,
   workloadMilestones,
+  workloadRule,
 } from './workload.ts'
 
 /**
@@ -27,39 +24,31 @@ import {
  * Ready when the present generation is observed, and all replicas exist, are available and have settled. These kinds
  * have no revisions: pods of an older template stay, and count, with a warning.
  */
-export const replicaSetRule: Rule<ReplicaSet> = {
-  milestones: workloadMilestones,
-  serving: workloadServing,
-  changedAt: specWrittenAt,
-  judge: judgeReplicaSet,
-}
+export const replicaSetRule = workloadRule<ReplicaSet>({ milestones: workloadMilestones, facts: factsOf })
 
-function judgeReplicaSet(set: ReplicaSet, reader: RuleReader): Judgement {
-  const { status = {} } = set
+function factsOf(set: ReplicaSet, reader: Reader): WorkloadFacts {
+  const { metadata, status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
-  const pods = sortPods(reader.owned(podRequest(set), set.metadata.uid), () => 'new', {
-    gone: reader.lostPods(set.metadata.uid),
-  })
+  const gone = reader.lostPods(metadata.uid)
+  const pods = sortPods(reader.owned(podRequest(set), metadata.uid), () => 'new', { gone })
   const examined = examineWorkloadPods(set, pods, { waitsForTermination: false }, reader)
-  const areSettled = haveSettled(examined, replicas, reader, { removedAt: reader.removedAt(set.metadata.uid) })
-  const ready =
-    isObserved(set) &&
-    (status.replicas ?? 0) === replicas &&
-    available >= replicas &&
-    condition(set, 'ReplicaFailure')?.status !== 'True' &&
-    areSettled
-  const readyPods = isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0
-  reader.milestone(readyMilestone(examined, readyPods, replicas, ready, 'ready and available'))
-  for (const text of notesOf(examined.state, ready)) reader.note(text)
-  for (const text of outdatedPodWarnings(set, pods, reader)) reader.warning(text)
-  const message = readyText(available, replicas, 'available')
-  return judgeWorkload(
-    set,
+  return {
     examined,
-    { ready, message, created: replicas, problems: creationProblem(set, reader) },
-    reader,
-  )
+    isComplete:
+      isObserved(set) &&
+      (status.replicas ?? 0) === replicas &&
+      available >= replicas &&
+      condition(set, 'ReplicaFailure')?.status !== 'True',
+    wanted: replicas,
+    ready: isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0,
+    readyWord: 'ready and available',
+    created: replicas,
+    message: readyText(available, replicas, 'available'),
+    settle: { removedAt: reader.removedAt(metadata.uid) },
+    problems: creationProblem(set, reader),
+    warnings: outdatedPodWarnings(set, pods, reader),
+  }
 }
 
 /**

@@ -153,13 +153,13 @@ export function templateChangedAt(
  * When the template of a workload became the present one, on the runner's clock; undefined if unknown. By default the
  * creation of its revision.
  * @param present the revision of the present template; undefined while its controller has not observed the template
- * @param reusedAt when a rollback made an older revision the present one again; `writtenAt` is the last write of the spec
+ * @param restoredAt when a rollback made an older revision the present one again; by default, the last write of the spec
  */
 export function becamePresentAt(
   workload: KubeObject,
   present: KubeObject | undefined,
   reader: ChangeReader,
-  reusedAt: (writtenAt: number | undefined) => number | undefined = (writtenAt) => writtenAt,
+  restoredAt?: number,
 ): number | undefined {
   // No version is younger than the last write of the spec.
   const writtenAt = specWrittenAt(workload, reader)
@@ -169,7 +169,9 @@ export function becamePresentAt(
   if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
   const at = reader.time(createdAt(present))
   const isOlder = revisions.some((other) => createdAt(other) > createdAt(present))
-  return isOlder || isReused(present) || isRenumbered(present, at, reader) ? reusedAt(writtenAt) : (at ?? writtenAt)
+  return isOlder || isReused(present) || isRenumbered(present, at, reader)
+    ? (restoredAt ?? writtenAt)
+    : (at ?? writtenAt)
 }
 
 /**

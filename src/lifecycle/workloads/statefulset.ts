@@ -2,31 +2,27 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { gatedPods } from '../pods.ts'
-import type { Reader, RuleReader } from '../reader.ts'
-import type { Judgement, Rule } from '../rule.ts'
+import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { becamePresentAt, findRevision, hashLabel, templateCreatedAt } from './revision.ts'
+import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import { examinePods, sortPods } from './revision-pods.ts'
 import { orderedServing } from './serving.ts'
-import { undoRule, watchReleaseHooks } from './undo.ts'
 import {
   countMilestone,
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  haveSettled,
-  judgeWorkload,
   onDeleteMilestone,
   onDeleteNote,
   podCount,
-  readyMilestone,
   readyText,
-  scaleHold,
   stallHold,
+  type WorkloadFacts,
   workloadMilestones,
+  workloadRule,
 } from './workload.ts'
 
 /**
@@ -39,17 +35,14 @@ import {
  * partition, and those outside the ordinals, which the controller deletes. If the gate can read pods, it does not count
  * the pods of these three groups.
  */
-export const statefulSetRule: Rule<StatefulSet> = {
+export const statefulSetRule = workloadRule<StatefulSet>({
   milestones: [...workloadMilestones, 'updated'],
   serving: orderedServing,
-  undo: undoRule,
-  changedAt: (object, reader) =>
-    becamePresentAt(object, isObserved(object) ? findUpdateRevision(object, reader) : undefined, reader),
-  judge: judgeStatefulSet,
-}
+  revisionOf: findUpdateRevision,
+  facts: factsOf,
+})
 
-function judgeStatefulSet(set: StatefulSet, reader: RuleReader): Judgement {
-  watchReleaseHooks(set, reader)
+function factsOf(set: StatefulSet, reader: Reader): WorkloadFacts {
   const { spec = {}, status = {} } = set
   const replicas = spec.replicas ?? 1
   const readyReplicas = status.readyReplicas ?? 0
@@ -61,39 +54,43 @@ function judgeStatefulSet(set: StatefulSet, reader: RuleReader): Judgement {
   const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, examined.state !== undefined)
   const total = isOnDelete ? replicas : toUpdate
   const isUpdated = observed && updated >= toUpdate
-  const isGatedSettled = haveSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, reader, {
-    unwanted,
-    removedAt: reader.removedAt(set.metadata.uid, revision),
-  })
   const oldPods = examinePods(old, reader)
-  // A scale creates pods below the partition with the older revision: they must settle too.
-  const areSettled = isGatedSettled && (!isUpdated || haveSettled({ state: oldPods }, 0, reader))
-  const isReady = observed && readyReplicas >= replicas && existing <= replicas && isUpdated && areSettled
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
-  const readyPods = countSettled(examined, observed ? readyReplicas : 0)
-  reader.milestone(readyMilestone(examined, readyPods, total, isReady || undefined))
-  reader.milestone(
-    isOnDelete
-      ? onDeleteMilestone(updated, replicas, observed)
-      : countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
-  )
-  // Until an old pod is ready again, the controller does not continue the update.
-  reader.hold(stallHold(oldPods, [], spec.minReadySeconds, reader))
-  reader.hold(scaleHold(examined, isScaled(set) && old.length === 0))
-  for (const text of notesOf(set, old.length, isOnDelete)) reader.note(text)
-  for (const text of missingServiceWarnings(set, reader)) reader.warning(text)
-  const findings = {
-    ready: isReady && isAvailable,
-    message: readyText(readyReplicas, replicas, 'ready'),
+  return {
+    examined,
+    isComplete:
+      isUpdated &&
+      readyReplicas >= replicas &&
+      existing <= replicas &&
+      isAvailable &&
+      // A scale creates pods below the partition with the older revision: they must settle too.
+      oldPods.pods.every(({ settled }) => settled),
+    wanted: total,
+    ready: countSettled(examined, observed ? readyReplicas : 0),
     // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, gatedPods(examined.pods).length)),
+    message: readyText(readyReplicas, replicas, 'ready'),
+    settle: {
+      expected: isOnDelete ? replicas : toUpdate + newBelow,
+      unwanted,
+      removedAt: reader.removedAt(set.metadata.uid, revision),
+    },
     problems: [
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
       ...creationProblem(set, reader, observed && existing < replicas, templateCreatedAt(set, updateRevision, reader)),
     ],
+    milestones: [
+      isOnDelete
+        ? onDeleteMilestone(updated, replicas, observed)
+        : countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
+    ],
+    notes: oldPodNotes(set, old.length, isOnDelete),
+    warnings: missingServiceWarnings(set, reader),
+    // Until an old pod is ready again, the controller does not continue the update.
+    hold: stallHold(oldPods, [], spec.minReadySeconds, reader),
+    isScale: isScaled(set) && old.length === 0,
     isOrdered: spec.podManagementPolicy !== 'Parallel',
   }
-  return judgeWorkload(set, examined, findings, reader)
 }
 
 /** The pods of a set by their revision and ordinal. */
@@ -216,7 +213,7 @@ function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldR
   )
 }
 
-function notesOf({ spec }: StatefulSet, old: number, isOnDelete: boolean): readonly string[] {
+function oldPodNotes({ spec }: StatefulSet, old: number, isOnDelete: boolean): readonly string[] {
   if (old === 0) return []
   if (isOnDelete) return [onDeleteNote(old)]
   return (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0

@@ -7,18 +7,110 @@ import type { Milestone } from '../assessment.ts'
 import { awaitedPods, gatedPods, type Pods } from '../pods.ts'
 import { isAhead, latest, latestOfAll } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
-import type { Judgement } from '../rule.ts'
+import type { ChangeReader, Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
-import { observedMilestone } from '../status-age.ts'
+import { isObserved, observedMilestone } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
 import { type PodState, pulledAt } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState, stuckPods } from './revision-pods.ts'
+import { becamePresentAt } from './revision.ts'
+import { byImportance, examinePods, notesOf, type PodsState, stuckPods } from './revision-pods.ts'
+import { workloadServing } from './serving.ts'
+import { undoRule, watchReleaseHooks } from './undo.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
 
 /** A Deployment, ReplicaSet, ReplicationController, StatefulSet or DaemonSet. */
 type Workload = KubeObject & { spec?: { selector?: LabelSelector; minReadySeconds?: number } }
+
+/** A kind of workloads by its controller. */
+interface WorkloadKind<Gated extends Workload> {
+  readonly milestones: Rule['milestones']
+  /** By default, requests reach each pod at once. */
+  readonly serving?: Rule<Gated>['serving']
+  /** The revision of the present template, if the controller has made one; absent for kinds without revisions. */
+  revisionOf?(workload: Gated, reader: ChangeReader): KubeObject | undefined
+  /** When a rollback made an older revision the present one again; by default, at the last write of the spec. */
+  restoredAt?(workload: Gated, present: KubeObject | undefined, reader: ChangeReader): number | undefined
+  facts(workload: Gated, reader: Reader): WorkloadFacts
+}
+
+/** What the controller of a workload reports, and its pods: from these facts, one rule judges all kinds. */
+export interface WorkloadFacts {
+  readonly examined: ExaminedPods
+  /** The counts show that the rollout is complete: only the settle time of its pods is open. */
+  readonly isComplete: boolean
+  /** How many gated pods have to be ready. */
+  readonly wanted: number
+  /** How many of them are ready and settled; see `countSettled`. */
+  readonly ready: number
+  /** Set if `ready` counts pods that are more than ready: `ready and available`. */
+  readonly readyWord?: string
+  /** How many pods of the gated revision should exist now. */
+  readonly created: number
+  readonly message: string
+  readonly settle: SettleFacts
+  /** The problems of the workload itself. */
+  readonly problems: readonly Problem[]
+  /** The other milestones of the kind. */
+  readonly milestones?: readonly Milestone[]
+  readonly notes?: readonly string[]
+  readonly warnings?: readonly string[]
+  /** Why the stall clock is stopped, besides what its new pods wait for. */
+  readonly hold?: string | undefined
+  /** The template is rolled out already: new pods are those of a scale. */
+  readonly isScale?: boolean
+  /** Each pod waits for the previous one, so a proven problem of one pod fails the workload although others are better. */
+  readonly isOrdered?: boolean
+  /** The problem that replaces the workload's own failure as the reason. */
+  explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
+}
+
+/** The rule of a kind of workloads. */
+export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>): Rule<Gated> {
+  const { milestones, serving = workloadServing, revisionOf, restoredAt } = kind
+  return {
+    milestones,
+    serving,
+    ...(revisionOf && { undo: undoRule }),
+    changedAt: (workload, reader) => {
+      const present = isObserved(workload) ? revisionOf?.(workload, reader) : undefined
+      return becamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
+    },
+    judge: (workload, reader) => {
+      if (revisionOf !== undefined) watchReleaseHooks(workload, reader)
+      return judgeWorkload(workload, kind.facts(workload, reader), milestones.at(-1) === 'ready', reader)
+    },
+  }
+}
+
+/**
+ * Judges a workload by its facts. A failure of a pod has priority over one of the workload itself.
+ * @param isReadyLast no milestone follows `ready`, so that one is open as long as the workload is not ready
+ */
+function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: boolean, reader: RuleReader): Judgement {
+  const { examined, message, isOrdered } = facts
+  const { pods, state, failing, stuck } = examined
+  const areSettled = haveSettled(examined, facts.settle.expected ?? facts.wanted, reader, facts.settle)
+  const ready = facts.isComplete && areSettled
+  const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck), ...facts.problems].toSorted(byImportance)
+  const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
+  const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
+  const failure = podFailure ?? (own && (facts.explain?.(own, problems) ?? own))
+  reader.milestone(observedMilestone(workload))
+  for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
+  reader.milestone(readyMilestone(facts, ready, isObserved(workload) && !isReadyLast))
+  for (const each of facts.milestones ?? []) reader.milestone(each)
+  for (const problem of problems) reader.problem(problem)
+  for (const text of [...notesOf(state, ready), ...(facts.notes ?? [])]) reader.note(text)
+  for (const text of facts.warnings ?? []) reader.warning(text)
+  reader.hold(facts.hold)
+  reader.hold(scaleHold(facts))
+  // The stall clock stops until the controller tries again what was refused.
+  if (facts.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
+  reader.hold(stallHold(state, awaitedEnds(examined), workload.spec?.minReadySeconds, reader))
+  return { ready, message, failure: failure ?? 'none', counters: state?.counters, pods }
+}
 
 /** What the controller of a workload does with its pods. */
 interface PodTraits {
@@ -70,7 +162,10 @@ export function countSettled({ state }: Pick<ExaminedPods, 'state'>, counted: nu
   return state === undefined ? counted : state.pods.filter((pod) => pod.settled).length
 }
 
+/** What decides about the settle time, besides the pods. */
 interface SettleFacts {
+  /** How many pods have to settle, if not all that have to be ready. */
+  readonly expected?: number
   readonly unwanted?: number
   readonly unchangedSince?: number | undefined
   readonly removedAt?: number | undefined
@@ -80,7 +175,7 @@ interface SettleFacts {
  * Whether the desired number of pods is ready and has run for the settle time. The pod watch may lag behind the counts of
  * the controller, so missing pods are awaited until the workload has been unchanged for the settle time, as are all pods if
  * they cannot be read. Counts from before the removal of a pod may still include it.
- * @param unwanted pods that the controller may count although it removes them. The counts of StatefulSets and DaemonSets
+ * @param unwanted the number of pods that the controller may count although it removes them. The counts of StatefulSets and DaemonSets
  * include terminating pods, which never appear as new ones.
  * @param unchangedSince if pods cannot be read: since when the workload reports its present state
  * @param removedAt when the last removal of a gated pod began
@@ -101,51 +196,6 @@ export function haveSettled(
   const changedAt = state === undefined ? Math.min(unchangedSince ?? firstSeenAt, firstSeenAt) : firstSeenAt
   const unchangedAt = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + reader.settings.settleTimeMs
   return reader.passed(removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt)
-}
-
-/** What a kind's rule finds besides what it states. */
-interface WorkloadFindings extends Pick<Judgement, 'ready' | 'message'> {
-  /** How many pods of the gated revision should exist now. */
-  readonly created: number
-  /** The problems of the workload itself. */
-  readonly problems: readonly Problem[]
-  /**
-   * Each pod waits for the previous one, so a proven problem of one pod fails the workload although others are better.
-   */
-  readonly isOrdered?: boolean
-  /** The problem that replaces the workload's own failure as the reason. */
-  explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
-}
-
-/**
- * Judges a workload by its pods and by the findings of its rule. A failure of a pod has priority over one of the workload
- * itself.
- */
-export function judgeWorkload(
-  workload: Workload,
-  examined: ExaminedPods,
-  findings: WorkloadFindings,
-  reader: RuleReader,
-): Judgement {
-  const { state, failing, stuck } = examined
-  const { ready, message, created, isOrdered } = findings
-  const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck), ...findings.problems].toSorted(byImportance)
-  const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
-  const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
-  const failure = podFailure ?? (own && (findings.explain?.(own, problems) ?? own))
-  reader.milestone(observedMilestone(workload))
-  for (const each of podMilestones(state, created, reader)) reader.milestone(each)
-  for (const problem of problems) reader.problem(problem)
-  // The stall clock stops until the controller tries again what was refused.
-  if (findings.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
-  reader.hold(stallHold(state, awaitedEnds(examined), workload.spec?.minReadySeconds, reader))
-  return {
-    ready,
-    message,
-    failure: failure ?? 'none',
-    counters: state?.counters,
-    pods: examined.pods,
-  }
 }
 
 /** `3 of 3 pods ready`. */
@@ -196,23 +246,25 @@ export function onDeleteMilestone(updated: number, total: number, isObserved: bo
 
 /**
  * The milestone `ready`; its message differs while ready pods settle.
- * @param ready the number of pods that count
- * @param isDone if the count alone does not decide
+ * @param isReady the workload is ready
+ * @param doesCountDecide it is done as soon as enough pods are ready
  */
-export function readyMilestone(
-  { state }: ExaminedPods,
-  ready: number,
-  total: number,
-  isDone?: boolean,
-  doing = 'ready',
+function readyMilestone(
+  { examined: { state }, ready, wanted, readyWord = 'ready' }: WorkloadFacts,
+  isReady: boolean,
+  doesCountDecide: boolean,
 ): Milestone {
-  const counted = countMilestone('ready', ready, total, doing, isDone)
-  const milestone = withMomentOf(state?.pods ?? [], 'settled', counted)
+  const isDone = isReady || (doesCountDecide && ready >= wanted)
+  const milestone = withMomentOf(
+    state?.pods ?? [],
+    'settled',
+    countMilestone('ready', ready, wanted, readyWord, isDone),
+  )
   if (milestone.state === 'done') return milestone
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
   const settlesAt = latest(readyPods.map((pod) => (pod.settled ? undefined : pod.moments.settled)))
-  if (readyPods.length < total || settlesAt === undefined) return milestone
-  return { ...milestone, message: `${podCount(total)} ready, settling`, settlesAt }
+  if (readyPods.length < wanted || settlesAt === undefined) return milestone
+  return { ...milestone, message: `${podCount(wanted)} ready, settling`, settlesAt }
 }
 
 /** The milestones of pods before `ready`; skipped if pods cannot be read. */
@@ -276,13 +328,10 @@ function awaitedEnds({ state, pods, waitsForTermination }: ExaminedPods): readon
   return waitsForTermination || hasNoRoom ? endingPods(pods) : pods.leaving
 }
 
-/**
- * Stops the stall clock while the pods that an autoscaler adds have no room.
- * @param isComplete the rollout is complete: they are none of its pods
- */
-export function scaleHold({ state }: Pick<ExaminedPods, 'state'>, isComplete: boolean): string | undefined {
+/** Stops the stall clock while the pods that an autoscaler adds have no room. */
+function scaleHold({ examined: { state }, isScale }: WorkloadFacts): string | undefined {
   const hasNoRoom = state?.problems.some((problem) => traitsOf(problem).awaits === 'node')
-  return isComplete && hasNoRoom ? 'its rollout is complete, and the pods of a scale wait for room' : undefined
+  return isScale && hasNoRoom ? 'its rollout is complete, and the pods of a scale wait for room' : undefined
 }
 
 /**
