@@ -12,6 +12,7 @@ import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
 import { type Question, requestOf } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
+import { missingContainers } from '../lifecycle/expected-images.ts'
 import { podsOf, presentPods } from '../lifecycle/pods.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -588,7 +589,7 @@ export class Gate {
     const [first] = all
     if (!all.every(({ state }) => state.type === 'ready')) return
     const ready = all.map(({ target, state }) => ({ target, pods: podsOf(objectOf(state), state.assessment?.pods) }))
-    const problem = first?.rule.images?.failureOfAll(ready, this.#now)
+    const problem = missingContainers(ready, this.#settings.expectImages, this.#now)
     if (problem === undefined || first?.state.assessment === undefined) return
     const refusals = all.flatMap((gated) => requestsOf(gated).flatMap((request) => this.store.refusal(request) ?? []))
     const denied = refusals.find(deniesAccess)

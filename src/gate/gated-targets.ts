@@ -14,6 +14,7 @@ import { errorText } from '../errors.ts'
 import { assess } from '../lifecycle/assess.ts'
 import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
+import { haveImagesArrived } from '../lifecycle/expected-images.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { haveSamePods, isGatedPod, isKeptPod } from '../lifecycle/pods.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
@@ -157,11 +158,12 @@ export class GatedTargets {
       },
       haveImagesArrived: (object, listed) => {
         const isRequired = isChangeRequired(gated)
-        if (rule.images === undefined && !isRequired) return undefined
+        const expected = settings.expectImages
+        if (!isRequired && !this.#expectsImages) return undefined
         const reader = this.#readerWith(gated, observeTarget(undefined, object, this.#now()), this.#now())
         if (isRequired) changedAt(object, reader)
-        const isOfSpec = rule.images?.haveArrived(object, listed, undefined)
-        const isOfPods = isOfSpec === false ? rule.images?.haveArrived(object, listed, reader) : isOfSpec
+        const isOfSpec = haveImagesArrived(own, object, listed, expected, undefined)
+        const isOfPods = isOfSpec === false ? haveImagesArrived(own, object, listed, expected, reader) : isOfSpec
         this.#readIndex.replace(gated, gated.reads, reader.reads)
         this.#keepReads(gated, reader.reads)
         return isOfSpec === false && this.#isPending(gated) ? false : isOfPods
@@ -174,6 +176,10 @@ export class GatedTargets {
       requests: firstRequests(target),
     }
     return gated
+  }
+
+  get #expectsImages(): boolean {
+    return Object.keys(this.#settings.expectImages).length > 0
   }
 
   get open(): readonly GatedTarget[] {
@@ -392,7 +398,7 @@ export class GatedTargets {
   #assessOne(gated: GatedTarget, dependents?: Set<GatedTarget>): void {
     this.#changed.add(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
-    const awaited = gated.state.type === 'awaiting-change' && gated.rule.images && this.#store.get(gated.target)
+    const awaited = gated.state.type === 'awaiting-change' && this.#expectsImages && this.#store.get(gated.target)
     if (awaited) this.#applyChange(gated, { after: awaited })
     const object = objectOf(gated.state)
     if (object === undefined) {

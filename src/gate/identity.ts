@@ -44,7 +44,7 @@ interface AwaitedChange {
   readonly manifest: Target['manifest']
   /** See `openFields`. */
   readonly openFields: readonly string[] | undefined
-  /** See `ImageExpectation.haveArrived`. */
+  /** See `haveImagesArrived`. */
   readonly haveImagesArrived: boolean | Problem | undefined
   /** Whether the kind has a status subresource; undefined if unknown. */
   readonly declaresStatus: boolean | undefined

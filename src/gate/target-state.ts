@@ -27,7 +27,7 @@ export interface StepContext {
   readonly gateTime: GateTime
   /** When the present version of this target came, by its rule; see `Rule.changedAt`. */
   readonly changedAt: (object: KubeObject) => number | undefined
-  /** See `ImageExpectation.haveArrived`; it also reads when the present version came, for `require-change`. */
+  /** See `haveImagesArrived` of lifecycle; it also reads when the present version came, for `require-change`. */
   readonly haveImagesArrived: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined
   /** Takes the evidence snapshot of this target with these problems. */
   readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot

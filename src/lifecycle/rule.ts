@@ -1,11 +1,9 @@
 import type { Condition, EventObject, KubeObject, ObjectMeta, Pod } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
-import type { Target } from '../plan/target.ts'
 import type { RevisionChange } from '../reasons/gate.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { AssessedFacts, Draft, Milestone } from './assessment.ts'
 import type { GateTime } from './gate-time.ts'
-import type { Pods } from './pods.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 
 /** What the gate knows of an awaited revision besides the object. */
@@ -65,31 +63,8 @@ export interface UndoRule<Gated extends KubeObject = KubeObject> {
   find(object: Gated, revision: number | undefined, problem: Problem | undefined, reader: Reader): Undo
 }
 
-/** What `expect-images` asks. */
-export interface ImageExpectation {
-  /**
-   * Whether the expected images have arrived (`await-change`), or the problem that other ones run; undefined if any change of
-   * the object is the awaited one.
-   * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
-   * @param reader undefined while only the specs decide, which need no list
-   */
-  haveArrived(
-    object: KubeObject,
-    listed: KubeObject | undefined,
-    reader: Reader | undefined,
-  ): boolean | Problem | undefined
-  /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
-  failureOfAll(targets: readonly ReadyTarget[], now: number): Problem | undefined
-}
-
 /** The facts that show when the present version of an object came. */
 export type ChangeReader = Pick<Reader, 'time' | 'owned' | 'knownOwned' | 'declaresStatus'>
-
-/** A ready target with its pods. */
-export interface ReadyTarget {
-  readonly target: Target
-  readonly pods: Pods | undefined
-}
 
 /** A TCP port by which requests reach the pods behind an object. */
 export interface ServedPort {
@@ -138,8 +113,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly serving?: Serving<Gated>
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
-  /** What `expect-images` asks of the object; absent without this input. */
-  readonly images?: ImageExpectation
   /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival
   /**

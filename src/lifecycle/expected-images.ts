@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/objects.ts'
-import type { ExpectedImages } from '../../inputs.ts'
-import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import { assess } from '../assess.ts'
-import { awaitedPods, type Pods, podsOf } from '../pods.ts'
-import { type ImageExpectation, type ReadyTarget, type Rule, withCheck } from '../rule.ts'
-import { ownProblem } from '../status-problems.ts'
-import { containersOf } from './pod-fields.ts'
+import type { KubeObject, Pod, PodSpec, PodTemplate } from '../cluster/objects.ts'
+import { groupOf } from '../cluster/objects.ts'
+import type { ExpectedImages } from '../inputs.ts'
+import type { Target } from '../plan/target.ts'
+import { messageOf, type Problem } from '../reasons/reasons.ts'
+import { assess } from './assess.ts'
+import { awaitedPods, type Pods, podsOf } from './pods.ts'
+import type { Reader } from './reader.ts'
+import { type Rule, withCheck } from './rule.ts'
+import { ownProblem } from './status-problems.ts'
+import { containersOf } from './workloads/pod-fields.ts'
 
 /**
  * A terminal problem: a ready pod runs another digest than expected, and will not change by itself. The running digest is
@@ -46,16 +48,7 @@ function expectedContainers(pods: readonly Pod[], expected: ExpectedImages) {
 /** Adds to a rule: a target that would be ready fails if a pod runs another image than expected. */
 export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
-  const images: ImageExpectation = {
-    haveArrived: (object, listed, reader) => {
-      const specs = [podSpecOf(object), listed && podSpecOf(listed)] as const
-      const found = hasArrivedBySpec(...specs, expected)
-      if (found !== false || reader === undefined) return found
-      return hasArrivedByPods(stayingPods(podsOf(object, assess(rule, object, reader).pods)), expected, reader.now)
-    },
-    failureOfAll: (targets, now) => missingContainers(targets, expected, now),
-  }
-  return withCheck({ ...rule, images }, (draft, object, reader) => {
+  return withCheck(rule, (draft, object, reader) => {
     if (!draft.ready) return draft
     const failure = mismatchOf(expectedContainers(stayingPods(podsOf(object, draft.pods)), expected), reader.now)
     if (failure === undefined) return draft
@@ -63,16 +56,40 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   })
 }
 
+/**
+ * Whether the expected images have arrived (`await-change`), or the problem that other ones run; undefined if any change of
+ * the object is the awaited one.
+ * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
+ * @param reader undefined while only the specs decide, which need no list
+ */
+export function haveImagesArrived(
+  rule: Rule,
+  object: KubeObject,
+  listed: KubeObject | undefined,
+  expected: ExpectedImages,
+  reader: Reader | undefined,
+): boolean | Problem | undefined {
+  const found = hasArrivedBySpec(podSpecOf(object), listed && podSpecOf(listed), expected)
+  if (found !== false || reader === undefined) return found
+  return hasArrivedByPods(stayingPods(podsOf(object, assess(rule, object, reader).pods)), expected, reader.now)
+}
+
 /** The gated pods that are not being deleted. */
 function stayingPods(pods: Pods | undefined): readonly Pod[] {
   return pods === undefined ? [] : [...awaitedPods(pods), ...pods.ended]
+}
+
+/** A ready target with its pods. */
+interface ReadyTarget {
+  readonly target: Target
+  readonly pods: Pods | undefined
 }
 
 /**
  * A terminal problem: all targets are ready, but none of their pods has some expected containers. An image that never runs
  * proves nothing, and the name may be misspelt. The problem belongs to the first target.
  */
-function missingContainers(
+export function missingContainers(
   targets: readonly ReadyTarget[],
   expected: ExpectedImages,
   now: number,
