@@ -42,7 +42,7 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
   if (!isUnanswered && isUndecided(state) && !gated.settings.isEndless)
     ends =
       state.type === 'awaiting-change'
-        ? [changeDeadline(gated), gated.rule.arrival && timeoutDeadline(gated)]
+        ? [changeDeadline(gated), gated.rule.versions?.arrival && timeoutDeadline(gated)]
         : hold !== undefined
           ? [holdDeadline(gated, hold)]
           : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
@@ -64,13 +64,13 @@ interface End {
 function changeDeadline(gated: GatedTarget): End | undefined {
   const { rule, settings } = gated
   const { startedAt, awaitChangeMs, awaitRevisionMs } = settings
-  const awaitMs = rule.arrival === undefined ? awaitChangeMs : awaitRevisionMs
+  const awaitMs = rule.versions?.arrival === undefined ? awaitChangeMs : awaitRevisionMs
   return awaitMs === 0 ? undefined : { at: startedAt + awaitMs, verdict: () => changeVerdict(gated) }
 }
 
 function changeVerdict(gated: GatedTarget): TargetVerdict {
   const { rule, settings, state, target } = gated
-  if (rule.arrival === undefined) {
+  if (rule.versions?.arrival === undefined) {
     const present = state.type === 'awaiting-change' ? state.listed : undefined
     const unchanged = present && unchangedVerdict(gated.changedAt(present), gated)
     if (unchanged !== undefined) return unchanged

@@ -135,7 +135,7 @@ export class GatedTargets {
     const settings = this.#settings
     const own = targetRule(target, settings)
     const rule = settings.afterReady?.rule(own, target) ?? own
-    const changedAt = rule.changedAt ?? specWrittenAt
+    const changedAt = rule.versions?.changedAt ?? specWrittenAt
     /**
      * The latest result of `changedAt`: most assessments follow a change of a pod, and ask for it again with the same
      * object.
@@ -171,7 +171,7 @@ export class GatedTargets {
       holding: () => this.holding,
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       findUndo: (object, revision, problem) =>
-        rule.undo?.find(object, revision, problem, this.readerOf(gated, this.#now())),
+        rule.versions?.undo?.find(object, revision, problem, this.readerOf(gated, this.#now())),
       state: firstState({ rule, settings, target }, addedAt),
       requests: firstRequests(target),
     }
@@ -442,7 +442,8 @@ export class GatedTargets {
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).yieldsTo === 'awaited')
     const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
-    const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, reader) : undefined
+    const availableRevision =
+      state.assessment === undefined ? rule.versions?.undo?.availableRevision(object, reader) : undefined
     this.#addDeployed(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
   }
@@ -648,7 +649,7 @@ export class GatedTargets {
   /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */
   get revisionsArrivedAt(): number | undefined {
     const moments = this.all.flatMap(({ state, rule }) => {
-      if (rule.arrival === undefined) return []
+      if (rule.versions?.arrival === undefined) return []
       return state.type === 'awaiting-change' ? [Infinity] : (state.seen?.arrival?.at ?? [])
     })
     return moments.length === 0 ? undefined : Math.max(...moments)

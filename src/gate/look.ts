@@ -83,14 +83,14 @@ function revisionBefore({ gated, readerAt }: TargetView, now: number): number | 
   const { object, revisions } = seen
   const { type } = compareVersions(versionsOf(seen), object, [...revisions.values()], gated.target, gated.gateTime)
   const isOther = type === 'superseded' || type === 'rolled-back'
-  return isOther ? gated.rule.undo?.availableRevision(object, readerAt(now)) : seen.availableRevision
+  return isOther ? gated.rule.versions?.undo?.availableRevision(object, readerAt(now)) : seen.availableRevision
 }
 
 /** The verdict that another revision replaced the awaited one (`--revision`), if the object or the checkout shows it. */
 function leftRevision({ rule, state, gateTime }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
   const object = objectOf(state)
   const facts = { ...gateTime, firstSeenAt: now }
-  const found = object && rule.arrival?.(object, facts)
+  const found = object && rule.versions?.arrival?.(object, facts)
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 

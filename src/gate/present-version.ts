@@ -8,7 +8,7 @@ import type { GateSettings } from './settings.ts'
 /** What decides whether the present version of a target is this change. */
 interface VersionContext {
   readonly target: Pick<Target, 'clocks' | 'applied'>
-  readonly rule: Pick<Rule, 'changedAt'>
+  readonly rule: Pick<Rule, 'versions'>
   readonly settings: Pick<GateSettings, 'startedAt' | 'requireChangeMs'>
 }
 
@@ -19,7 +19,7 @@ function requiredMsOf({ target, settings }: VersionContext): number {
 
 /** Whether `require-change` asks for the age of a target: the kinds that run no pods only show theirs. */
 export function isChangeRequired(context: VersionContext): boolean {
-  return context.rule.changedAt !== undefined && requiredMsOf(context) > 0
+  return context.rule.versions?.changedAt !== undefined && requiredMsOf(context) > 0
 }
 
 /**

@@ -25,7 +25,7 @@ export interface StepContext {
   readonly rule: Rule
   readonly settings: GateSettings
   readonly gateTime: GateTime
-  /** When the present version of this target came, by its rule; see `Rule.changedAt`. */
+  /** When the present version of this target came, by its rule; see `Versions.changedAt`. */
   readonly changedAt: (object: KubeObject) => number | undefined
   /** See `haveImagesArrived` of lifecycle; it also reads when the present version came, for `require-change`. */
   readonly haveImagesArrived: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined
@@ -170,7 +170,7 @@ export function firstState(
     milestones: addedAt === undefined ? milestones : { ...milestones, restartedAt: addedAt },
     stall: { since },
   }
-  const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
+  const isAwaited = rule.versions?.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
   // A view shows what is there, of any revision. A pending revision of a Helm release is the change of its objects.
   return isAwaited && !settings.isEndless && target.deployedBy === undefined && target.release === undefined
     ? { ...unended, type: 'awaiting-change', wasDeleted: false }

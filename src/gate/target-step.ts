@@ -200,7 +200,7 @@ function afterFound(
   // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
   if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
   if (state.type === 'awaiting-change')
-    return context.rule.arrival === undefined
+    return context.rule.versions?.arrival === undefined
       ? afterAwaitedChange(state, { object, isFirstSight, declaresStatus }, now, context)
       : afterAwaitedRevision(state, object, isFirstSight, now, context)
   const next = withObject(state, object, isFirstSight, now, context)
@@ -223,7 +223,7 @@ function afterAwaitedRevision(
   const before = state.listed ?? object
   const firstSeenAt = state.problem?.firstSeenAt ?? now
   const facts = { ...gateTime, firstSeenAt, before, known: state.known }
-  const found = rule.arrival?.(object, facts)
+  const found = rule.versions?.arrival?.(object, facts)
   if (found?.type === 'awaited') {
     const { text } = problemStatement(found.problem, target)
     const isLogged = state.problem !== undefined && problemStatement(state.problem, target).text === text
@@ -280,7 +280,12 @@ function afterOtherRevision(
   const { arrival, history } = state.seen ?? {}
   if (arrival === undefined || history === undefined) return undefined
   const { before, known } = arrival
-  const found = context.rule.arrival?.(object, { ...context.gateTime, firstSeenAt: history.firstSeenAt, before, known })
+  const found = context.rule.versions?.arrival?.(object, {
+    ...context.gateTime,
+    firstSeenAt: history.firstSeenAt,
+    before,
+    known,
+  })
   if (found === undefined) return undefined
   if ('detail' in found) return end(state, verdictOf('superseded', found.type, found.detail), now, context)
   const isNew = found.type === 'deployed' && !known.wasDeployed

@@ -96,6 +96,20 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   readonly isOrdered?: true
 }
 
+/** How the versions of an object are told apart, each absent for kinds that do not show it. */
+export interface Versions<Gated extends KubeObject = KubeObject> {
+  /**
+   * When the present version came, in milliseconds since the epoch on the runner's clock; undefined if unknown. A scale, a
+   * label or a status makes no version. Without this method, the last write of the spec counts, and `require-change` does not
+   * ask for it: it asks for the age of what pods run.
+   */
+  changedAt?(object: Gated, reader: ChangeReader): number | undefined
+  /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
+  arrival?(object: Gated, facts: ArrivalFacts): Arrival
+  /** How `kubectl rollout undo` goes back. */
+  readonly undo?: UndoRule<Gated>
+}
+
 /** The lifecycle of a kind: everything that is kind-specific in the gate. */
 export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The names of its milestones, in order. They are a contract. */
@@ -113,16 +127,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly serving?: Serving<Gated>
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
-  /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
-  arrival?(object: Gated, facts: ArrivalFacts): Arrival
-  /**
-   * When the present version came, in milliseconds since the epoch on the runner's clock; undefined if unknown. A scale, a
-   * label or a status makes no version. Without this method, the last write of the spec counts, and `require-change` does not
-   * ask for it: it asks for the age of what pods run.
-   */
-  changedAt?(object: Gated, reader: ChangeReader): number | undefined
-  /** How `kubectl rollout undo` goes back; absent for kinds without revisions. */
-  readonly undo?: UndoRule<Gated>
+  readonly versions?: Versions<Gated>
   /**
    * Judges the object: reads what it needs, states what it finds, and returns whether the object is ready. The gate also calls it
    * while a list that it needs is pending, to learn what it reads: then only that counts, so an empty list must not be an error.

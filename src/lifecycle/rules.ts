@@ -232,7 +232,7 @@ export function ruleOf(kind: KindName): Rule {
 
 /** Whether objects of a kind are pods or run pods, by their rule: their logs can be shown. */
 export function hasPods(kind: KindName): boolean {
-  return ruleOf(kind).changedAt !== undefined
+  return ruleOf(kind).versions?.changedAt !== undefined
 }
 
 /** Whether the objects of a kind need more than to exist. */
@@ -335,8 +335,9 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const explained = { ...own, ...(serving && { serving }) }
   const { withRevision = missingRevisionRule, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
-  const { changedAt } = ruleOf(target)
-  return withExpectedImages({ ...awaited, ...(changedAt && { changedAt }) }, expectImages)
+  const { changedAt } = ruleOf(target).versions ?? {}
+  const versions = { ...awaited.versions, ...(changedAt && { changedAt }) }
+  return withExpectedImages({ ...awaited, versions }, expectImages)
 }
 
 /** Without it a target would be ready at any revision. */

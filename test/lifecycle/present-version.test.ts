@@ -92,7 +92,7 @@ function changedAt(
   objects: readonly KubeObject[] = [],
   options: Parameters<typeof reader>[0] = {},
 ) {
-  const read = ruleOf(object).changedAt ?? specWrittenAt
+  const read = ruleOf(object).versions?.changedAt ?? specWrittenAt
   const at = read(object, reader({ objects: [object, ...objects], ...options }))
   return at === undefined ? undefined : (at - start) / 1_000
 }

@@ -61,7 +61,10 @@ export function withRevision(
 ): Rule {
   const awaiting: Rule = {
     ...rule,
-    arrival: (object, facts) => arrivalOf(object, readReport(object, revisions, facts.known), facts),
+    versions: {
+      ...rule.versions,
+      arrival: (object, facts) => arrivalOf(object, readReport(object, revisions, facts.known), facts),
+    },
   }
   return withCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)

@@ -24,7 +24,7 @@ import { podServing } from './serving.ts'
 export const podRule: Rule<Pod> = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
   serving: podServing,
-  changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
+  versions: { changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp) },
   judge: judgePod,
 }
 

@@ -72,10 +72,12 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
   return {
     milestones,
     serving,
-    ...(revisionOf && { undo: undoRule }),
-    changedAt: (workload, reader) => {
-      const present = isObserved(workload) ? revisionOf?.(workload, reader) : undefined
-      return becamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
+    versions: {
+      changedAt: (workload, reader) => {
+        const present = isObserved(workload) ? revisionOf?.(workload, reader) : undefined
+        return becamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
+      },
+      ...(revisionOf && { undo: undoRule }),
     },
     judge: (workload, reader) => {
       if (revisionOf !== undefined) watchReleaseHooks(workload, reader)
