@@ -7,7 +7,7 @@ import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { findRevision, newestOf, templateCreatedAt } from './revision.ts'
+import { findRevision, hashLabel, newestOf, templateCreatedAt } from './revision.ts'
 import { examinePods, sortPods } from './revision-pods.ts'
 import {
   countMilestone,
@@ -22,7 +22,6 @@ import {
   workloadRule,
 } from './workload.ts'
 
-const hashLabel = 'controller-revision-hash'
 const generationLabel = 'pod-template-generation'
 const generationAnnotation = 'deprecated.daemonset.template.generation'
 

@@ -14,7 +14,7 @@ import type { Reader } from '../reader.ts'
 import type { ServingRevision, Undo, UndoRule } from '../rule.ts'
 import { jobsRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
-import { examinePod } from './pod-state.ts'
+import { examinePod, type PodState } from './pod-state.ts'
 import {
   createdAt,
   findRevision,
@@ -30,11 +30,55 @@ import { isOnlyRestarted, isSameTemplate } from './template.ts'
 /** `kubectl rollout undo` of a Deployment, StatefulSet or DaemonSet (pkg/polymorphichelpers/rollback.go in kubectl). */
 export const undoRule: UndoRule = { availableRevision, find: findUndo }
 
+/** The known revisions of a workload. */
+interface Revisions {
+  readonly all: readonly KubeObject[]
+  /** The one of the present template, which may have none yet. */
+  readonly present: KubeObject | undefined
+  /** Those with another template. */
+  readonly older: readonly KubeObject[]
+  /** The pods of a revision that stay. */
+  podsOf(revision: KubeObject): readonly PodState[]
+}
+
+function revisionsOf(object: KubeObject, reader: Reader): Revisions {
+  const { uid } = object.metadata
+  const template = templateOf(object)
+  const all = revisionsOfWorkload(uid, reader.knownOwned)
+  return {
+    all,
+    present: findRevision(template, all),
+    older: all.filter((each) => !Number.isNaN(numberOf(each)) && !isSameTemplate(templateOf(each), template)),
+    podsOf: (revision) => {
+      const pods = isOfKind(revision, 'ReplicaSet')
+        ? reader.knownOwned(revision.metadata.uid, 'Pod')
+        : reader.knownOwned(uid, 'Pod').filter((pod) => isOfRevision(pod, revision))
+      return pods.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, reader))
+    },
+  }
+}
+
+/** Whether a pod has the label of a ControllerRevision: the name of a StatefulSet's, the hash of a DaemonSet's. */
+function isOfRevision({ metadata }: Pod, { metadata: { name, labels } }: KubeObject): boolean {
+  const hash = metadata.labels?.[hashLabel]
+  return hash !== undefined && (hash === name || hash === labels?.[hashLabel])
+}
+
 /** The number of the newest older revision whose pods are all available. */
 function availableRevision(object: KubeObject, reader: Reader): number | undefined {
   if (condition(object, 'Available')?.status === 'False') return undefined
-  const number = newestOf(olderRevisions(object, reader).filter((revision) => isAvailable(revision, object, reader)))
-  return number && numberOf(number)
+  const { older, podsOf } = revisionsOf(object, reader)
+  const newest = newestOf(older.filter((revision) => isAvailable(revision, podsOf(revision))))
+  return newest && numberOf(newest)
+}
+
+/** Whether a revision has pods that are all available. If the revision is a ReplicaSet, its counts must show this too. */
+function isAvailable(revision: KubeObject, pods: readonly PodState[]): boolean {
+  const areSettled = pods.every(({ settled }) => settled)
+  if (!isOfKind(revision, 'ReplicaSet')) return areSettled && pods.length > 0
+  const { spec = {}, status = {} } = revision
+  const wanted = Math.max(1, spec.replicas ?? 1, status.replicas ?? 0)
+  return areSettled && (status.availableReplicas ?? 0) >= wanted
 }
 
 /**
@@ -43,18 +87,19 @@ function availableRevision(object: KubeObject, reader: Reader): number | undefin
  * @param problem the problem that failed it
  */
 function findUndo(object: KubeObject, number: number | undefined, problem: Problem | undefined, reader: Reader): Undo {
-  const serving = servingOf(object, reader)
+  const revisions = revisionsOf(object, reader)
+  const serving = servingOf(object, revisions)
   const known = serving && { serving }
-  const revision = olderRevisions(object, reader).find((each) => numberOf(each) === number)
+  const revision = revisions.older.find((each) => numberOf(each) === number)
   if (number === undefined || revision === undefined)
     return { ...known, obstacle: 'no older revision had all its pods ready and settled at the start' }
   const [before, after] = [templateOf(revision), templateOf(object)]
-  const since = releaseOf(object) === undefined ? undefined : madeAt(revision, object, reader)
-  const areReady = podsOf(revision, object, reader).every((pod) => examinePod(pod, reader).ready)
+  const since = releaseOf(object) === undefined ? undefined : madeAt(revision, revisions, reader)
+  const areReady = revisions.podsOf(revision).every(({ ready }) => ready)
   const blocked =
     ownerObstacle(object) ??
     strategyObstacle(object) ??
-    hookObstacle(object, reader) ??
+    hookObstacle(object, revisions, reader) ??
     (areReady ? undefined : `its revision ${number} is not ready any more either, so this change may not be the cause`)
   const isOnlyRestart = blocked === undefined && isOnlyRestarted(before, after)
   const obstacle =
@@ -69,10 +114,9 @@ function findUndo(object: KubeObject, number: number | undefined, problem: Probl
   }
 }
 
-function servingOf(object: KubeObject, reader: Reader): ServingRevision | undefined {
-  const readyOf = (revision: KubeObject) =>
-    podsOf(revision, object, reader).filter((pod) => examinePod(pod, reader).ready).length
-  const older = olderRevisions(object, reader)
+/** What serves in place of the object; undefined if that is unknown, or if it wants no pod. */
+function servingOf(object: KubeObject, { all, present, older, podsOf }: Revisions): ServingRevision | undefined {
+  const readyOf = (revision: KubeObject) => podsOf(revision).filter(({ ready }) => ready).length
   const revision = newestOf(older.filter((each) => readyOf(each) > 0))
   const { replicas } = (object.spec ?? {}) as { readonly replicas?: number }
   const { desiredNumberScheduled = 1 } = (object.status ?? {}) as { readonly desiredNumberScheduled?: number }
@@ -81,50 +125,16 @@ function servingOf(object: KubeObject, reader: Reader): ServingRevision | undefi
     const images = containersOf(templateOf(revision)).flatMap(({ image }) => image ?? [])
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
-  const all = revisionsOfWorkload(object.metadata.uid, reader.knownOwned)
-  const present = findRevision(templateOf(object), all)
-  const settled =
-    present === undefined ? [] : podsOf(present, object, reader).filter((pod) => examinePod(pod, reader).settled)
-  const mayCrash = settled.length === 0 && all.some((each) => readyOf(each) > 0)
+  const settled = present === undefined ? 0 : podsOf(present).filter((pod) => pod.settled).length
+  const mayCrash = settled === 0 && all.some((each) => readyOf(each) > 0)
   // Without any revision, they cannot be read.
   if (all.length === 0 || mayCrash || wanted === 0) return undefined
-  return { images: [], ready: settled.length, wanted, ...(older.length === 0 && { isFirst: true }) }
-}
-
-/** The revisions with another template than the present one, which may have no revision yet. */
-function olderRevisions(object: KubeObject, reader: Reader): readonly KubeObject[] {
-  const template = templateOf(object)
-  return revisionsOfWorkload(object.metadata.uid, reader.knownOwned).filter(
-    (revision) => !Number.isNaN(numberOf(revision)) && !isSameTemplate(templateOf(revision), template),
-  )
-}
-
-/** Whether a revision has pods that are all available. If the revision is a ReplicaSet, its counts must show this too. */
-function isAvailable(revision: KubeObject, object: KubeObject, reader: Reader): boolean {
-  const pods = podsOf(revision, object, reader)
-  const areSettled = pods.every((pod) => examinePod(pod, reader).settled)
-  if (!isOfKind(revision, 'ReplicaSet')) return areSettled && pods.length > 0
-  const { spec = {}, status = {} } = revision
-  const wanted = Math.max(1, spec.replicas ?? 1, status.replicas ?? 0)
-  return areSettled && (status.availableReplicas ?? 0) >= wanted
-}
-
-/** The pods of a revision that stay. The label has the name of a StatefulSet's revision, the hash of a DaemonSet's. */
-function podsOf(revision: KubeObject, object: KubeObject, reader: Reader): readonly Pod[] {
-  const { name, uid, labels } = revision.metadata
-  const pods = isOfKind(revision, 'ReplicaSet')
-    ? reader.knownOwned(uid, 'Pod')
-    : reader.knownOwned(object.metadata.uid, 'Pod').filter(({ metadata }) => {
-        const hash = metadata.labels?.[hashLabel]
-        return hash !== undefined && (hash === name || hash === labels?.[hashLabel])
-      })
-  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && !isReplaced(pod))
+  return { images: [], ready: settled, wanted, ...(older.length === 0 && { isFirst: true }) }
 }
 
 /** When a revision was made, on the runner's clock, if it is the one before the present one, and no rollback made it so. */
-function madeAt(revision: KubeObject, object: KubeObject, reader: Reader): number | undefined {
-  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, reader.knownOwned))
-  const isBefore = numberOf(revision) === (present === undefined ? Number.NaN : numberOf(present)) - 1
+function madeAt(revision: KubeObject, { present }: Revisions, reader: Reader): number | undefined {
+  const isBefore = present !== undefined && numberOf(revision) === numberOf(present) - 1
   return isBefore && !isReused(revision) ? reader.time(createdAt(revision)) : undefined
 }
 
@@ -187,8 +197,7 @@ export function watchReleaseHooks(object: KubeObject, reader: Reader): void {
 }
 
 /** Why the older version may not work any more: a hook of the release has run for this change. */
-function hookObstacle(object: KubeObject, reader: Reader): string | undefined {
-  const present = findRevision(templateOf(object), revisionsOfWorkload(object.metadata.uid, reader.knownOwned))
+function hookObstacle(object: KubeObject, { present }: Revisions, reader: Reader): string | undefined {
   const changedAt = reader.time(present?.metadata.creationTimestamp) ?? reader.startedAt
   const release = releaseOf(object)
   if (release !== undefined && reader.listState(jobsRequest(object)) === 'pending')
