@@ -1,3 +1,4 @@
+import type { Problem } from '../reasons/reasons.ts'
 import type { GateTime } from './gate-time.ts'
 
 /** Timestamps of the API are rounded down to this unit. */
@@ -75,4 +76,9 @@ export function latest(moments: readonly (number | undefined)[]): number | undef
   let last: number | undefined
   for (const moment of moments) if (moment !== undefined && (last === undefined || moment > last)) last = moment
   return last
+}
+
+/** The problem without its proof: it explains the state of the target, and never fails it. */
+export function withoutProof(problem: Problem): Problem {
+  return { ...problem, neverFails: true, proven: false }
 }

@@ -6,6 +6,7 @@ import { causeSearchMs, maxCauses, ownedListsMs } from '../../thresholds.ts'
 import { assess } from '../assess.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
+import { withoutProof } from '../proof.ts'
 import { type Reader, watchingBy } from '../reader.ts'
 import { type Rule, withCheck } from '../rule.ts'
 import { isOfPresentSpec } from '../status-age.ts'
@@ -99,11 +100,6 @@ function explain(own: Draft, found: Findings, { isWorkload }: Behind): Draft {
   const reported = { ...first, cause }
   const explained = { ...own, problems: [reported, ...others] }
   return own.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
-}
-
-/** The problem without its proof: it explains the state of the target, and never fails it. */
-function withoutProof(problem: Problem): Problem {
-  return { ...problem, neverFails: true, proven: false }
 }
 
 /** The custom resource whose objects are searched. */

@@ -1,6 +1,4 @@
 import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../cluster/objects.ts'
-import type { Problem } from '../../reasons/reasons.ts'
-import type { Milestone } from '../assessment.ts'
 import { awaitedPods, gatedPods } from '../pods.ts'
 import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
@@ -8,14 +6,10 @@ import { isObserved } from '../status-age.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, newestOf, templateCreatedAt } from './revision.ts'
-import { examinePods, sortPods } from './revision-pods.ts'
 import {
-  countMilestone,
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  onDeleteMilestone,
-  onDeleteNote,
   podCount,
   type WorkloadFacts,
   workloadMilestones,
@@ -63,7 +57,6 @@ function factsOf(set: DaemonSet, reader: Reader): WorkloadFacts {
   const isUpdated = observed && updated >= awaited
   const leftOver = leftOverPods(set, pods, unfinished.length > 0, reader)
   const isDoneElsewhere = unfinished.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
-  const older = examined.pods.kept.length + examined.pods.old.length
   const created = Math.max(desired === 0 ? 0 : 1, gatedPods(examined.pods).length)
   return {
     examined,
@@ -79,22 +72,9 @@ function factsOf(set: DaemonSet, reader: Reader): WorkloadFacts {
       expected: awaitedElsewhere,
       removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
     },
-    problems: [
-      ...creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
-      ...unreliableProblems(
-        examined.pods.new.filter((pod) => !nodes.isReliable(nodeOf(pod))),
-        reader,
-      ),
-    ],
-    milestones: [
-      isOnDelete
-        ? onDeleteMilestone(counted, awaited, observed)
-        : updatedMilestone(updated, awaited, isUpdated, leftOver),
-    ],
-    notes: [
-      ...(isOnDelete && older > 0 ? [onDeleteNote(older)] : []),
-      ...(unfinished.length > 0 ? [skippedNote(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`))] : []),
-    ],
+    problems: creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
+    updated: { done: counted, total: awaited, isDone: isUpdated, leftOver },
+    notes: skippedNotes(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`)),
   }
 }
 
@@ -122,9 +102,9 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
     return isOnDelete && isAwaited ? 'kept' : 'old'
   }
   const gone = reader.lostPods(set.metadata.uid).filter(isNew)
-  const pods = sortPods(owned, revisionOf, { gone, awaitsKept: isOnDelete && observed })
   const mayFail = (pod: Pod) => nodes.isReliable(nodeOf(pod))
-  const examined = examineWorkloadPods(set, pods, { mayFail, waitsForTermination: true }, reader)
+  const traits = { revisionOf, gone, mayFail, replacesOnDelete: isOnDelete, waitsForTermination: true }
+  const examined = examineWorkloadPods(set, owned, traits, reader)
   return { owned, examined, present, isFinished, nodes }
 }
 
@@ -146,17 +126,9 @@ function leftOverPods(
 }
 
 /** @param nodes each node with the reason why it is not awaited */
-function skippedNote(nodes: readonly string[]): string {
+function skippedNotes(nodes: readonly string[]): readonly string[] {
   const more = nodes.length > 5 ? ` and ${nodes.length - 5} more nodes` : ''
-  return `not waiting for ${nodes.slice(0, 5).join(', ')}${more}`
-}
-
-/** @param leftOver the number of remaining pods of older revisions */
-function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, leftOver: number): Milestone {
-  const milestone = countMilestone('updated', updated, awaited, 'updated', isUpdated && leftOver === 0)
-  return isUpdated && leftOver > 0
-    ? { ...milestone, message: `${podCount(leftOver)} of an older revision still running` }
-    : milestone
+  return nodes.length === 0 ? [] : [`not waiting for ${nodes.slice(0, 5).join(', ')}${more}`]
 }
 
 /**
@@ -189,14 +161,6 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: R
 }
 
 const cordoned = 'cordoned'
-
-/**
- * The problems of pods that may not fail the DaemonSet. They may be why the controller updates no other node
- * (maxUnavailable).
- */
-function unreliableProblems(pods: readonly Pod[], reader: Reader): readonly Problem[] {
-  return examinePods(pods, reader).problems.map((problem) => ({ ...problem, proven: false, neverFails: true }))
-}
 
 interface AwaitedNodes {
   /** Why a node is not awaited; undefined if it is. */

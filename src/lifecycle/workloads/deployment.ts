@@ -14,7 +14,6 @@ import { condition } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
-import { sortPods } from './revision-pods.ts'
 import {
   countMilestone,
   countSettled,
@@ -62,14 +61,18 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
   const current = newReplicaSet(deployment, reader)
   const gated = new Set(reader.owned(podRequest(deployment), current?.metadata.uid))
   const owned = replicaSets.flatMap((set) => reader.owned(podRequest(deployment), set.metadata.uid))
-  const gone = reader.lostPods(current?.metadata.uid)
-  const pods = sortPods(owned, (pod) => (gated.has(pod) ? 'new' : 'old'), { gone })
-  const traits = {
-    // Other strategies create new pods while old ones terminate.
-    waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
-    areKnown: seesReplicaSets || current !== undefined,
-  }
-  const examined = examineWorkloadPods(deployment, pods, traits, reader)
+  const examined = examineWorkloadPods(
+    deployment,
+    owned,
+    {
+      revisionOf: (pod) => (gated.has(pod) ? 'new' : 'old'),
+      gone: reader.lostPods(current?.metadata.uid),
+      // Other strategies create new pods while old ones terminate.
+      waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
+      areKnown: seesReplicaSets || current !== undefined,
+    },
+    reader,
+  )
   const available = availableReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
   // After a scale the counts may be the old ones, which are not complete for the controller either
@@ -77,7 +80,7 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
-  const draining = pods.draining.length
+  const draining = examined.pods.draining.length
   return {
     examined,
     isComplete: isAvailable && isDrained,

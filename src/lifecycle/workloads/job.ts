@@ -13,7 +13,7 @@ import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
-import { latest } from '../proof.ts'
+import { latest, withoutProof } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
@@ -238,7 +238,7 @@ function withoutDuplicates(pods: readonly Pod[]): readonly Pod[] {
 function toJobProblem(problem: Problem): Problem {
   // A refused start has an exit code too.
   const isDeath = traitsOf(problem).isDeath || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
-  return isDeath ? { ...problem, neverFails: true, proven: false } : problem
+  return isDeath ? withoutProof(problem) : problem
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   maxCreationRetryMs,
   refusedCreations,
 } from '../../thresholds.ts'
-import { earliest, isAhead, isSinceStart, latest, momentAt, prove } from '../proof.ts'
+import { earliest, isAhead, isSinceStart, latest, momentAt, prove, withoutProof } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, eventCount } from './pod-fields.ts'
@@ -192,8 +192,7 @@ export function rolloutCreationProblem(
   const own = replicaFailure(deployment)
   if (own === undefined || (current === undefined && !isObserved(deployment))) return []
   const older = owned.find((set) => set !== current && replicaFailure(set) !== undefined)
-  if (older !== undefined)
-    return creationProblem(older, reader).map((problem) => ({ ...problem, neverFails: true, proven: false }))
+  if (older !== undefined) return creationProblem(older, reader).map(withoutProof)
   const attempts = current === undefined ? [] : attemptsOf(current, creationEvents, reader)
   return [refusedProblem(deployment, 'create pods', own, attempts, reader)]
 }

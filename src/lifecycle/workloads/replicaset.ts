@@ -5,7 +5,6 @@ import { podRequest } from '../selector.ts'
 import { isObserved, lastWriteOf } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { sortPods } from './revision-pods.ts'
 import { hasContainersOf } from './template.ts'
 import {
   countSettled,
@@ -30,9 +29,9 @@ function factsOf(set: ReplicaSet, reader: Reader): WorkloadFacts {
   const { metadata, status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
+  const owned = reader.owned(podRequest(set), metadata.uid)
   const gone = reader.lostPods(metadata.uid)
-  const pods = sortPods(reader.owned(podRequest(set), metadata.uid), () => 'new', { gone })
-  const examined = examineWorkloadPods(set, pods, { waitsForTermination: false }, reader)
+  const examined = examineWorkloadPods(set, owned, { revisionOf: () => 'new', gone }, reader)
   return {
     examined,
     isComplete:
@@ -47,7 +46,7 @@ function factsOf(set: ReplicaSet, reader: Reader): WorkloadFacts {
     message: readyText(available, replicas, 'available'),
     settle: { removedAt: reader.removedAt(metadata.uid) },
     problems: creationProblem(set, reader),
-    warnings: outdatedPodWarnings(set, pods, reader),
+    warnings: outdatedPodWarnings(set, examined.pods, reader),
   }
 }
 

@@ -2,21 +2,19 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { gatedPods } from '../pods.ts'
+import { withoutProof } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
-import { examinePods, sortPods } from './revision-pods.ts'
+import { examinePods } from './revision-pods.ts'
 import { orderedServing } from './serving.ts'
 import {
-  countMilestone,
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  onDeleteMilestone,
-  onDeleteNote,
   podCount,
   readyText,
   stallHold,
@@ -79,12 +77,8 @@ function factsOf(set: StatefulSet, reader: Reader): WorkloadFacts {
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
       ...creationProblem(set, reader, observed && existing < replicas, templateCreatedAt(set, updateRevision, reader)),
     ],
-    milestones: [
-      isOnDelete
-        ? onDeleteMilestone(updated, replicas, observed)
-        : countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
-    ],
-    notes: oldPodNotes(set, old.length, isOnDelete),
+    updated: { done: updated, total, isDone: isUpdated },
+    notes: isOnDelete ? [] : partitionNotes(set, old.length),
     warnings: missingServiceWarnings(set, reader),
     // Until an old pod is ready again, the controller does not continue the update.
     hold: stallHold(oldPods, [], spec.minReadySeconds, reader),
@@ -124,12 +118,12 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
     return isOnDelete || isBelowPartition(pod, set) ? 'kept' : 'old'
   }
   const gone = observed ? reader.lostPods(metadata.uid).filter(isNew) : []
-  const pods = sortPods(owned, revisionOf, { gone, awaitsKept: isOnDelete && observed })
+  const traits = { revisionOf, gone, replacesOnDelete: isOnDelete, waitsForTermination: true }
   const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
   const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length
   const newOutside = owned.filter((pod) => isNewCounted(pod) && !wanted.includes(pod)).length
   return {
-    examined: examineWorkloadPods(set, pods, { waitsForTermination: true }, reader),
+    examined: examineWorkloadPods(set, owned, traits, reader),
     updateRevision,
     revision,
     updated: Math.max(0, counted - newBelow - newOutside),
@@ -207,16 +201,12 @@ function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
  */
 function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldRevision']): readonly Problem[] {
   return problems.map((problem) =>
-    oldRevision === undefined
-      ? { ...problem, proven: false, neverFails: true }
-      : { ...problem, proven: false, oldRevision },
+    oldRevision === undefined ? withoutProof(problem) : { ...problem, proven: false, oldRevision },
   )
 }
 
-function oldPodNotes({ spec }: StatefulSet, old: number, isOnDelete: boolean): readonly string[] {
-  if (old === 0) return []
-  if (isOnDelete) return [onDeleteNote(old)]
-  return (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0
+function partitionNotes({ spec }: StatefulSet, old: number): readonly string[] {
+  return old > 0 && (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0
     ? [`${podCount(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`]
     : []
 }

@@ -5,7 +5,7 @@ import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { awaitedPods, gatedPods, type Pods } from '../pods.ts'
-import { isAhead, latest, latestOfAll } from '../proof.ts'
+import { isAhead, latest, latestOfAll, withoutProof } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { ChangeReader, Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
@@ -13,7 +13,7 @@ import { isObserved, observedMilestone } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
 import { type PodState, pulledAt } from './pod-state.ts'
 import { becamePresentAt } from './revision.ts'
-import { byImportance, examinePods, notesOf, type PodsState, stuckPods } from './revision-pods.ts'
+import { byImportance, examinePods, notesOf, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
 import { undoRule, watchReleaseHooks } from './undo.ts'
 
@@ -52,6 +52,16 @@ export interface WorkloadFacts {
   readonly settle: SettleFacts
   /** The problems of the workload itself. */
   readonly problems: readonly Problem[]
+  /**
+   * How many pods are of the present revision, for kinds with the milestone `updated`.
+   * `leftOver`: of the pods that are awaited, those of older revisions that the counts omit.
+   */
+  readonly updated?: {
+    readonly done: number
+    readonly total: number
+    readonly isDone: boolean
+    readonly leftOver?: number
+  }
   /** The other milestones of the kind. */
   readonly milestones?: readonly Milestone[]
   readonly notes?: readonly string[]
@@ -92,19 +102,23 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
  */
 function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: boolean, reader: RuleReader): Judgement {
   const { examined, message, isOrdered } = facts
-  const { pods, state, failing, stuck } = examined
+  const { pods, state, failing, excused, stuck } = examined
   const areSettled = haveSettled(examined, facts.settle.expected ?? facts.wanted, reader, facts.settle)
   const ready = facts.isComplete && areSettled
-  const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck), ...facts.problems].toSorted(byImportance)
+  const ofPods = [...(failing?.problems ?? []), ...(ready ? [] : stuck)]
+  const problems = [...ofPods, ...facts.problems, ...excused].toSorted(byImportance)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
   const failure = podFailure ?? (own && (facts.explain?.(own, problems) ?? own))
   reader.milestone(observedMilestone(workload))
   for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
   reader.milestone(readyMilestone(facts, ready, isObserved(workload) && !isReadyLast))
+  if (facts.updated !== undefined) reader.milestone(updatedMilestone(facts.updated, examined, isObserved(workload)))
   for (const each of facts.milestones ?? []) reader.milestone(each)
   for (const problem of problems) reader.problem(problem)
-  for (const text of [...notesOf(state, ready), ...(facts.notes ?? [])]) reader.note(text)
+  for (const text of notesOf(state, ready)) reader.note(text)
+  for (const text of onDeleteNotes(examined)) reader.note(text)
+  for (const text of facts.notes ?? []) reader.note(text)
   for (const text of facts.warnings ?? []) reader.warning(text)
   reader.hold(facts.hold)
   reader.hold(scaleHold(facts))
@@ -116,40 +130,55 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: bo
 
 /** What the controller of a workload does with its pods. */
 interface PodTraits {
+  /** The revision of a pod; undefined if the target does not wait for the pod. */
+  revisionOf(pod: Pod): 'new' | 'old' | 'kept' | undefined
+  /** The failed pods of the gated revision, deleted or not. */
+  readonly gone: readonly Pod[]
   /** Whether a new pod can fail the workload; without this method, every new pod can. Older pods never can. */
   mayFail?(pod: Pod): boolean
+  /** OnDelete: the controller replaces a pod only when somebody deletes it. */
+  readonly replacesOnDelete?: boolean
   /** The controller waits for terminating pods before it creates others. */
-  readonly waitsForTermination: boolean
+  readonly waitsForTermination?: boolean
   /** False if it is not known which pods are new. */
   readonly areKnown?: boolean
 }
 
 export interface ExaminedPods {
   readonly pods: Pods
+  readonly replacesOnDelete: boolean
   readonly waitsForTermination: boolean
   /** The state of the gated pods; undefined if pods cannot be read. */
   readonly state?: PodsState
   /** The state of those new pods that may fail the workload. */
   readonly failing?: PodsState
+  /** The problems of the other new pods. They may be why the controller updates no other pod (maxUnavailable). */
+  readonly excused: readonly Problem[]
   /** That pods still exist after their grace period. */
   readonly stuck: readonly Problem[]
 }
 
+/** @param owned all pods of the workload */
 export function examineWorkloadPods(
   workload: Workload,
-  pods: Pods,
-  { mayFail, waitsForTermination, areKnown = true }: PodTraits,
+  owned: readonly Pod[],
+  traits: PodTraits,
   reader: Reader,
 ): ExaminedPods {
+  const { revisionOf, gone, mayFail, replacesOnDelete = false, waitsForTermination = false, areKnown = true } = traits
+  const pods = sortPods(owned, revisionOf, { gone, awaitsKept: replacesOnDelete && isObserved(workload) })
   const isReadable = areKnown && reader.listState(podRequest(workload)) === 'complete'
   const state = isReadable ? examinePods(gatedPods(pods), reader, pods.gone) : undefined
   const failing = mayFail === undefined ? pods.new : pods.new.filter(mayFail)
+  const excused = state === undefined ? [] : pods.new.filter((pod) => mayFail?.(pod) === false)
   const areAll = failing.length === awaitedPods(pods).length
   return {
     pods,
+    replacesOnDelete,
     waitsForTermination,
     state,
     failing: areAll || state === undefined ? state : examinePods(failing, reader, pods.gone),
+    excused: excused.length === 0 ? [] : examinePods(excused, reader).problems.map(withoutProof),
     stuck: waitsForTermination ? stuckPods(endingPods(pods), reader) : [],
   }
 }
@@ -211,8 +240,10 @@ export function podCount(count: number): string {
 }
 
 /** Reports pods of an older revision, which OnDelete does not replace. */
-export function onDeleteNote(old: number): string {
-  return `${podCount(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`
+function onDeleteNotes({ pods: { old, kept }, replacesOnDelete }: ExaminedPods): readonly string[] {
+  const older = old.length + kept.length
+  if (!replacesOnDelete || older === 0) return []
+  return [`${podCount(older)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
 }
 
 /**
@@ -234,16 +265,23 @@ export function countMilestone(
   }
 }
 
-/**
- * The milestone `updated` with OnDelete: it awaits no pod, because the controller replaces none.
- * @param updated the number of pods of the new revision
- */
-export function onDeleteMilestone(updated: number, total: number, isObserved: boolean): Milestone {
-  const message =
-    updated >= total
+/** The milestone `updated`. With OnDelete it awaits no pod, because the controller replaces none. */
+function updatedMilestone(
+  { done, total, isDone, leftOver = 0 }: NonNullable<WorkloadFacts['updated']>,
+  { replacesOnDelete }: ExaminedPods,
+  isObserved: boolean,
+): Milestone {
+  if (replacesOnDelete) {
+    const isAll = done >= total
+    const message = isAll
       ? `${podCount(total)} updated`
-      : `${updated} of ${podCount(total)} updated, the others when they are deleted (OnDelete)`
-  return { name: 'updated', state: isObserved ? 'done' : 'open', message }
+      : `${done} of ${podCount(total)} updated, the others when they are deleted (OnDelete)`
+    return { name: 'updated', state: isObserved ? 'done' : 'open', message }
+  }
+  const milestone = countMilestone('updated', done, total, 'updated', isDone && leftOver === 0)
+  return isDone && leftOver > 0
+    ? { ...milestone, message: `${podCount(leftOver)} of an older revision still running` }
+    : milestone
 }
 
 /**
