@@ -340,11 +340,11 @@ export class GatedTargets {
 
   /** Logs why a pod of a gated revision is removed; its controller replaces it. */
   #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<GatedTarget>): void {
+    const text = removalMessage(before, after)
+    if (text === undefined) return
     for (const { state, index } of concerned) {
       const pods = state.type === 'ended' ? undefined : state.assessment?.pods
-      if (pods === undefined || !isGatedPod(pods, before)) continue
-      const text = removalMessage(before, after)
-      if (text !== undefined) this.#log({ kind: 'note', text, target: index })
+      if (pods !== undefined && isGatedPod(pods, before)) this.#log({ kind: 'note', text, target: index })
     }
   }
 
