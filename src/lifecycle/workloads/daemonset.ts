@@ -4,13 +4,13 @@ import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, isReplaced } from './pod-fields.ts'
+import { podCount } from './pod-milestones.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, newestOf, templateCreatedAt } from './revision.ts'
 import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  podCount,
   type WorkloadFacts,
   workloadMilestones,
   workloadRule,

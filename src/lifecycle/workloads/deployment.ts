@@ -11,20 +11,11 @@ import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { failingProbe } from './container-problems.ts'
 import { condition } from './pod-fields.ts'
+import { countMilestone, momentOf, podCount, readyText } from './pod-milestones.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
-import {
-  countMilestone,
-  countSettled,
-  type ExaminedPods,
-  examineWorkloadPods,
-  momentOf,
-  podCount,
-  readyText,
-  type WorkloadFacts,
-  workloadRule,
-} from './workload.ts'
+import { countSettled, type ExaminedPods, examineWorkloadPods, type WorkloadFacts, workloadRule } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
 const deadlineExceeded = 'ProgressDeadlineExceeded'

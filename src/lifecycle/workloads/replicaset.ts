@@ -4,17 +4,10 @@ import type { Reader } from '../reader.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, lastWriteOf } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
+import { podCount, readyText } from './pod-milestones.ts'
 import { creationProblem } from './replica-failure.ts'
 import { hasContainersOf } from './template.ts'
-import {
-  countSettled,
-  examineWorkloadPods,
-  podCount,
-  readyText,
-  type WorkloadFacts,
-  workloadMilestones,
-  workloadRule,
-} from './workload.ts'
+import { countSettled, examineWorkloadPods, type WorkloadFacts, workloadMilestones, workloadRule } from './workload.ts'
 
 /**
  * A ReplicaSet without a Deployment, or a ReplicationController:

@@ -7,6 +7,7 @@ import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { isReplaced } from './pod-fields.ts'
+import { podCount, readyText } from './pod-milestones.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import { examinePods } from './revision-pods.ts'
@@ -15,8 +16,6 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  podCount,
-  readyText,
   stallHold,
   type WorkloadFacts,
   workloadMilestones,
