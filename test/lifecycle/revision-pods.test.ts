@@ -102,17 +102,6 @@ describe('pods that are replaced', () => {
     ]
     expect(examine(pods).pods.map((state) => state.pod.metadata.name)).toEqual(['a'])
   })
-
-  it('are reported as lost, with the reason', () => {
-    const pods = [
-      podNamed('a', podIs.ready(1)),
-      podNamed('b', { phase: 'Failed', reason: 'Evicted' }),
-      podNamed('c', { phase: 'Failed', reason: 'Evicted' }),
-      podNamed('d', { phase: 'Failed', reason: 'Preempting' }),
-      podNamed('e', { phase: 'Failed' }, leaving),
-    ]
-    expect(examine(pods).notes).toEqual(['3 pods failed and are replaced (Evicted, Preempting)'])
-  })
 })
 
 it('a lost pod without a reason has the reason of its disruption, such as a node that is gone', () => {

@@ -46,18 +46,12 @@ export function sortPods(
 export interface PodsState {
   /** The pods that count: neither replaced nor lost. */
   readonly pods: readonly PodState[]
-  /** The number of replaced and lost pods, which the controllers' counts may still include. */
-  readonly replaced: number
   /** Each problem once, with its number of `pods`; the most important first. */
   readonly problems: readonly Problem[]
   /** The problem that fails the workload: proven, and no pod is better. */
   readonly failure?: Problem
   readonly stallHold?: string
   readonly counters: ReadonlyMap<string, number>
-  /**
-   * Texts about lost pods (evicted, preempted, failed), which their controller replaces. They do not change the result.
-   */
-  readonly notes: readonly string[]
 }
 
 /**
@@ -78,12 +72,10 @@ export function examinePods(
   for (const node of quietNodes(pods)) reader.watch(nodeRequest(node), 'explaining')
   return {
     pods,
-    replaced: all.length - pods.length,
     problems,
     failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
     stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     counters: new Map(pods.flatMap(({ pod, started }) => (started ? [] : eventCounters(pod, reader)))),
-    notes: lostPodNotes(all),
   }
 }
 
@@ -202,21 +194,16 @@ function lostAt({ metadata, status }: Pod, reader: Reader): number {
   return Math.max(0, ...moments.map((moment) => reader.time(moment) ?? 0))
 }
 
-/** Lost pods, also from before the gate's start: `2 pods failed and are replaced (Evicted)`. */
-function lostPodNotes(all: readonly Pod[]): readonly string[] {
-  const lost = all.filter(
-    ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
-  )
-  if (lost.length === 0) return []
+/**
+ * The note on lost pods (evicted, preempted, failed), also from before the gate's start, which their controller replaces:
+ * `2 pods failed and are replaced (Evicted)`. While the workload is not ready, its problems contain those lost since then.
+ */
+export function lostPodNotes({ ended }: Pods, { problems }: PodsState, isReady: boolean): readonly string[] {
+  const lost = ended.filter(({ status }) => status?.phase === 'Failed')
+  if (lost.length === 0 || (!isReady && problems.some(({ isReplaced }) => isReplaced))) return []
   const reasons = [...new Set(lost.flatMap(({ status }) => status?.reason ?? []))]
   const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`
   return [`${lost.length === 1 ? '1 pod failed and is' : `${lost.length} pods failed and are`} replaced${why}`]
-}
-
-/** The notes on lost pods; while the workload is not ready, its problems contain those lost since the gate began. */
-export function notesOf(state: PodsState | undefined, isReady: boolean): readonly string[] {
-  const isProblem = state?.problems.some(({ isReplaced }) => isReplaced) ?? false
-  return isProblem && !isReady ? [] : (state?.notes ?? [])
 }
 
 /**

@@ -3,7 +3,7 @@ import { isPodSubject } from '../../cluster/objects.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
-import { awaitedPods, gatedPods, type Pods } from '../pods.ts'
+import { awaitedPods, type Pods } from '../pods.ts'
 import { isAhead, latest, withoutProof } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { ChangeReader, Judgement, Rule } from '../rule.ts'
@@ -12,7 +12,7 @@ import { isObserved, observedMilestone } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
 import { countMilestone, podCount, podMilestones, withMomentOf } from './pod-milestones.ts'
 import { becamePresentAt } from './revision.ts'
-import { byImportance, examinePods, notesOf, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
+import { byImportance, examinePods, lostPodNotes, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
 import { workloadServing } from './serving.ts'
 import { undoRule, watchReleaseHooks } from './undo.ts'
 
@@ -102,7 +102,9 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
 function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: boolean, reader: RuleReader): Judgement {
   const { examined, message, isOrdered } = facts
   const { pods, state, failing, excused, stuck } = examined
-  const areSettled = haveSettled(examined, facts.settle.expected ?? facts.wanted, reader, facts.settle)
+  const { expected = facts.wanted, unwanted = 0 } = facts.settle
+  const removed = pods.ended.length + pods.leaving.length
+  const areSettled = haveSettled(examined, expected, reader, { ...facts.settle, unwanted: unwanted + removed })
   const ready = facts.isComplete && areSettled
   const ofPods = [...(failing?.problems ?? []), ...(ready ? [] : stuck)]
   const problems = [...ofPods, ...facts.problems, ...excused].toSorted(byImportance)
@@ -115,7 +117,7 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: bo
   if (facts.updated !== undefined) reader.milestone(updatedMilestone(facts.updated, examined, isObserved(workload)))
   for (const each of facts.milestones ?? []) reader.milestone(each)
   for (const problem of problems) reader.problem(problem)
-  for (const text of notesOf(state, ready)) reader.note(text)
+  for (const text of state === undefined ? [] : lostPodNotes(pods, state, ready)) reader.note(text)
   for (const text of onDeleteNotes(examined)) reader.note(text)
   for (const text of facts.notes ?? []) reader.note(text)
   for (const text of facts.warnings ?? []) reader.warning(text)
@@ -167,7 +169,7 @@ export function examineWorkloadPods(
   const { revisionOf, gone, mayFail, replacesOnDelete = false, waitsForTermination = false, areKnown = true } = traits
   const pods = sortPods(owned, revisionOf, { gone, awaitsKept: replacesOnDelete && isObserved(workload) })
   const isReadable = areKnown && reader.listState(podRequest(workload)) === 'complete'
-  const state = isReadable ? examinePods(gatedPods(pods), reader, pods.gone) : undefined
+  const state = isReadable ? examinePods(awaitedPods(pods), reader, pods.gone) : undefined
   const failing = mayFail === undefined ? pods.new : pods.new.filter(mayFail)
   const excused = state === undefined ? [] : pods.new.filter((pod) => mayFail?.(pod) === false)
   const areAll = failing.length === awaitedPods(pods).length
@@ -217,10 +219,10 @@ export function haveSettled(
   { unwanted = 0, unchangedSince, removedAt = -Infinity }: SettleFacts = {},
 ): boolean {
   if (state !== undefined) {
-    const { pods, replaced } = state
+    const { pods } = state
     if (!pods.every(({ settled }) => settled)) return false
     if (pods.length >= wanted) return true
-    if (pods.length + replaced + unwanted >= wanted) return false
+    if (pods.length + unwanted >= wanted) return false
   }
   const { firstSeenAt, countersMovedAt } = reader.history
   const changedAt = state === undefined ? Math.min(unchangedSince ?? firstSeenAt, firstSeenAt) : firstSeenAt
