@@ -58,15 +58,17 @@ function follow({ targets = [web.target], settings = {} }: RunOptions = {}) {
       await settled()
     }
   }
-  return { clock, cluster, gate, events, follower, over, pass, isOver: () => isOver }
+  /** The gate decides on a moment when it is over. */
+  const passMoment = () => pass(0.001)
+  return { clock, cluster, gate, events, follower, over, pass, passMoment, isOver: () => isOver }
 }
 
 describe('what is watched', () => {
   it('is the target and the events at first, and the relatives of the target once they are known', async () => {
-    const { cluster } = follow()
+    const { cluster, passMoment } = follow()
     expect(cluster.watched).toEqual(['Deployment web', 'Event'])
     cluster.report(added(web.deployment()))
-    await settled()
+    await passMoment()
     expect(new Set(cluster.watched.slice(2))).toEqual(
       new Set(['Deployment web', 'ReplicaSet app=web', 'Pod app=web', 'Event']),
     )
@@ -75,8 +77,9 @@ describe('what is watched', () => {
 
 describe('the gate is followed', () => {
   it('to its verdict, and leaves no timer behind', async () => {
-    const { cluster, gate, over, clock } = follow()
+    const { cluster, gate, over, clock, passMoment } = follow()
     cluster.report(web.done, allSynced)
+    await passMoment()
     await over
     expect(gate.verdict?.outcome).toBe('ready')
     expect(clock.pending).toEqual([])
@@ -116,11 +119,12 @@ describe('the gate is followed', () => {
   })
 
   it('to its cancellation, also while a deadline is confirmed', async () => {
-    const { follower, gate, over, clock, pass, cluster } = follow()
+    const { follower, gate, over, clock, pass, passMoment, cluster } = follow()
     cluster.report(synced('Deployment'))
     await pass(31)
     expect(cluster.refreshes).toHaveLength(1)
     follower.observe({ type: 'CANCEL' })
+    await passMoment()
     await over
     expect(gate.verdict?.outcome).toBe('cancelled')
     expect(clock.pending).toEqual([])
@@ -134,8 +138,9 @@ describe('the gate is followed', () => {
   })
 
   it('to its verdict, after which a listener receives no events', async () => {
-    const { cluster, events, over } = follow()
+    const { cluster, events, over, passMoment } = follow()
     cluster.report(web.done, allSynced)
+    await passMoment()
     await over
     const before = events.length
     cluster.report(modified(web.deployment()))
@@ -195,8 +200,8 @@ describe('before a clock ends a target', () => {
     expect(report(gate)).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable', seconds: 120 })
   })
 
-  it('a watch that answers again after an outage is listed again to confirm the deadline', async () => {
-    const { cluster, gate, pass } = follow()
+  it('a watch that answers again after an outage confirms the deadline', async () => {
+    const { cluster, gate, pass, passMoment } = follow()
     cluster.report(synced('Deployment'))
     await pass(40)
     cluster.report(unavailable('Deployment', 0))
@@ -205,8 +210,7 @@ describe('before a clock ends a target', () => {
     cluster.report({ type: 'ALIVE', apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' })
     await pass(1)
     cluster.report(web.done, allSynced)
-    cluster.refreshes[1]?.()
-    await settled()
+    await passMoment()
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 61 })
   })
 
@@ -240,6 +244,7 @@ describe('before a clock ends a target', () => {
       get isOver() {
         return ends.length > 0
       },
+      settle: () => {},
       handle: () => {},
       // As in one look, the deadline stays the same.
       nextDeadline: () => {
@@ -253,8 +258,20 @@ describe('before a clock ends a target', () => {
     const over = follower.run()
     clock.skip(6_000)
     follower.observe({ type: 'ALIVE' })
+    clock.advance(1)
     await over
     expect(ends).toEqual([5_000])
+  })
+
+  it('the gate decides on the events of a moment when it is over', async () => {
+    const { cluster, gate, passMoment } = follow()
+    cluster.report(added(web.deployment()))
+    await settled()
+    cluster.report(web.done, allSynced)
+    await settled()
+    expect(gate.verdict).toBeUndefined()
+    await passMoment()
+    expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 0 })
   })
 
   it('time continues at the present moment once the lists are complete', async () => {
