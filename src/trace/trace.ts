@@ -13,7 +13,7 @@ import { lookAt } from '../gate/look.ts'
 import { type GateSettings, settingsFor } from '../gate/settings.ts'
 import { requestsOf } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { assessOwned } from '../lifecycle/custom/cause.ts'
+import { assessOwned, unwatchingReader } from '../lifecycle/custom/behind.ts'
 import { isSelectedBy } from '../lifecycle/network/endpoints.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { kindRule, kindsBehind } from '../lifecycle/rules.ts'
@@ -224,7 +224,7 @@ export class Trace implements View {
       assessment,
       departed: this.#departed.filter(({ at }) => reader.now - at < departedMs),
       owned: (uid) => store.ownedBy(uid),
-      assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), reader).assessment,
+      assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), unwatchingReader(reader)),
       events: (about) => store.eventsOf(about),
     }
   }

@@ -16,6 +16,10 @@ export interface KindsBehind {
   readonly isKnown: boolean
   /** Whether the operator of a kind lists in the status what it has applied; see `inventoryOf`. */
   hasInventory(kind: KindName): boolean
+  /** Whether objects of older revisions are behind it too; by default, only those of the present one are. */
+  readonly revisions?: 'present' | 'all'
+  /** The value of a label that only the objects of its present revision have; undefined if unknown. */
+  revisionOf?(object: KubeObject): string | undefined
 }
 
 /** Kinds with many objects in a namespace, each of one revision of its owner. */
@@ -126,7 +130,7 @@ export function isMarkedBy({ metadata }: KubeObject, { apiVersion, namespace, na
 }
 
 /** Whether an object has an owner reference to another one, which is in its namespace or in none. */
-export function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace } }: KubeObject): boolean {
+function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace } }: KubeObject): boolean {
   const isInScope = namespace === undefined || namespace === metadata.namespace
   return isInScope && (metadata.ownerReferences ?? []).some((each) => each.uid === uid)
 }
@@ -136,7 +140,7 @@ export function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace
  * reference, as `kubectl apply --applyset` and kro do
  * (https://github.com/kubernetes/enhancements/tree/master/keps/sig-cli/3659-kubectl-apply-prune#applyset-identification).
  */
-export function membersOf({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
+function membersOf({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
   const id = metadata.labels?.['applyset.kubernetes.io/id']
   if (id === undefined) return []
   const kinds = metadata.annotations?.['applyset.kubernetes.io/contains-group-kinds'] ?? ''
@@ -184,19 +188,17 @@ function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boole
 }
 
 /**
- * The objects directly behind an object that may explain its state: those that it owns or has applied, and the pods that its
- * status selects. An object in another namespace is behind an object without a namespace, or in its inventory. Objects that
- * are being deleted and objects of an older revision are excluded. An object is of an older revision if it has no label of
- * the present revision, or if an object of the same kind was created since the spec changed.
+ * The objects directly behind an object: those that it owns or has applied, and the pods that its status selects. An object in
+ * another namespace is behind an object without a namespace, or in its inventory. Objects that are being deleted are excluded.
+ * An object is of an older revision if it has no label of the present revision, or if an object of the same kind was created
+ * since the spec changed.
  * @param object the custom resource, or an object that it owns
- * @param revision the value of a label that only the objects of its present revision have
  */
-export function objectsBehind(
+export function directlyBehind(
   object: KubeObject,
   custom: KubeObject,
   reader: Reader,
-  behind: Pick<KindsBehind, 'hasInventory'>,
-  revision: string | undefined,
+  behind: Pick<KindsBehind, 'hasInventory' | 'revisionOf' | 'revisions'>,
 ): readonly KubeObject[] {
   const owned = reader.knownOwned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
   const selected = selectedPods(object, reader).filter((pod) => !hasKnownOwner(pod, reader))
@@ -206,6 +208,8 @@ export function objectsBehind(
   const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, reader)])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
   )
+  if (behind.revisions === 'all') return present
+  const revision = behind.revisionOf?.(custom)
   const kindsOf = (objects: readonly KubeObject[]) => new Set(objects.map(({ kind }) => kind))
   const labelled = present.filter((each) => hasLabelValue(each, revision))
   const labelledKinds = revision === undefined ? new Set() : new Set([...revisionedKinds, ...kindsOf(labelled)])

@@ -1,4 +1,3 @@
-import type { WatchRequest } from '../../cluster/feed.ts'
 import {
   type Fields,
   groupOf,
@@ -9,16 +8,20 @@ import {
   shortName,
 } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
-import { ownedListsMs } from '../../thresholds.ts'
 import type { Reader } from '../reader.ts'
 import { type Rule, type Serving, waitingDraft, withCheck } from '../rule.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/serving.ts'
-import { assessOwned, type Behind } from './cause.ts'
-import { isOwnedBy, membersOf, objectsBehind, ownedRequests } from './owned-objects.ts'
-
-/** The maximum number of custom resources between an object and the workloads that it owns. */
-const maxDepth = 3
+import {
+  allBehind,
+  assessOwned,
+  awaitsLists,
+  type Behind,
+  explainingReader,
+  type ObjectBehind,
+  unwatchingReader,
+} from './behind.ts'
+import { ownedRequests } from './owned-objects.ts'
 
 /**
  * A custom resource of some operators is ready only after the Deployments, StatefulSets and DaemonSets behind it, and after
@@ -39,32 +42,24 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
     const jobs = awaits === 'all' ? namedJobs(object, reader) : []
     const kinds = behind.kinds.filter((kind) => isWorkloadKind(kind) || isJob(kind) || !isBuiltIn(kind.apiVersion))
     const changedAt = specChangedAt(object, reader)
-    const workloads = [...workloadsOf(object, isWorkloadKind, reader), ...jobs].filter(
-      (each) => awaits === 'all' || wasWrittenSince(each, changedAt, reader),
-    )
-    const assessed = workloads.map((each) => {
-      const { rule } = behind.ruleOf(each)
-      return { object: each, ...assessOwned(asUpdatedByOperator(each, object), rule, reader) }
-    })
-    const requests = [
-      ...ownedRequests(object, { ...behind, kinds, isKnown: awaits === 'all' || behind.isKnown }),
-      ...assessed.flatMap((each) => each.requests),
-    ]
-    for (const request of requests) reader.watch(request, 'explaining')
+    const explaining = explainingReader(reader, behind)
+    const workloads = [
+      ...allBehind(object, { ...behind, kinds, revisions: 'all' }, explaining).filter((each) =>
+        isWorkloadKind(each.object),
+      ),
+      ...jobs.map((job) => ({ object: job, ...behind.ruleOf(job) })),
+    ].filter((each) => awaits === 'all' || wasWrittenSince(each.object, changedAt, reader))
+    const assessed = workloads.map((each) => ({
+      ...each,
+      assessment: assessOwned(asUpdatedByOperator(each.object, object), each.rule, explaining),
+    }))
     const unready = assessed.find(({ assessment }) => assessment.status !== 'ready')
     const awaited =
-      awaitLists(requests, reader) ??
+      (awaitsLists(reader) ? 'waiting for the list of its workloads' : undefined) ??
       (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
       (awaits === 'all' ? awaitChange(changedAt, workloads, reader) : undefined)
     return awaited === undefined ? own : waitingDraft(own, awaited)
   })
-}
-
-function awaitLists(requests: readonly WatchRequest[], reader: Reader): string | undefined {
-  const { firstSeenAt, specSeenAt } = reader.history
-  const isListing = requests.some((request) => reader.listState(request) === 'pending')
-  if (!isListing || reader.passed(Math.max(firstSeenAt, specSeenAt) + ownedListsMs)) return undefined
-  return 'waiting for the list of its workloads'
 }
 
 /**
@@ -77,8 +72,12 @@ function asUpdatedByOperator(workload: KubeObject, custom: KubeObject): KubeObje
   return isOnDelete ? { ...workload, spec } : workload
 }
 
-function awaitChange(changedAt: number, workloads: readonly KubeObject[], reader: Reader): string | undefined {
-  const hasChanged = workloads.some((each) => wasWrittenSince(each, changedAt, reader))
+function awaitChange(
+  changedAt: number,
+  workloads: readonly Pick<ObjectBehind, 'object'>[],
+  reader: Reader,
+): string | undefined {
+  const hasChanged = workloads.some(({ object }) => wasWrittenSince(object, changedAt, reader))
   if (hasChanged || reader.passed(changedAt + reader.settings.settleTimeMs)) return undefined
   return 'its workloads have not changed since its spec did'
 }
@@ -99,21 +98,6 @@ function namedJobs({ status, metadata }: KubeObject, reader: Reader): readonly K
   return reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
 }
 
-/** The workloads behind an object, directly or by other custom resources. */
-function workloadsOf(
-  object: KubeObject,
-  isWorkload: (kind: KindName) => boolean,
-  reader: Reader,
-  depth = maxDepth,
-): readonly KubeObject[] {
-  const owned = reader.knownOwned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
-  return [...owned, ...membersOf(object, reader)].flatMap((each) => {
-    if (each.metadata.deletionTimestamp !== undefined) return []
-    if (isWorkload(each)) return [each]
-    return depth === 0 ? [] : workloadsOf(each, isWorkload, reader, depth - 1)
-  })
-}
-
 /**
  * How requests reach the pods behind a custom resource, directly or behind workloads that it owns: at their own ports.
  * Undefined if its operator is known to run none.
@@ -128,10 +112,12 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
       const { namespace } = object.metadata
       const ofWorkloads = namespace === undefined ? [] : podKinds.map((kind) => ({ ...kind, namespace }))
       for (const request of [...ownedRequests(object, behind), ...ofWorkloads]) reader.watch(request)
-      return [...new Set(podsBehind(object, object, behind, reader))]
+      const within = unwatchingReader(reader)
+      return [...new Set(allBehind(object, behind, within).flatMap((each) => podsOf(each, within)))]
     },
     isEmpty: (object, reader) => {
-      const workloads = workloadsOf(object, isWorkloadKind, reader)
+      const found = allBehind(object, behind, unwatchingReader(reader)).map((each) => each.object)
+      const workloads = found.filter(isWorkloadKind)
       return isEmpty(object, reader) || (workloads.length > 0 && workloads.every((each) => isEmpty(each, reader)))
     },
   }
@@ -146,11 +132,7 @@ export function servingBeside(rule: Rule): Serving | undefined {
   if (serving === undefined || serving.selects !== undefined) return serving
   return {
     ...serving,
-    pods: (object, _, reader) => {
-      const { assessment, requests } = assessOwned(object, rule, reader)
-      for (const request of requests) reader.watch(request)
-      return serving.pods(object, assessment, reader)
-    },
+    pods: (object, _, reader) => serving.pods(object, assessOwned(object, rule, reader), reader),
   }
 }
 
@@ -160,19 +142,9 @@ const podKinds: readonly KindName[] = [
   { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
 ]
 
-/** The pods of the present revision behind an object: the custom resource itself, or one that it owns. */
-function podsBehind(
-  owner: KubeObject,
-  custom: KubeObject,
-  behind: Behind,
-  reader: Reader,
-  depth = maxDepth,
-): readonly Pod[] {
-  return objectsBehind(owner, custom, reader, behind, behind.revisionOf?.(custom)).flatMap((object) => {
-    if (isOfKind(object, 'Pod')) return [object]
-    const { rule, isCustom } = behind.ruleOf(object)
-    if (isCustom) return depth === 0 ? [] : podsBehind(object, custom, behind, reader, depth - 1)
-    const isWorkload = rule.serving !== undefined && rule.serving.selects === undefined
-    return isWorkload ? (assessOwned(object, rule, reader).assessment.pods?.new ?? []) : []
-  })
+/** The pods of the present revision of an object behind a custom resource. */
+function podsOf({ object, rule, isCustom }: ObjectBehind, reader: Reader): readonly Pod[] {
+  if (isOfKind(object, 'Pod')) return [object]
+  const isWorkload = !isCustom && rule.serving !== undefined && rule.serving.selects === undefined
+  return isWorkload ? (assessOwned(object, rule, reader).pods?.new ?? []) : []
 }

@@ -12,7 +12,7 @@ import { formatSelector } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { jobRule } from '../workloads/job.ts'
 import { applicationKind } from './argo-cd.ts'
-import { assessOwned } from './cause.ts'
+import { assessOwned, unwatchingReader } from './behind.ts'
 import { helmReleaseKind, kustomizationKind } from './flux.ts'
 import {
   type Attempt,
@@ -309,7 +309,7 @@ function failureOf(object: KubeObject, reader: Reader, report: AwaitedReport, { 
     return { ...own, reason: 'reported-failed', detail: { signals: [], cause: message || undefined }, proven }
   const { kind, namespace, name } = hook
   const [job] = objects === 'elsewhere' ? [] : reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })
-  const failure = job && assessOwned(job, jobRule as Rule, reader).assessment.failure
+  const failure = job && assessOwned(job, jobRule as Rule, unwatchingReader(reader)).failure
   return {
     ...own,
     subject: { group: 'batch', kind, namespace, name },
