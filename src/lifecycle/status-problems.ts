@@ -1,4 +1,4 @@
-import { type KubeObject, subjectOf } from '../cluster/objects.ts'
+import { type Condition, type KubeObject, subjectOf } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { reportedFailureMs } from '../thresholds.ts'
 import { type ConditionSignal, signalKey, withoutCondition } from './conditions.ts'
@@ -39,17 +39,27 @@ export function conditionProblem(
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
+/** What dates a failure. */
+interface Failure {
+  /** Its key in the rule's `failures`; by default that of the first signal. */
+  readonly key: string
+  /** The condition that reports it; by default that of the first signal. */
+  readonly condition: Condition | undefined
+}
+
 /**
  * A strike problem: a reported failure of the present generation that has persisted.
+ * @param failure by default, the first signal dates it
  * @param atLeastMs how long the failure must have been reported
  */
 export function reportedProblem(
   object: KubeObject,
-  signals: readonly [ConditionSignal, ...ConditionSignal[]],
+  signals: readonly ConditionSignal[],
   reader: Reader,
+  failure = failureOf(signals),
   atLeastMs = reportedFailureMs,
 ): Problem<'reported-failed'> {
-  const since = failingSince(object, signals[0], reader)
+  const since = failingSince(object, failure, reader)
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
@@ -58,14 +68,18 @@ export function reportedProblem(
   }
 }
 
+function failureOf([first]: readonly ConditionSignal[]): Failure {
+  return { key: first === undefined ? '' : signalKey(first), condition: first?.condition }
+}
+
 /**
  * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. The condition's own
  * time counts if it is about the present spec. Otherwise the condition counts from its first sight at the earliest. So
  * does a time in the future.
  */
-function failingSince(object: KubeObject, { condition, ...signal }: ConditionSignal, reader: Reader): number {
+function failingSince(object: KubeObject, { key, condition }: Failure, reader: Reader): number {
   const { now, time, history } = reader
-  const seenAt = history.failures.get(signalKey(signal)) ?? now
+  const seenAt = history.failures.get(key) ?? now
   const changedAt = time(condition?.lastTransitionTime)
   if (condition === undefined || changedAt === undefined || changedAt > now) return seenAt
   return isAboutPresentSpec(object, condition, reader) ? changedAt : Math.max(changedAt, seenAt)

@@ -88,6 +88,15 @@ describe("the user's own health check", () => {
     expect(await assessmentOf(seen, 17)).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
   })
 
+  it('shows that no controller has written the status that it reads', async () => {
+    expect((await assessmentOf([[0, {}]], 60)).problems).toMatchObject([{ reason: 'not-reconciled' }])
+  })
+
+  it('stops the stall clock while Reconciling is True, unless it has a `stallHold` of its own', async () => {
+    const reconciling = { state: 'Idle', conditions: [{ type: 'Reconciling', status: 'True' }] }
+    expect((await assessmentOf([[0, reconciling]], 60)).stallHold).toBe('its controller is reconciling it')
+  })
+
   it('keeps counting while other fields change', async () => {
     const seen = [
       [0, { state: 'Broken', tries: 1 }],

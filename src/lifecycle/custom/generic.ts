@@ -1,27 +1,23 @@
-import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
+import type { KubeObject } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
-import { words } from '../../plan/names.ts'
-import { type Problem, problemOf } from '../../reasons/reasons.ts'
-import { signalsText, signalText } from '../../reasons/status.ts'
+import { signalsText } from '../../reasons/status.ts'
 import { unclearSettles } from '../../thresholds.ts'
-import { conditionsIn, isEmpty, signalKey } from '../conditions.ts'
-import type { Reader, RuleReader } from '../reader.ts'
-import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { observedMilestone } from '../status-age.ts'
-import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
+import { isEmpty, signalKey } from '../conditions.ts'
+import type { Reader } from '../reader.ts'
+import { commonMilestones, type Rule } from '../rule.ts'
+import { type Decision, stateDecision } from './decision.ts'
+import { progressStates } from './progress.ts'
 import {
   endsByItself,
-  hasAny,
   isError,
   isSchedule,
   isUnobserved,
-  meaningOf,
+  type Meaning,
   readSignals,
   type Signal,
   type SignalSummary,
   specSuspension,
   summarizeSignals,
-  tokensOf,
 } from './status.ts'
 
 /**
@@ -38,28 +34,37 @@ export const genericRule: Rule = {
   failures: (object) =>
     readSignals(object).flatMap((each) => (each.meaning === 'failed' || isError(each) ? [signalKey(each)] : [])),
   states: progressStates,
-  judge: judgeGeneric,
+  judge: (object, reader) => stateDecision(object, decideByConventions(object, reader), reader),
 }
 
-function judgeGeneric(object: KubeObject, reader: RuleReader): Judgement {
+/** What the status of an object means by the general conventions. */
+function decideByConventions(object: KubeObject, reader: Reader): Decision {
   const isObserved = !isUnobserved(object)
-  const summary = isObserved ? summarizeSignals(readSignals(object)) : unobservedSummary(object)
-  const hasSignal = summary.meaning !== undefined
-  const isAwaited = isObserved && !hasSignal && isStatusAwaited(object, reader)
-  const isReady = hasSignal ? summary.meaning === 'ready' : !awaitsSignal(object, reader)
-  const ready = !isAwaited && isReady
+  // Of an older generation only a suspension counts, which the present spec requests.
+  const summary = summarizeSignals(isObserved ? readSignals(object) : specSuspension(object))
+  const isAwaited = isObserved && summary.meaning === undefined && isStatusAwaited(object, reader)
+  const meaning =
+    isAwaited || !isObserved ? (summary.meaning ?? 'progressing') : meaningOfSummary(object, summary, reader)
   const text = signalsText(summary.signals)
-  reader.milestone(observedMilestone(object, isObserved && !isAwaited))
-  if (isAwaited) reader.problem(notReconciled(object, reader))
-  else if (!ready) for (const problem of problemsOf(object, summary, reader)) reader.problem(problem)
-  if (summary.isReconciling) reader.hold('its controller is reconciling it')
   return {
-    ready,
-    message: text || (ready ? unclearText(object) : 'waiting for its controller to report its state'),
+    meaning,
+    isObserved,
+    isAwaited,
+    signals: summary.signals,
+    message: text || (meaning === 'ready' ? unclearText(object) : 'waiting for its controller to report its state'),
     readyConditions: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     copiesOthers: !isBuiltIn(object.apiVersion),
-    counters: isObserved ? progressCounters(object) : undefined,
+    stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
   }
+}
+
+/**
+ * The meaning of a status of the present generation. Only a controller that has given up fails an object: many controllers
+ * retry after any other failure.
+ */
+function meaningOfSummary(object: KubeObject, { meaning, signals: [first] }: SignalSummary, reader: Reader): Meaning {
+  if (meaning === undefined) return awaitsSignal(object, reader) ? 'progressing' : 'ready'
+  return meaning === 'failed' && !(first && hasGivenUp(first, object)) ? 'progressing' : meaning
 }
 
 /** The message of a ready object without a signal. */
@@ -72,12 +77,6 @@ function unclearText(object: KubeObject): string {
 /** Whether a status without a signal contains states, whose meaning is unknown: `Applied=True`, `mode: Leader`. */
 function isUnclear(object: KubeObject): boolean {
   return progressStates(object).length > 0
-}
-
-/** Signals of an older generation do not count, except a suspension that the present spec requests. */
-function unobservedSummary(object: KubeObject): SignalSummary {
-  const suspension = summarizeSignals(specSuspension(object))
-  return suspension.meaning === undefined ? { meaning: 'progressing', signals: [] } : suspension
 }
 
 /**
@@ -106,94 +105,7 @@ function awaitsSignal(object: KubeObject, reader: Reader): boolean {
   return !reader.passed(since + settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1))
 }
 
-/**
- * A strike problem: a failure of a controller that has given up. A slow problem: a suspension, and any other failure or
- * condition that is False, because many controllers retry.
- */
-function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, reader: Reader): readonly Problem[] {
-  const [first, ...others] = signals
-  if (first === undefined) return []
-  if (meaning === 'failed' && hasGivenUp(first, object)) return [reportedProblem(object, [first, ...others], reader)]
-  if (meaning !== 'suspended') return [conditionProblem(object, signals, reader)]
-  return [
-    problemOf({
-      ...ownProblem(object, reader.history.firstSeenAt),
-      reason: /pause/i.test(signalText(first)) ? 'paused' : 'suspended',
-      detail: { signals: signalsText(signals) },
-    }),
-  ]
-}
-
 /** Whether a failure is the end by convention: Stalled=True, and the failed end of a Job-like object. */
 function hasGivenUp({ weight }: Signal, object: KubeObject): boolean {
   return weight === 'summary' || (weight === 'whole' && endsByItself(object))
-}
-
-/** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Other numbers may change without end. */
-const progressWords = words(`
-  step stage iteration iterations weight succeeded successful completed complete finished done processed progress percent
-  percentage ready available updated healthy uptodate
-`)
-/** Numbers that grow without progress: attempts, failures, generations, times and load. */
-const otherWords = words(`
-  fail failed failure failures error errors restart restarts retry retries attempt attempts backoff generation revision
-  at time timestamp seconds duration elapsed since utilization usage used cpu memory disk
-  not non unavailable unready degraded unhealthy missing outdated
-`)
-const maxCounters = 100
-/** The maximum number of states; a status of a real controller has fewer. */
-const maxStates = 1_000
-/** The maximum depth of lists and maps in a status. */
-const maxDepth = 8
-
-/** A text, a number or a condition in a status. */
-interface Leaf {
-  /** `status.phase`; of a condition, with its type. */
-  readonly path: string
-  readonly key: string
-  readonly value: unknown
-  readonly reason?: string | undefined
-}
-
-const leavesOf = oncePerObject(({ status }: KubeObject): readonly Leaf[] => leavesIn('', status, 'status', 0))
-
-function leavesIn(key: string, value: unknown, path: string, depth: number): readonly Leaf[] {
-  if (typeof value !== 'object' || value === null) return [{ path, key, value }]
-  const conditions = conditionsIn(value)
-  if (conditions.length > 0)
-    return conditions.map(({ type, status, reason }) => ({
-      path: `${path}.${type}`,
-      key: 'status',
-      value: status,
-      reason,
-    }))
-  if (depth >= maxDepth) return []
-  return Object.entries(value).flatMap(([name, each]) => leavesIn(name, each, `${path}.${name}`, depth + 1))
-}
-
-/**
- * The states in a status, of the object and its parts, and the reasons of its conditions. A new state is progress,
- * unless it is a failure.
- * @returns each with its path: `status.phase=Creating`, `status.conditions.Ready=False Scheduling`
- */
-export function progressStates(object: KubeObject): readonly string[] {
-  return leavesOf(object)
-    .flatMap(({ path, key, value, reason = '' }) => {
-      const isState = typeof value === 'string' && value !== '' && /(?:phase|state|status|step|stage)$/i.test(key)
-      const hasFailed = meaningOf(String(value)) === 'failed' || meaningOf(reason) === 'failed'
-      return isState && !hasFailed ? [`${path}=${value} ${reason}`] : []
-    })
-    .slice(0, maxStates)
-}
-
-/** The numbers of a status that show progress when they grow, by path: parts that are as they should be, and steps. */
-export function progressCounters(object: KubeObject): ReadonlyMap<string, number> {
-  const counters = leavesOf(object).flatMap(({ path, key, value }): [string, number][] => {
-    const [, percent, done] = /^(\d+)(?:\.\d+)?%$|^(\d+)\/\d+$/.exec(typeof value === 'string' ? value : '') ?? []
-    const count = typeof value === 'number' ? value : Number(percent ?? done)
-    if (!(count >= 0)) return []
-    const tokens = tokensOf(key)
-    return hasAny(tokens, progressWords) && !hasAny(tokens, otherWords) ? [[path, count]] : []
-  })
-  return new Map(counters.slice(0, maxCounters))
 }

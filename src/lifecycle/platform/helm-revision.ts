@@ -88,7 +88,7 @@ function failureOf(object: KubeObject, message: string, reader: Reader): Problem
   const { release, number } = readRevision(object.metadata)
   const hooks = hooksOf(object, reader)
   const isRunning = hooks.some((job) => endedCondition(job) === undefined)
-  const problem = reportedProblem(object, [failedSignal], reader, isRunning ? undefined : 0)
+  const problem = reportedProblem(object, [failedSignal], reader, undefined, isRunning ? undefined : 0)
   const hook = hooks.find((job) => endedCondition(job)?.type === 'Failed')
   const ofHook = hook === undefined ? '' : `: its hook job/${hook.metadata.name} failed${whyOf(hook)}`
   const later = revisionsOfRelease(object, reader)
