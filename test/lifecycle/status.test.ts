@@ -1,4 +1,5 @@
-import { type Meaning, meaningOf, readCondition, tokensOf } from '../../src/lifecycle/custom/status.ts'
+import { readCondition } from '../../src/lifecycle/custom/status-conditions.ts'
+import { type Meaning, meaningOf, tokensOf } from '../../src/lifecycle/custom/words.ts'
 import { condition } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
 
@@ -99,7 +100,7 @@ function read(written: string, isWork = false): string | undefined {
   const [, type = '', status = '', reason = '', message = ''] =
     /^(\S+?)=(\w+)(?: (\w+))?(?:: (.*))?$/.exec(written) ?? []
   const reading = readCondition(condition(type, status, { reason, message }), isWork)
-  return reading === undefined ? undefined : `${reading.meaning} ${reading.weight}`
+  return reading === undefined ? undefined : `${reading.meaning} ${reading.scope}`
 }
 
 describe('a condition', () => {

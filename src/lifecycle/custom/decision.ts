@@ -7,7 +7,9 @@ import type { Judgement } from '../rule.ts'
 import { observedMilestone } from '../status-age.ts'
 import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 import { progressCounters } from './progress.ts'
-import { type Meaning, type Signal, specSuspension } from './status.ts'
+import { specSuspension } from './status.ts'
+import type { Signal } from './status-conditions.ts'
+import type { Meaning } from './words.ts'
 
 /** What the status of an object means, by the general conventions or by a health check. */
 export interface Decision extends Explanation, Pick<Judgement, 'message' | 'readyConditions' | 'copiesOthers'> {

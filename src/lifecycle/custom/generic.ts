@@ -7,18 +7,10 @@ import type { Reader } from '../reader.ts'
 import { commonMilestones, type Rule } from '../rule.ts'
 import { type Decision, stateDecision } from './decision.ts'
 import { progressStates } from './progress.ts'
-import {
-  endsByItself,
-  isError,
-  isSchedule,
-  isUnobserved,
-  type Meaning,
-  readSignals,
-  type Signal,
-  type SignalSummary,
-  specSuspension,
-  summarizeSignals,
-} from './status.ts'
+import { isError, type SignalSummary, summarizeSignals } from './signal-summary.ts'
+import { endsByItself, isSchedule, isUnobserved, readSignals, specSuspension } from './status.ts'
+import type { Signal } from './status-conditions.ts'
+import type { Meaning } from './words.ts'
 
 /**
  * The rule for every kind without a rule of its own. It reads the object's status: the observed generation, conditions,
@@ -106,6 +98,6 @@ function awaitsSignal(object: KubeObject, reader: Reader): boolean {
 }
 
 /** Whether a failure is the end by convention: Stalled=True, and the failed end of a Job-like object. */
-function hasGivenUp({ weight }: Signal, object: KubeObject): boolean {
-  return weight === 'summary' || (weight === 'whole' && endsByItself(object))
+function hasGivenUp({ scope }: Signal, object: KubeObject): boolean {
+  return scope === 'summary' || (scope === 'whole' && endsByItself(object))
 }

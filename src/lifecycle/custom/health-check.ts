@@ -8,7 +8,10 @@ import { isStale, isStatusStale, specChangedAt } from '../status-age.ts'
 import { type Decision, type Explanation, explanationText, failedKey, stateDecision } from './decision.ts'
 import { genericRule } from './generic.ts'
 import { progressStates } from './progress.ts'
-import { isUnobserved, type Meaning, readSignals, type Signal, type SignalSummary, summarizeSignals } from './status.ts'
+import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
+import { isUnobserved, readSignals } from './status.ts'
+import type { Signal } from './status-conditions.ts'
+import type { Meaning } from './words.ts'
 
 /**
  * A health check of the user, evaluated as in Flux

@@ -1,7 +1,7 @@
 import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
 import { conditionsIn } from '../conditions.ts'
-import { hasAny, meaningOf, tokensOf } from './status.ts'
+import { hasAny, meaningOf, tokensOf } from './words.ts'
 
 /*
  * Progress in a status of any kind, for the stall clock: new states, and numbers that grow.

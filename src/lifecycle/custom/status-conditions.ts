@@ -1,0 +1,205 @@
+import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
+import { words } from '../../plan/names.ts'
+import { type ConditionSignal, conditionSignal, conditionsIn, fieldsOf, type StatusCondition } from '../conditions.ts'
+import { isGenerationStale, isOfPresentGeneration } from '../status-age.ts'
+import { hasAny, isInProgress, type Meaning, meaningOf, otherWords, tokensOf } from './words.ts'
+
+/** One signal of an object's state. */
+export interface Signal extends ConditionSignal {
+  readonly meaning: Meaning
+  /**
+   * What it is about. `summary`: it summarizes the whole object (Ready). `accepted`: whether the spec was accepted. `whole`:
+   * the whole object, without summarizing it (Available, `phase`). `part`: a part of the object (DatabaseReady).
+   * `change`: the change in progress (UpdateStatus, replica counts). `error`: the text of an error. `unknown`: a state
+   * without a known meaning, which counts only if nothing else shows the state. `spec`: what the user requested in the spec.
+   */
+  readonly scope: 'summary' | 'accepted' | 'whole' | 'part' | 'change' | 'error' | 'unknown' | 'spec'
+}
+
+/** The meaning and scope of a condition. */
+type Reading = Pick<Signal, 'meaning' | 'scope'>
+
+/*
+ * Conditions, of either polarity (API conventions), with the types of kstatus (Ready, Reconciling, Stalled;
+ * https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
+ * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded).
+ */
+
+/** The types of conditions that differ from other states, by their words. */
+const conditionTypes = {
+  /** Types of kstatus and their opposite, which summarize the object. */
+  summary: words('ready notready stalled reconciling'),
+  /** They are True once the present spec is accepted; Ready may still be about the previous spec. */
+  acceptance: words(`
+    accepted admitted applied compliant namesaccepted programmed reconciled resolvedrefs synced valid validated
+  `),
+  /** The first steps, which are not the goal. */
+  step: new Set([...otherWords.step, 'initialized']),
+  /** Ready words that, as a type, name an option and not a state. */
+  option: words('enabled supported existing failedover failedback idle'),
+  /** What happens to a part only sometimes: False is normal. */
+  event: words('upgraded restored imported exported promoted released elected migrated recovered rotated renewed'),
+}
+/** Reasons of a False part that was never requested: `Disabled`, `BackupNotConfigured`. */
+export const notRequested =
+  /disabled|skipped|optional|^(?:required|requested)$|(?:not|un)[-_ ]?(?:required|applicable|needed|requested|used|enabled|configured)/i
+/** Reasons that mean the end: of Progressing=True (a Deployment's NewReplicaSetAvailable), or of Running=False. */
+const doneReasons = words('available completed complete succeeded successful finished done healthy expected')
+
+/** The meaning of a type when it is True; undefined for unknown types. The last word decides: `DatabaseReady`. */
+export function typeOf(type: string): Reading | undefined {
+  const tokens = tokensOf(type).filter((token, index) => index === 0 || !otherWords.neutral.has(token))
+  const [first = '', last = ''] = [tokens[0], tokens.at(-1)]
+  const name = tokens.join('')
+  if (conditionTypes.summary.has(name)) return { meaning: meaningOf(name) ?? 'progressing', scope: 'summary' }
+  if (conditionTypes.acceptance.has(name)) return { meaning: 'ready', scope: 'accepted' }
+  // Whether the object could be deleted, or a remark.
+  if (tokens.includes('deletion') || last.startsWith('warning')) return undefined
+  const scope = tokens.length === 1 ? 'whole' : 'part'
+  const meaning = conditionTypes.option.has(last)
+    ? undefined
+    : conditionTypes.step.has(last)
+      ? 'ready'
+      : meaningOf(last)
+  if (otherWords.negation.has(tokens.at(-2) ?? '')) return negated(meaning)
+  // An error whose name begins with `No` (`NoSuchHostError`), or a kind of which there is none (`NoUpdateAvailable`).
+  if (first === 'no') return undefined
+  if (meaning === 'suspended') return { meaning, scope: first.startsWith('reconcil') ? 'whole' : scope }
+  if (meaning === 'failed' || meaningOf(first) === 'failed')
+    return { meaning: 'failed', scope: /^invalid|error/.test(name) ? 'whole' : scope }
+  if (meaning !== undefined) return { meaning, scope }
+  // What a controller does to the part that follows: `UpdatingConfig`.
+  return isInProgress(first) ? { meaning: 'progressing', scope: 'part' } : undefined
+}
+
+/** The opposite of a meaning. An absent error is about a part; its opposite alone is no failure. */
+function negated(meaning: Meaning | undefined): Reading | undefined {
+  if (meaning === undefined || meaning === 'suspended') return undefined
+  return { meaning: meaning === 'ready' ? 'progressing' : 'ready', scope: 'part' }
+}
+
+/**
+ * The meaning of a condition: `Ready=False`, `Degraded=True` and `Progressing=True` all mean "not ready".
+ * Undefined for the good status of a bad type (Degraded=False), and for unknown types.
+ * @param isWork the object is a piece of work that ends, so that `Running=True` is not its goal
+ */
+export function readCondition(condition: Condition, isWork = false): Reading | undefined {
+  const { type, reason = '' } = condition
+  const status = condition.status.toLowerCase()
+  const known = typeOf(type)
+  const why = meaningOf(reason)
+  if (known === undefined) {
+    // An unknown type has a meaning only if its reason is one of progress, or if its status is a state: `Install:
+    // InProgress`.
+    const isUnderway = why === 'progressing' && !hasAny(tokensOf(reason), otherWords.negation)
+    const meaning =
+      status === 'false' ? (isUnderway ? why : undefined) : status === 'true' ? undefined : meaningOf(status, isWork)
+    return meaning && { meaning, scope: 'part' }
+  }
+  if (known.meaning === 'ready')
+    return status === 'true' ? readGoodTrue(known, condition, isWork) : readGoodNotTrue(known, condition, isWork)
+  // Some controllers keep Progressing=True after the end, and set False when they give up, as for Deployments.
+  const isProgressing = /^progressing$/i.test(type)
+  if (isProgressing && why === 'suspended') return { meaning: why, scope: 'whole' }
+  if (isProgressing && status === 'false') return why === 'failed' ? { meaning: why, scope: 'whole' } : undefined
+  if (status !== 'true') return undefined
+  // `Progressing` or `Suspended` with a reason such as `Completed` is over, so it means nothing now.
+  return isDone(reason) && known.meaning !== 'failed' ? undefined : known
+}
+
+/** A good condition with the reason of a failure contradicts itself: work has failed, the rest progresses. */
+function readGoodTrue(
+  good: Reading,
+  { type, reason = '', message = '' }: Condition,
+  isWork: boolean,
+): Reading | undefined {
+  const last = tokensOf(type).at(-1) ?? ''
+  if (meaningOf(reason) === 'failed') return { ...good, meaning: isWork ? 'failed' : 'progressing' }
+  if (conditionTypes.step.has(last) && good.scope !== 'accepted') return undefined
+  if (isWork && otherWords.started.has(last)) return { meaning: 'progressing', scope: 'part' }
+  // `Running` of an operator whose message is its present step: "Creating the database".
+  const isStep = last === 'running' && /^\w+ing\b/.test(message) && !isDone(reason)
+  return isStep ? { ...good, meaning: 'progressing' } : good
+}
+
+/** A good condition that is False or Unknown. */
+function readGoodNotTrue(
+  good: Reading,
+  { type, status, reason = '' }: Condition,
+  isWork: boolean,
+): Reading | undefined {
+  const last = tokensOf(type).at(-1) ?? ''
+  const isFalse = /^false$/i.test(status)
+  const isStarted = otherWords.started.has(last)
+  const isUnused = good.scope === 'part' && (notRequested.test(reason) || conditionTypes.event.has(last))
+  if (isFalse && (isUnused || (isDone(reason) && (isWork || isStarted)))) return undefined
+  if (isWork && isStarted) return undefined
+  // Knative: Succeeded=False is final; while the work is in progress, it is Unknown.
+  if (type === 'Succeeded' && isFalse && meaningOf(reason, true) !== 'progressing')
+    return { ...good, meaning: 'failed' }
+  const isSuspended = meaningOf(reason) === 'suspended' && good.scope !== 'part'
+  return { ...good, meaning: isSuspended ? 'suspended' : 'progressing' }
+}
+
+function isDone(reason: string): boolean {
+  const tokens = tokensOf(reason)
+  return doneReasons.has(tokens.at(-1) ?? '') && !hasAny(tokens, otherWords.negation)
+}
+
+/** Status fields of the Gateway API that contain the conditions of parts (GEP-713, Route and Gateway). */
+export const conditionHolders = ['parents', 'ancestors', 'listeners']
+
+/** The conditions of an object and its parts, of any generation. */
+export function conditionSignals({ status }: KubeObject): readonly StatusCondition[] {
+  const fields = (status ?? {}) as Readonly<Record<string, Fields | undefined>>
+  const own = [fields['conditions'], fields['conditionedStatus']?.['conditions']].flatMap((list) =>
+    conditionsIn(asList(list)).map((each) => conditionSignal(each)),
+  )
+  const ofParts = conditionHolders.flatMap((holder) =>
+    fieldsOf(fields[holder]).flatMap(({ conditions, name = '' }) => {
+      const list = conditionsIn(conditions)
+      // Each parent and ancestor must report whether it accepts the object.
+      const isMissing = holder !== 'listeners' && !list.some(({ type }) => type === 'Accepted')
+      const all = isMissing ? [...list, { type: 'Accepted', status: 'Unknown', message: 'not reported yet' }] : list
+      return all.map((each) => conditionSignal(each, `${holder.slice(0, -1)} ${String(name)}`.trim()))
+    }),
+  )
+  return [...own, ...ofParts]
+}
+
+/** Conditions as a list; some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
+function asList(conditions: unknown): unknown {
+  if (!isObject(conditions)) return conditions
+  return Object.entries(conditions).map(([type, value]) => ({ ...(isObject(value) ? value : { status: value }), type }))
+}
+
+/** The conditions of the present generation. If the status is older, only those with the present generation. */
+export function presentConditionSignals(object: KubeObject): readonly StatusCondition[] {
+  const isOld = isGenerationStale(object)
+  return conditionSignals(object).filter(
+    ({ condition }) =>
+      isOfPresentGeneration(condition, object) && !(isOld && condition.observedGeneration === undefined),
+  )
+}
+
+export function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] {
+  return presentConditionSignals(object).flatMap((signal) => {
+    const reading = readCondition(signal.condition, isWork)
+    if (reading === undefined) return []
+    const scope = signal.part !== undefined && reading.scope !== 'accepted' ? 'part' : reading.scope
+    return [{ ...signal, ...reading, scope }]
+  })
+}
+
+/**
+ * A controller that sets `observedGeneration` in its conditions follows the API conventions, which recommend a condition
+ * that summarizes the object. While the status contains only conditions of other types, that condition is still missing
+ * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
+ */
+export function readUnknownConditions(object: KubeObject): readonly Signal[] {
+  const present = presentConditionSignals(object)
+  const [first] = present
+  const isDated = present.some(({ condition }) => condition.observedGeneration !== undefined)
+  const isUnknown = present.every(({ name }) => typeOf(name) === undefined)
+  return first === undefined || !isDated || !isUnknown ? [] : [{ ...first, meaning: 'progressing', scope: 'unknown' }]
+}

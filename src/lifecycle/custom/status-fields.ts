@@ -1,0 +1,313 @@
+import { type Fields, isObject } from '../../cluster/objects.ts'
+import { words } from '../../plan/names.ts'
+import { conditionsIn, fieldsOf, isEmpty } from '../conditions.ts'
+import { summarizeSignals } from './signal-summary.ts'
+import { conditionHolders, notRequested, readCondition, type Signal, typeOf } from './status-conditions.ts'
+import { activities, hasAny, isEnd, type Meaning, meaningOf, tokensOf } from './words.ts'
+
+/*
+ * Fields: states as words, flags, ratios, errors, and the same in parts.
+ */
+
+/** What the names of fields show about their values. A name may match several. */
+export const fieldNames = {
+  /** The object's state as a word. */
+  state:
+    /^(?:(?:current|overall|lastobserved)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|condition|progress)$/i,
+  /** Ends the names of fields about a state: `currentStateSummary`, `health.status`. Other fields are about a part. */
+  aboutState: /(?:state|status|health|phase|result|sync|operation|summary|stage)$/i,
+  /** About the change in progress, not the object's previous state. */
+  change:
+    /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i,
+  /** Named like a good condition, whose false is no option: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
+  good: /^(?:is(?=[A-Z]))?(?:ready|readyToUse|pass|passed|healthy|available|succeeded|synced|inSync|established|compliant|reconciled)$/i,
+  /** A ratio of parts: `1/2`, `40%`. */
+  ratio: /progress|ready|available|replicas|nodes|members|instances/i,
+  /** About another time, or about what was requested. `lastOperation` is about the present. */
+  notCurrent:
+    /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target(?!s)|expected|requested|initial)/i,
+  /** The text of an error. */
+  error: /^(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)$/i,
+  /** A copy of an external object, such as a port of OpenStack that is DOWN without a server. */
+  copy: /^(?:resource|externalResource|atProvider)$/i,
+}
+/** Words in the names of fields about the past. */
+const past = words(`
+  history histories revision revisions event events log logs record records attempt attempts retry retries backup backups
+  snapshot snapshots restore restores violation violations message messages transition transitions timestamp timestamps
+  timeline phases deprecated tombstone
+`)
+/** Words in the names of lists of steps: work that ends. */
+export const steps = words(
+  'operation operations run runs task tasks step steps stage stages job jobs action actions result results',
+)
+/** Texts for the absence of an error. */
+const noError = /^(?:none|null|nil|ok|no[- ]?errors?)\.?$/i
+/** How deep parts may be nested: `regions.eu.zones[a].phase`. */
+const maxDepth = 4
+
+/** Where fields are. */
+interface Position {
+  readonly isWork: boolean
+  readonly spec?: Fields
+  /** The path of the fields, with a dot at its end: `nodes[a].`; empty for the status itself. */
+  readonly path?: string
+  readonly depth?: number
+}
+
+/** The signal of a field; empty if its value has no known meaning. */
+export function fieldSignal(
+  name: string,
+  value: unknown,
+  meaning: Meaning | undefined,
+  scope: Signal['scope'],
+): readonly Signal[] {
+  return meaning === undefined ? [] : [{ meaning, scope, name, value: String(value) }]
+}
+
+/** The signals of the fields of a status, or of an object in it: words, flags, ratios, counts and errors. */
+export function readFields(fields: Fields, position: Position): readonly Signal[] {
+  const signals = Object.entries(fields).flatMap(([key, value]) => readField(key, value, fields, position))
+  return [...signals, ...readCounts(fields, position)]
+}
+
+function readField(key: string, value: unknown, fields: Fields, position: Position): readonly Signal[] {
+  const { path = '', depth = 0 } = position
+  // An empty phase: its controller has not written it yet.
+  if (value === '' && depth === 0 && fieldNames.state.test(key))
+    return fieldSignal(key, 'empty', 'progressing', 'unknown')
+  if (/^(?:conditions|conditionedStatus)$/i.test(key) || isEmpty(value)) return []
+  if (fieldNames.error.test(key)) return readError(`${path}${key}`, value)
+  if (fieldNames.notCurrent.test(key)) return readDesired(key, value, fields, path)
+  if (typeof value === 'boolean') return readFlag(key, value, path)
+  if (typeof value === 'string') return withMessage(readWord(key, value, position), fields)
+  return typeof value === 'object' && depth < maxDepth ? readInner(key, value as Fields, position) : []
+}
+
+/** A value that differs from the desired one: `currentVersion` and `desiredVersion`. */
+function readDesired(key: string, desired: unknown, fields: Fields, path: string): readonly Signal[] {
+  const name = key.replace(/^(?:desired|expected)(?=[A-Z])/, 'current')
+  const current = fields[name]
+  const isOther =
+    name !== key && typeof current === 'string' && typeof desired === 'string' && !isSame(current, desired)
+  return isOther && !isEmpty(current) ? fieldSignal(`${path}${name}`, current, 'progressing', 'change') : []
+}
+
+/** Whether two versions are the same: `v1.2.3` and `1.2.3`. */
+function isSame(...versions: readonly [string, string]): boolean {
+  const [one, other] = versions.map((each) => each.toLowerCase().replace(/^v/, ''))
+  return one === other
+}
+
+/** An object or list is one signal about a part, unless its name shows that it is the state of the whole. */
+function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }: Position): readonly Signal[] {
+  const tokens = tokensOf(key)
+  const position = { isWork, depth: depth + 1, path: `${path}${key}.` }
+  if (conditionHolders.includes(key) || hasAny(tokens, past)) return []
+  if (!Array.isArray(value) && fieldNames.copy.test(key))
+    return readPart(value, position).map((each) => (each.meaning === 'ready' ? each : { ...each, scope: 'unknown' }))
+  if (!Array.isArray(value) && !fieldNames.aboutState.test(key)) return readPart(value, position)
+  if (!Array.isArray(value))
+    return readFields(value, position).map((each) =>
+      each.scope === 'whole' && fieldNames.change.test(key) ? { ...each, scope: 'change' } : each,
+    )
+  // `failedNamespaces`: the parts that have failed.
+  if (tokens.length === 2 && meaningOf(tokens[0] ?? '') === 'failed')
+    return fieldSignal(`${path}${key}`, value.length, 'progressing', 'part')
+  return fieldsOf(value)
+    .flatMap((part, index) => {
+      const { name } = part
+      return readPart(part, { ...position, path: `${path}${key}[${typeof name === 'string' ? name : index}].` })
+    })
+    .filter(({ meaning }) => meaning !== 'ready')
+    .slice(0, 1)
+}
+
+/**
+ * The combined result of the signals of a part, as one signal. A part never fails the object, which may not need the
+ * part, unless it is a verdict on the object.
+ */
+function readPart(part: Fields, position: Position): readonly Signal[] {
+  const conditions = conditionsIn(part['conditions']).flatMap((condition): readonly Signal[] => {
+    const reading = readCondition(condition)
+    const { type, status, message } = condition
+    return reading === undefined ? [] : [{ ...reading, name: `${position.path}${type}`, value: status, message }]
+  })
+  const fields = readFields(part, position)
+  // The error of a part that has succeeded since is an old one.
+  const isOver = fields.some((each) => each.meaning === 'ready')
+  const present = fields.filter(({ scope }) => scope !== 'error' || !isOver)
+  const { meaning, signals } = summarizeSignals([...conditions, ...present])
+  if (meaning === undefined || meaning === 'suspended') return []
+  return signals.slice(0, 1).map((each) => ({
+    ...each,
+    meaning: meaning === 'ready' || (meaning === 'failed' && /verdict$/i.test(each.name)) ? meaning : 'progressing',
+    scope: 'part',
+  }))
+}
+
+/** Adds the message beside a failed state. Some name a sentence `reason`. */
+function withMessage(signals: readonly Signal[], { message, reason }: Fields): readonly Signal[] {
+  const text = [message, reason].find((each) => typeof each === 'string' && /\S\s+\S/.test(each)) ?? message
+  if (typeof text !== 'string' || text === '') return signals
+  return signals.map((each) => (each.meaning === 'failed' ? { ...each, message: text } : each))
+}
+
+/** A word in a status, or in an object within it. */
+function readWord(
+  key: string,
+  value: string,
+  { path = '', depth = 0, isWork, spec = {} }: Position,
+): readonly Signal[] {
+  const at = `${path}${key}`
+  if (/^(?:true|false)$/i.test(value)) return readFlag(key, /^true$/i.test(value), path, true)
+  if (fieldNames.ratio.test(key) && /^[\d./]+%?$/.test(value)) return fieldSignal(at, value, readRatio(value), 'change')
+  const isActivity = tokensOf(key).some((token) => activities.test(token))
+  const meaning = readRatio(value) ?? meaningOf(value, isWork || isActivity)
+  // A failure without a state.
+  if (at === 'reason') return fieldSignal(at, value, meaning === 'failed' ? 'progressing' : undefined, 'error')
+  const isState = fieldNames.state.test(key)
+  const isWhole = isState || fieldNames.good.test(key)
+  if (!isWhole && !fieldNames.aboutState.test(key)) return []
+  const isRequested = String(spec[key]).toLowerCase() === value.toLowerCase()
+  if (isState && isRequested && (meaning ?? 'suspended') === 'suspended')
+    return fieldSignal(at, value, 'ready', 'whole')
+  // A step of the work, or a part that the object does not need.
+  if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return []
+  if (depth > 0 && notRequested.test(value)) return []
+  if (depth === 0 && isState && meaning === undefined) return fieldSignal(at, value, 'progressing', 'unknown')
+  const scope = isWhole || (isWork && isEnd(value)) ? 'whole' : fieldNames.change.test(key) ? 'change' : 'part'
+  return fieldSignal(at, value, meaning, scope)
+}
+
+/** The meaning of a ratio: `1/2`, `1/2 ready`, `40%`; undefined for other texts. */
+function readRatio(value: string): Meaning | undefined {
+  const [, done, total] = /^(\d+)\/(\d+)(?: |$)/.exec(value) ?? /^(\d+)(?:\.\d+)?(%)$/.exec(value) ?? []
+  if (done === undefined) return undefined
+  return Number(done) >= (total === '%' ? 100 : Number(total)) ? 'ready' : 'progressing'
+}
+
+/**
+ * A flag is read as a condition of its name, but a good one counts only for few names: most are options.
+ * @param isText the flag is the text `True` or `False`: few of these are options
+ */
+function readFlag(key: string, value: boolean, path: string, isText = false): readonly Signal[] {
+  const at = `${path}${key}`
+  const type = typeOf(key.replace(/^is(?=[A-Z])/, ''))
+  const state = value ? 'ready' : 'progressing'
+  if (fieldNames.good.test(key)) return fieldSignal(at, value, state, 'whole')
+  if (type === undefined)
+    return isText && !value && fieldNames.aboutState.test(key) ? fieldSignal(at, value, state, 'part') : []
+  if (type.meaning !== 'ready')
+    return value && path === ''
+      ? fieldSignal(at, value, type.meaning, type.meaning === 'progressing' ? 'change' : 'whole')
+      : []
+  if (/ready$/i.test(key) || isText) return fieldSignal(at, value, state, 'part')
+  return value || path !== '' || type.scope === 'part' ? [] : fieldSignal(at, value, state, 'unknown')
+}
+
+/** The text of an error. The last error (`lastError`) may be over. */
+function readError(name: string, value: unknown): readonly Signal[] {
+  if (typeof value === 'boolean' || typeof value === 'number' || noError.test(String(value))) return []
+  const { message = value } = (isObject(value) ? value : {}) as Fields
+  const text = typeof message === 'string' ? message : JSON.stringify(value)
+  const isLast = /(?:^|\.)last\w*$/i.test(name)
+  return [{ meaning: isLast ? 'progressing' : 'failed', scope: 'error', name, message: text }]
+}
+
+/*
+ * Counts.
+ */
+
+/** The parts that counts are about, in the singular. `availableIPs` and `completedJobs` count no parts. */
+const partNouns = words(`
+  replica node member instance pod machine broker shard cluster server worker partition host rack component peer bundle
+`)
+/** What a count is about, by the words in its name. Words without a meaning of their own: `numberReady`, `machineCount`. */
+const countWords = {
+  /** How many parts are requested: `desiredReplicas`. */
+  wanted: words('desired expected wanted size'),
+  /** How many are not as they should be: `unavailableReplicas`, `degradedMachineCount`. */
+  bad: words('unavailable unready not non degraded failed unhealthy missing outdated'),
+  good: words('ready available updated healthy uptodate current actual running'),
+  /** How many exist: `totalReplicas`, a noun alone. */
+  exists: words('total matched all'),
+  neutral: words('count number num of scheduled'),
+}
+
+interface Count {
+  readonly key: string
+  readonly value: number
+  /** The parts, in the singular: `replica`, `core node replica`; empty without a noun: `desired` and `ready`. */
+  readonly noun: string
+  readonly state: 'wanted' | 'exists' | 'good' | 'bad'
+}
+
+function countsOf(fields: Fields): readonly Count[] {
+  return Object.entries(fields).flatMap(([key, value]): Count[] => {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) return []
+    const tokens = tokensOf(key)
+    const nouns = tokens.filter((token) => !Object.values(countWords).some((some) => some.has(token)))
+    const noun = nouns.map((token) => token.replace(/s$/, '')).join(' ')
+    const isOfParts = noun === '' || partNouns.has(noun.split(' ').at(-1) ?? '')
+    const [state = 'exists'] = (['wanted', 'bad', 'good'] as const).filter((each) => hasAny(tokens, countWords[each]))
+    // `hostsUpdated` is how many the last change updated.
+    return isOfParts && !/[a-z]Updated$/.test(key) ? [{ key, value, noun, state }] : []
+  })
+}
+
+/**
+ * Counts which show that parts are missing: fewer are ready, available or updated than requested or than exist, or some are
+ * not. Zero is often omitted. In `replicas: 3` alone, another object scales by the number.
+ */
+function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonly Signal[] {
+  const counts = countsOf(fields).filter(({ key }) => !(/updated/i.test(key) && keepsOldParts(spec)))
+  const signals = [...Map.groupBy(counts, ({ noun }) => noun)].flatMap(([noun, ofNoun]) => {
+    const of = (state: Count['state']) => ofNoun.filter((each) => each.state === state)
+    const [wanted, good, exist] = [of('wanted'), of('good'), of('exists')]
+    const wantedValues = wanted.map(({ value }) => value)
+    const requested = [...specCounts(spec, noun), ...wantedValues]
+    const total = Math.max(...(requested.length > 0 ? requested : exist.map(({ value }) => value)))
+    // The rest of `available` and `total` may be in use, as in a pool.
+    const short = good.find(({ key, value }) => value < (/^available$/i.test(key) ? Math.max(...wantedValues) : total))
+    if (short !== undefined)
+      return fieldSignal(`${path}${short.key}`, `${short.value} of ${total}`, 'progressing', 'change')
+    // Without a noun, failures are counted over time: `failed: 2`.
+    const bad = of('bad').find(({ key, value }) => value > 0 && (noun !== '' || /^(?:un|no[nt])/i.test(key)))
+    if (bad !== undefined) return fieldSignal(`${path}${bad.key}`, bad.value, 'progressing', 'change')
+    const isNoneReady = counts.every(
+      ({ key, value, state }) => state !== 'good' || value === 0 || /^updated/i.test(key),
+    )
+    const alone = [...wanted, ...good].find(
+      ({ value }) => value > 0 || (counts.length === 1 && mayNeedParts(fields, spec)),
+    )
+    return noun !== '' && isNoneReady && alone !== undefined
+      ? fieldSignal(`${path}${alone.key}`, `${alone.value}, and none is ready`, 'progressing', 'unknown')
+      : []
+  })
+  return signals.slice(0, 1)
+}
+
+/** Whether `readyReplicas: 0` alone means that parts are missing: no condition decides, and the spec does not request none. */
+function mayNeedParts({ conditions }: Fields, spec: Fields): boolean {
+  return isEmpty(conditions) && !/"\w*(?:replicas|size|instances|nodes|members|count)":0\b/i.test(JSON.stringify(spec))
+}
+
+/** How many parts the spec requests: `spec.nodes` belongs to `readyNodes`, `spec.replicas` to `ready`. */
+function specCounts(spec: Fields, noun: string): readonly number[] {
+  // The sum of `spec.nodeSets[].count` belongs to `availableNodes`.
+  const sets = Object.entries(spec).find(([key, value]) => fieldsOf(value).length > 0 && tokensOf(key)[0] === noun)
+  const counts = fieldsOf(sets?.[1]).map(({ count, replicas }) => Number(count ?? replicas))
+  if (counts.length > 0) return [counts.reduce((sum, count) => sum + count, 0)]
+  return countsOf(spec).flatMap((each) =>
+    each.noun === noun || (noun === '' && each.key === 'replicas') ? [each.value] : [],
+  )
+}
+
+/** Whether the spec keeps parts at their revision: `updateStrategy.partition`, `rollingUpdate.partition`, OnDelete. */
+function keepsOldParts({ updateStrategy, strategy }: Fields): boolean {
+  return [updateStrategy, strategy].some((each) => {
+    const { type = each, partition, rollingUpdate } = (each ?? {}) as Fields
+    return type === 'OnDelete' || Boolean(partition ?? ((rollingUpdate ?? {}) as Fields)['partition'])
+  })
+}

@@ -1,0 +1,116 @@
+import { words } from '../../plan/names.ts'
+
+/*
+ * The meaning of a state that is a word or a few. No standard exists: these are the words that controllers commonly use
+ * (`phase` in the Kubernetes API conventions, "Typical status properties").
+ */
+
+/** The four states of an object. */
+export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
+
+/** The words of states, by their meaning. */
+const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
+  failed: words(`
+    failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop
+    lost aborted abort cancelled canceled rejected denied invalid broken fatal faulted faulty critical red stalled
+    timeout timedout exceeded expired misconfigured unsatisfiable corrupted exhausted declined refused revoked
+    orphaned terminal unable cannot
+  `),
+  suspended: words(`
+    suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen sleeping asleep
+    dormant shutdown poweredoff parked onhold
+  `),
+  progressing: words(`
+    pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
+    below undetermined outofsync incomplete inconclusive inactive missing absent awaited conflict conflicted
+    terminated deleted detached disconnected warn warning unsupported disabled offline down blocked failingover
+    failingback abnormal unbalanced inprogress notready notfound noncompliant forbidden incompatible
+  `),
+  ready: words(`
+    ready available active healthy bound succeeded succeed success successful successfully completed complete done
+    finished online operational operating ok okay green serving listening working established deployed installed
+    provisioned created configured applied synced synchronized synchronised reconciled released published registered
+    joined attached mounted connected reachable responding succeeding passing functioning accepted admitted approved
+    issued valid validated verified passed pass compliant protected promoted stable steady normal idle exists existing
+    found enabled initialized initialised loaded latest updated upgraded restored imported exported resolved
+    programmed uptodate insync running adopted advertised generated elected failedover failedback provided satisfied
+    formed balanced injected delivered hydrated realized collected processed downloaded claimed activated assigned
+    associated fulfilled alive inuse enforced enforcing converged subscribed propagated distributed replicated
+    enrolled onboarded paired peered linked unsealed rotated renewed rolledout nominal unchanged authorized
+    authenticated recovered current quiesced selected up archiving monitoring streaming replicating polling mirroring
+    logging watching discoverable schedulable resolvable accessible usable addressable
+  `),
+}
+
+/** Words that change what the words of states mean. */
+export const otherWords = {
+  /** Of work that ends (a Job, a backup): it has started, and is not done. */
+  started: words('running active started accepted created working scheduled enabled assigned'),
+  /** With which such work ends; `Ready` and `Available` may be about what it has prepared. */
+  end: words('succeeded succeed success successful successfully completed complete done finished passed pass ended'),
+  /** The first steps: as the last word of a state (`ResourcesCreated`), they are not the goal. */
+  step: words('created started launched scheduled submitted prepared applied'),
+  /** They negate the next word: `NotReady`, `NoErrors`. */
+  negation: words('not non un never no without'),
+  /** Words in a type beside those that count: `ErrorOccurred`, `NotYetSynced`, `ScalingUp`. */
+  neutral: words('occurred occured detected encountered present seen yet currently fully up down in out over back off'),
+}
+/** What a controller runs on the way to its goal: `RunningMigrations`, `Build Running`. */
+export const activities =
+  /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?(?:status|state)?$/
+/** Compounds of one meaning: in `FailedOver` and `FailSafe`, `fail` is no failure. */
+const compounds =
+  /\b(?:(?:fail|failed|failing|timed) (?:over|back|safe|fast|open|closed|out)|up to date|in sync|in progress$)\b/gi
+/** The maximum number of words in a state: a longer value is a sentence. */
+const maxTokens = 5
+const maxLength = 200
+
+/** The words of a name in lower case: `RollingUpdate`, `rolling_update` and `Rolling update` are the same. */
+export function tokensOf(name: string): readonly string[] {
+  const text = name
+    .slice(0, maxLength)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .replace(/[^A-Za-z0-9]+/g, ' ')
+    .replace(compounds, (found) => found.replaceAll(' ', ''))
+    .trim()
+    .toLowerCase()
+  return text === '' ? [] : text.split(' ')
+}
+
+/** Whether one of the words of a name is one of these. */
+export function hasAny(tokens: readonly string[], some: ReadonlySet<string>): boolean {
+  return tokens.some((token) => some.has(token))
+}
+
+/**
+ * The meaning of a state such as `Running`, `InProgress`, `FailedToStart` or `up-to-date`; undefined for unknown words. The
+ * worst word decides. A word with `-ing` means in progress, unless it is a ready word (`running`).
+ * @param isWork whether the object does work that ends: then `Running` is not its goal
+ */
+export function meaningOf(state: string, isWork = false): Meaning | undefined {
+  const tokens = tokensOf(state)
+  if (tokens.length === 0 || tokens.length > maxTokens) return undefined
+  const has = (some: ReadonlySet<string>) => hasAny([...tokens, tokens.join('')], some)
+  const isNegated = otherWords.negation.has(tokens[0] ?? '')
+  if (has(stateWords.failed)) return isNegated ? undefined : 'failed'
+  if (has(stateWords.suspended)) return isNegated ? undefined : 'suspended'
+  const isActivity = tokens.includes('running') && tokens.some((token) => activities.test(token))
+  const isOpposite = tokens.some((token) => token.startsWith('un') && stateWords.ready.has(token.slice(2)))
+  if (has(stateWords.progressing) || isNegated || isOpposite || isActivity || tokens.some(isInProgress))
+    return 'progressing'
+  if (!has(stateWords.ready)) return undefined
+  if (isWork && has(otherWords.started)) return 'progressing'
+  const isStep = tokens.length > 1 && !isEnd(state) && (isWork || otherWords.step.has(tokens.at(-1) ?? ''))
+  return isStep ? 'progressing' : 'ready'
+}
+
+/** `creating`, `scaling`: a word with `-ing` that is not a ready word. */
+export function isInProgress(token: string): boolean {
+  return token.length > 5 && token.endsWith('ing') && !stateWords.ready.has(token)
+}
+
+/** Whether a state is one in which work ends successfully: `Succeeded`, `Sync completed`. */
+export function isEnd(state: string): boolean {
+  return hasAny(tokensOf(state), otherWords.end)
+}
