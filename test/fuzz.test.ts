@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { loadKubeconfig } from '../src/cluster/kubeconfig.ts'
-import type { Container, EventObject } from '../src/cluster/objects.ts'
+import type { EventObject } from '../src/cluster/objects.ts'
 import { createRedactor } from '../src/cluster/redact.ts'
 import { parseDuration } from '../src/duration.ts'
 import { UserError } from '../src/errors.ts'
@@ -136,11 +136,7 @@ const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
       'statuscode: 503',
       ': unknown',
     ],
-    (text) => [
-      runtimeError(text),
-      missingObject(text),
-      probeFailure('readiness', { name: 'app' } as Container, [event(text)]),
-    ],
+    (text) => [runtimeError(text), missingObject(text), probeFailure('readiness', [event(text)])],
   ],
 ]
 

@@ -1,13 +1,13 @@
-import { type Container, isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
+import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import type { Assessment, Draft, HeldPods } from './assessment.ts'
-import type { PodHistory } from './pod-history.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { explainDeath } from './workloads/kubelet-messages.ts'
-import { condition, containersOf, isReady, isReplaced, type PodContainer } from './workloads/pod-fields.ts'
+import { condition, containersOf, isReady, isReplaced } from './workloads/pod-fields.ts'
 import { examinePod } from './workloads/pod-state.ts'
+import type { ContainerView } from './workloads/pod-view.ts'
 
 /**
  * In the hold, a failure of the target or a break by one of its pods fails it as `not-held`. A pod that is replaced, or that a
@@ -72,13 +72,12 @@ function findBreak(
     const before = held.get(pod.metadata.uid)
     const isLeaving = isReplaced(pod) || condition(pod, 'DisruptionTarget')?.status === 'True'
     if (before === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
-    const { containers } = reader.podHistory(pod)
-    const totalIn = (history: PodHistory['containers'], { name }: Container) => history.get(name)?.total ?? 0
-    const dead = containersOf(pod).find(
-      ({ container }) => totalIn(containers, container) > totalIn(before.containers, container),
+    const { containers, problems } = examinePod(pod, reader)
+    const dead = containers.find(
+      ({ container, history }) => history.total > (before.containers.get(container.name)?.total ?? 0),
     )
     if (dead === undefined && isReady(pod)) continue
-    const known = [...assessment.problems, ...examinePod(pod, reader).problems].filter(
+    const known = [...assessment.problems, ...problems].filter(
       ({ subject, container }) =>
         isSameSubject(subject, subjectOf(pod)) && (dead === undefined || container === dead.container.name),
     )
@@ -87,14 +86,14 @@ function findBreak(
   return undefined
 }
 
-function deathProblem(pod: Pod, dead: PodContainer, reader: Reader): Problem | undefined {
+function deathProblem(pod: Pod, dead: ContainerView, reader: Reader): Problem | undefined {
   const { state, lastState } = dead.status ?? {}
   const death = state?.terminated ?? lastState?.terminated
   if (death === undefined) return lostReadiness(pod, reader)
   const own = ownProblem(pod, reader.time(death.finishedAt) ?? reader.now)
   return {
     ...own,
-    ...explainDeath(dead, death, pod, reader.events(pod)),
+    ...explainDeath(dead, death),
     container: dead.container.name,
     isInit: dead.isInit,
   }

@@ -16,6 +16,7 @@ import {
   observePodEvents,
   type PodObservations,
 } from '../../src/lifecycle/workloads/observe-pods.ts'
+import { viewPod } from '../../src/lifecycle/workloads/pod-view.ts'
 import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
 import { make, moment, start } from './objects.ts'
@@ -132,6 +133,15 @@ export function found<Value extends object>(options: ReaderOptions, find: (given
   const value = reported(find(given))
   const { explaining } = given.reads.requests
   return { ...value, recheckAt: given.nextMoment(), ...(explaining.length > 0 && { explainedBy: explaining }) }
+}
+
+/** The container of a pod among these Events, as its rules see it. */
+export function containerIn(pod: Pod, { container = 'app', ...options }: ReaderOptions & { container?: string } = {}) {
+  const given = reader(options)
+  const { containers } = viewPod(pod, given.podHistory(pod), given.events(pod), given)
+  const found = containers.find((each) => each.container.name === container)
+  if (found === undefined) throw new Error(`The pod has no container ${container}.`)
+  return found
 }
 
 /** Observations of a pod with these versions, each at its second. */

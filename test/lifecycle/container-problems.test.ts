@@ -1,11 +1,18 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
-import { examineContainer, probesDueAt } from '../../src/lifecycle/workloads/container-problems.ts'
+import { findInContainer } from '../../src/lifecycle/workloads/container-problems.ts'
 import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
-import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
-import { counted, createGateTime, found, type ReaderOptions, type Reported, reader, sightings } from '../kit/rule.ts'
+import {
+  containerIn,
+  counted,
+  createGateTime,
+  found,
+  type ReaderOptions,
+  type Reported,
+  sightings,
+} from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -25,12 +32,9 @@ function examine(
   const before = seen ?? sightings([options.now ?? 0, pod])
   const history = counted(observePodEvents(before, events, moment(options.now ?? 0), createGateTime()), pod)
   const podHistories = new Map([[pod.metadata.uid ?? '', history]])
-  const at = containersOf(pod).find((each) => each.container.name === container)
-  if (at === undefined) throw new Error(`The pod has no container ${container}.`)
-  const own = history.containers.get(container)
-  return found({ ...options, objects: [pod, ...events], podHistories }, (given) => ({
-    problem: own && examineContainer({ ...at, pod, history: own, reader: given }),
-  }))
+  const all = { ...options, objects: [pod, ...events], podHistories }
+  const at = containerIn(pod, { ...all, container })
+  return found(all, (given) => ({ problem: findInContainer(at, given)?.(given) }))
 }
 
 const words = {
@@ -342,9 +346,8 @@ describe('a container that runs and is not ready', () => {
   })
 
   it('uses the server’s timestamps on the runner’s clock', () => {
-    const [at] = containersOf(notReady({ readinessProbe: {} }))
-    if (at === undefined) throw new Error('The pod has no container.')
-    expect(probesDueAt(at, reader({ serverOffsetMs: 3_000 }))).toBe(moment(38))
+    const at = containerIn(notReady({ readinessProbe: {} }), { serverOffsetMs: 3_000 })
+    expect(at.probesDueAt).toBe(moment(38))
   })
 })
 

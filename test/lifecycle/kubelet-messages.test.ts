@@ -1,18 +1,18 @@
 import type { EventObject } from '../../src/cluster/objects.ts'
 import { explainDeath, missingObject, probeFailure } from '../../src/lifecycle/workloads/kubelet-messages.ts'
-import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { runtimeError } from '../../src/lifecycle/workloads/runtime-error.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { make } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
+import { containerIn } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const limitedPod = make.pod({ spec: { containers: [make.container({ resources: { limits: { memory: '20Mi' } } })] } })
-const [app] = containersOf(limitedPod)
-if (app === undefined) throw new Error('The pod has no container.')
+const app = containerIn(limitedPod)
+const appAmong = (...events: readonly EventObject[]) => containerIn(limitedPod, { objects: events })
 const runc = (words: string) =>
   `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${words}: unknown`
 const startError = (words: string) => ({ reason: 'StartError', exitCode: 128, message: runc(words) })
@@ -28,16 +28,16 @@ describe('the death of a container', () => {
   it.each(rows<[string, object, string, string]>(data, 'the death of a container'))(
     'by %s',
     (_, death, reason, message) => {
-      expect(explained(app, death, limitedPod, [])).toEqual({ reason, message })
+      expect(explained(app, death)).toEqual({ reason, message })
     },
   )
 
   it('is explained by a folder that is mounted as a file, with the paths of the manifest', () => {
     const volumeMounts = [{ name: 'settings', mountPath: '/etc/app.conf', subPath: 'web.conf' }]
-    const [mounting] = containersOf(make.pod({ spec: { containers: [{ ...make.container(), ...{ volumeMounts } }] } }))
+    const mounting = containerIn(make.pod({ spec: { containers: [{ ...make.container(), ...{ volumeMounts } }] } }))
     const from = '/var/lib/kubelet/pods/1/volume-subpaths/settings/app/0'
     const words = `error during container init: error mounting "${from}" to rootfs at "/etc/app.conf": mount ${from}:/etc/app.conf (via /proc/self/fd/6), flags: 0x5001: not a directory`
-    expect(mounting && explained(mounting, startError(words), limitedPod, [])).toEqual({
+    expect(explained(mounting, startError(words))).toEqual({
       reason: 'container-create-failed',
       message: 'cannot start: volume "settings" (subPath web.conf) cannot be mounted at /etc/app.conf: not a directory',
     })
@@ -49,7 +49,7 @@ describe('the death of a container', () => {
       reason: 'FailedPostStartHook',
       message: 'PostStartHook failed',
     })
-    expect(explained(app, { exitCode: 137 }, limitedPod, [hook])).toEqual({
+    expect(explained(appAmong(hook), { exitCode: 137 })).toEqual({
       reason: 'crash-loop',
       message: 'is killed because its postStart hook fails: PostStartHook failed',
     })
@@ -60,20 +60,21 @@ describe('the death of a container', () => {
       reason: 'Killing',
       message: 'Container app-proxy failed liveness probe, will be restarted',
     })
-    expect(explainDeath(app, { exitCode: 1 }, limitedPod, [killing]).reason).toBe('crash-loop')
+    expect(explainDeath(appAmong(killing), { exitCode: 1 }).reason).toBe('crash-loop')
   })
 
   it('is not explained by the probe of another container if its name is a word of the event', () => {
-    const [probe] = containersOf(make.pod({ spec: { containers: [make.container({ name: 'probe' })] } }))
+    const pod = make.pod({ spec: { containers: [make.container(), make.container({ name: 'probe' })] } })
     const message = 'Container app failed liveness probe, will be restarted'
-    const killing = make.event(limitedPod, { container: 'app', reason: 'Killing', message })
-    expect(probe && explainDeath(probe, { exitCode: 1 }, limitedPod, [killing]).reason).toBe('crash-loop')
-    expect(explainDeath(app, { exitCode: 1 }, limitedPod, [killing]).reason).toBe('liveness-failing')
+    const killing = make.event(pod, { container: 'app', reason: 'Killing', message })
+    const probe = containerIn(pod, { container: 'probe', objects: [killing] })
+    expect(explainDeath(probe, { exitCode: 1 }).reason).toBe('crash-loop')
+    expect(explainDeath(appAmong(killing), { exitCode: 1 }).reason).toBe('liveness-failing')
   })
 
   it('is explained although an event has no message', () => {
     const wordless = { ...make.event(limitedPod, { reason: 'Killing' }), message: null } as unknown as EventObject
-    expect(explainDeath(app, { exitCode: 1 }, limitedPod, [wordless]).reason).toBe('crash-loop')
+    expect(explainDeath(appAmong(wordless), { exitCode: 1 }).reason).toBe('crash-loop')
   })
 })
 
@@ -119,7 +120,7 @@ describe('an error of a container runtime', () => {
     ['a missing file', 'write /proc/self/attr/apparmor/exec: no such file or directory', 'container-create-failed'],
     ['a format error', 'write /proc/self/attr/apparmor/exec: exec format error', 'container-create-failed'],
   ])('about %s explains the death of the container', (_, words, reason) => {
-    expect(explained(app, startError(words), limitedPod, [])).toEqual({ reason, message: `cannot start: ${words}` })
+    expect(explained(app, startError(words))).toEqual({ reason, message: `cannot start: ${words}` })
   })
 })
 
@@ -132,16 +133,15 @@ describe('a container that used too much memory', () => {
   ])('was killed for using more than %s', (words, limit, podLimit) => {
     const limits = (memory?: string) => (memory === undefined ? {} : { resources: { limits: { memory } } })
     const limited = make.pod({ spec: { ...limits(podLimit), containers: [make.container(limits(limit))] } })
-    const [each] = containersOf(limited)
     const death = { reason: 'OOMKilled', exitCode: 137 }
-    expect(each && explained(each, death, limited, []).message).toBe(`was killed for using more memory than ${words}`)
+    expect(explained(containerIn(limited), death).message).toBe(`was killed for using more memory than ${words}`)
   })
 })
 
 describe('a failure of a probe', () => {
   const unhealthy = (message: string, container = 'app') =>
-    make.event(limitedPod, { container, reason: 'Unhealthy', message })
-  const failure = (...events: EventObject[]) => probeFailure('readiness', app.container, events)
+    make.event(limitedPod, { container, reason: 'Unhealthy', message, metadata: { name: message } })
+  const failure = (...events: EventObject[]) => probeFailure('readiness', appAmong(...events).events)
 
   it.each([
     ['HTTP probe failed with statuscode: 503', { type: 'http-status', status: 503 }],

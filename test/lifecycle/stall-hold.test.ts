@@ -1,5 +1,3 @@
-import { examineContainer } from '../../src/lifecycle/workloads/container-problems.ts'
-import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { isAnyUnavailable } from '../../src/lifecycle/workloads/workload.ts'
@@ -10,11 +8,9 @@ import { found, reader, seenPod } from '../kit/rule.ts'
 describe('a container that crashed until another target was ready', () => {
   const examine = (now: number, othersReadyAt: number, status = podIs.looping(3, 15)) => {
     const pod = make.pod({ status })
-    const [app] = containersOf(pod)
-    if (app === undefined) throw new Error('The pod has no container.')
-    const history = seenPod([1, make.pod({ status: podIs.dead(1, 1) })], [16, pod]).containers.get('app')
-    if (history === undefined) throw new Error('The container has no history.')
-    return examineContainer({ ...app, pod, history, reader: reader({ now, othersReadyAt }) })?.proven
+    const history = seenPod([1, make.pod({ status: podIs.dead(1, 1) })], [16, pod])
+    const podHistories = new Map([[pod.metadata.uid ?? '', history]])
+    return examinePod(pod, reader({ now, othersReadyAt, podHistories })).problems[0]?.proven
   }
 
   it('may become ready with its next start', () => {

@@ -1,5 +1,5 @@
 import { firstOccurrence, lastOccurrence } from '../../cluster/event-order.ts'
-import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
+import type { ContainerStateTerminated } from '../../cluster/objects.ts'
 import { subjectOf } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import {
@@ -18,67 +18,53 @@ import { presentDeath } from './death-count.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
-import {
-  concernsContainer,
-  containerOfEvent,
-  containersOf,
-  hasStarted,
-  isStartError,
-  type PodContainer,
-} from './pod-fields.ts'
+import { isStartError } from './pod-fields.ts'
+import { type ContainerView, type Detector, type Finding, findFirst, type TimeReader } from './pod-view.ts'
 import { runtimeError } from './runtime-error.ts'
 
-/** A container of a pod, with everything that a rule reads about it. */
-interface ContainerFacts extends ContainerOfPod {
-  readonly history: ContainerHistory
-  readonly reader: Reader
+/** What may be wrong with a container in each state; the first problem found counts. */
+const detectors: Readonly<Record<'init' | 'runs' | 'hook' | 'waits', readonly Detector<ContainerView>[]>> = {
+  init: [longStep],
+  runs: [failingProbe, earlierDeath],
+  hook: [longStep],
+  waits: [neverPulled, refusedCreation, refusedPull, repeatedDeath],
 }
 
 /**
- * The present problem of a container. The waiting reasons are the kubelet's (pkg/kubelet/images/types.go,
- * pkg/kubelet/kuberuntime). A status may be `statusLagMs` later than its events, so refusals and deaths come from the
- * history, which reads both.
+ * The present problem of a container. A status may be `statusLagMs` later than its events, so refusals and deaths come from
+ * the history, which reads both.
  */
-export function examineContainer(facts: ContainerFacts): Problem | undefined {
-  const { status, isDoneSidecar, history } = facts
-  if (isDoneSidecar) return undefined
-  if (status?.state?.running) return runningProblem(facts)
-  if (hookStartedAt(facts, facts.reader) !== undefined) return longStep(facts)
-  switch (status?.state?.waiting?.reason) {
-    case 'InvalidImageName':
-      return neverPulledProblem(facts, true)
-    case 'ErrImageNeverPull':
-      return neverPulledProblem(facts, false)
-    case 'CreateContainerConfigError':
-    case 'CreateContainerError':
-    case 'PreCreateHookError':
-    case 'PreStartHookError':
-      return creationProblem(facts)
-    default: {
-      const refused = lastRefusal(history)
-      return refused !== undefined && isWaitingForImage(facts, refused[1])
-        ? refusedPull(facts, ...refused)
-        : deathProblem(facts)
-    }
-  }
+export function findInContainer(container: ContainerView, reader: TimeReader): Finding | undefined {
+  if (container.isDoneSidecar) return undefined
+  return findFirst(detectors[stateOf(container)], container, reader)
+}
+
+function stateOf({ status, isInit, hookStartedAt }: ContainerView): keyof typeof detectors {
+  if (status?.state?.running) return isInit ? 'init' : 'runs'
+  return hookStartedAt === undefined ? 'waits' : 'hook'
+}
+
+/** The waiting reasons of an image that the kubelet does not try to pull (pkg/kubelet/images/types.go). */
+const notTried: Readonly<Record<string, 'image-name-invalid' | 'image-never-pull'>> = {
+  InvalidImageName: 'image-name-invalid',
+  ErrImageNeverPull: 'image-never-pull',
 }
 
 /**
  * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
  * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
-function neverPulledProblem(facts: ContainerFacts, isInvalid: boolean): Problem {
-  const { pod, history, reader } = facts
+function neverPulled(container: ContainerView, reader: TimeReader): Finding | undefined {
+  const { pod, history, status } = container
+  const waiting = status?.state?.waiting?.reason ?? ''
+  const reason = notTried[waiting]
+  if (reason === undefined) return undefined
   const since = history.waiting?.since ?? reader.now
   const isOld = (reader.time(pod.metadata.creationTimestamp) ?? reader.now) < reader.startedAt - earlierMs
-  const atLeastMs = !isInvalid && isOld && history.waiting?.predatesGate ? kubeletRetryMs : 0
-  return problemOfContainer(facts, {
-    reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
-    count: 1,
-    firstSeenAt: since,
-    detail: { image: facts.container.image ?? '' },
-    proven: reader.passed(since + atLeastMs),
-  })
+  const mayBeLoaded = waiting === 'ErrImageNeverPull' && isOld && history.waiting?.predatesGate
+  const proven = reader.passed(since + (mayBeLoaded ? kubeletRetryMs : 0))
+  const detail = { image: container.container.image ?? '' }
+  return () => problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
 }
 
 /**
@@ -113,37 +99,48 @@ function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt }: Read
   return othersProgress() || (othersReadyAt() ?? 0) > failedAt
 }
 
+/** The waiting reasons after a refused creation (pkg/kubelet/kuberuntime). */
+const refusedStates: ReadonlySet<string> = new Set([
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'PreCreateHookError',
+  'PreStartHookError',
+])
+
 /** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
-function creationProblem(facts: ContainerFacts): Problem {
-  const { history, reader } = facts
-  const { reason = '', message = '' } = facts.status?.state?.waiting ?? {}
-  const event = refusalEvent(facts, message)
-  const seenAt = history.waiting?.since ?? reader.now
+function refusedCreation(container: ContainerView, { now, time, startedAt }: TimeReader): Finding | undefined {
+  const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
+  if (!refusedStates.has(reason)) return undefined
+  const event = container.events.find((each) => each.message === `Error: ${message}`)
   // The event has the moment of the refusal; the status is updated later.
-  const first = reader.time(event && firstOccurrence(event)) ?? seenAt
-  const last = event && reader.time(lastOccurrence(event))
-  const checks = { first, last: last ?? first, retryMs: kubeletRetryMs }
-  const proven = !busyNode.test(message) && isProvenMissing(checks, reader)
-  const own = { count: 1, firstSeenAt: Math.max(first, reader.startedAt), proven }
+  const first = time(event && firstOccurrence(event)) ?? container.history.waiting?.since ?? now
+  const last = time(event && lastOccurrence(event)) ?? first
+  const isBusy = busyNode.test(message)
+  const problem = problemIn(container, {
+    ...whyRefused(container, reason, message),
+    count: 1,
+    firstSeenAt: Math.max(first, startedAt),
+    proven: false,
+  })
+  return (reader) => {
+    const proven = !isBusy && isProvenMissing({ first, last, retryMs: kubeletRetryMs }, reader)
+    return { ...problem, proven }
+  }
+}
+
+/** Why a container is not created, by the reason and the message of its state. */
+function whyRefused({ container }: ContainerView, reason: string, message: string) {
   const missing = missingObject(message)
   if (reason === 'CreateContainerConfigError' && missing !== undefined)
-    return problemOfContainer(facts, { ...own, reason: 'config-missing', detail: { missing, message } })
+    return { reason: 'config-missing', detail: { missing, message } } as const
   // If a container may not run as root (verifyRunAsNonRoot, pkg/kubelet/kuberuntime), nothing is missing.
   if (/runAsNonRoot|breaks non-root policy/.test(message)) {
     const words = message.replace(/ \(pod: "[^"]*", container: \S+\)$/, '')
-    const detail = { isCreated: false, message: words, mayBeRoot: true }
-    return problemOfContainer(facts, { ...own, reason: 'container-create-failed', detail })
+    return { reason: 'container-create-failed', detail: { isCreated: false, message: words, mayBeRoot: true } } as const
   }
   // CRI-O finds that a program is missing when it creates the container.
   const error = message === '' ? ({ step: 'other', message: reason } as const) : runtimeError(message)
-  return problemOfContainer(facts, { ...own, ...refusedStart(facts.container, error, { isCreated: false }) })
-}
-
-/** The kubelet's event about a refusal with this message. */
-function refusalEvent({ pod, container, reader }: ContainerFacts, message: string): EventObject | undefined {
-  return reader
-    .events(pod)
-    .find((each) => containerOfEvent(each) === container.name && each.message === `Error: ${message}`)
+  return refusedStart(container, error, { isCreated: false })
 }
 
 /**
@@ -152,21 +149,22 @@ function refusalEvent({ pod, container, reader }: ContainerFacts, message: strin
  * is missing, it may be created late. Other problems end when the registry or the network recovers. A back-off is no
  * refusal, but the kubelet's pause before the next pull.
  */
-function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusals): Problem {
+function refusedPull(container: ContainerView, { startedAt, time }: TimeReader): Finding | undefined {
+  const [reason, refusals] = lastRefusal(container.history) ?? []
+  if (reason === undefined || refusals === undefined || !isWaitingForImage(container, refusals, time)) return undefined
   const { attempts, events, firstAt, lastAt, message } = refusals
-  const { pod, reader } = facts
   const count = Math.max(attempts, events)
   const { class: certainty, provenAfter: needed = Infinity } = traitsOf({ reason })
-  const isMissing = certainty === 'strike' && reader.events(pod).some((event) => event.reason === pullSecretMissing)
-  const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
-  const isCurrent = isFinal && isSinceStart(lastAt, reader)
-  return problemOfContainer(facts, {
-    reason,
-    count,
-    firstSeenAt: firstAt,
-    detail: pullDetail(refusedImage(facts, message), message),
-    proven: prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader),
-  })
+  const isMissing = certainty === 'strike' && container.events.some((event) => event.reason === pullSecretMissing)
+  const isCurrent = isSinceStart(lastAt, { startedAt })
+  const detail = pullDetail(refusedImage(container, message), message)
+  const problem = problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven: false })
+  return (reader) => {
+    const isFinal =
+      !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
+    const proof = { seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent: isFinal && isCurrent }
+    return { ...problem, proven: prove(proof, reader) }
+  }
 }
 
 /** The reason of an event about a missing Secret of imagePullSecrets (getPullSecretsForPod, pkg/kubelet). */
@@ -176,7 +174,7 @@ const pullSecretMissing = 'FailedToRetrieveImagePullSecret'
  * The refused image: that of the container, or of an image volume that it mounts, if the message names one
  * (toKubeContainerImageVolumes, pkg/kubelet/kuberuntime).
  */
-function refusedImage({ pod, container }: ContainerFacts, message: string): string {
+function refusedImage({ pod, container }: ContainerView, message: string): string {
   const { image = '', volumeMounts = [] } = container
   if (message.includes(`"${image}"`)) return image
   const mounted = new Set(volumeMounts.map(({ name }) => name))
@@ -189,9 +187,13 @@ function refusedImage({ pod, container }: ContainerFacts, message: string): stri
  * Whether a container waits for its image: the kubelet pulls before each start, also after a death. The status may show
  * the refusal later than the events.
  */
-function isWaitingForImage({ status, history, reader }: ContainerFacts, { lastAt }: Refusals): boolean {
+function isWaitingForImage(
+  { status, history }: ContainerView,
+  { lastAt }: Refusals,
+  time: TimeReader['time'],
+): boolean {
   if (waitsForImage(status?.state?.waiting?.reason)) return true
-  const endedAt = reader.time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
+  const endedAt = time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
   return endedAt === undefined ? history.deaths === 0 : (lastAt ?? 0) >= endedAt
 }
 
@@ -207,26 +209,40 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
  * A strike problem: a dead container, proven by its third death. While another target progresses, the container may wait for
  * it. An instance that started before that target was ready may have waited too: only the next one shows it.
  */
-function deathProblem(facts: ContainerFacts): Problem | undefined {
-  const { status, runsOnce, history, reader } = facts
+function repeatedDeath(container: ContainerView, { now, time }: TimeReader): Finding | undefined {
+  const { status, runsOnce, history } = container
   const death = status && presentDeath(status, runsOnce)
   if (death === undefined || history.deaths === 0) return undefined
-  const firstDeathAt = history.firstDeathAt ?? reader.now
+  const firstDeathAt = history.firstDeathAt ?? now
   // An instance that never started waited for no target (its startedAt is 1970).
-  const startedAt = death.reason === 'StartError' ? undefined : reader.time(death.startedAt)
-  const isWaiting = mayAwaitOther(startedAt ?? Infinity, reader)
-  const proven = prove(
-    {
+  const beganAt = death.reason === 'StartError' ? undefined : time(death.startedAt)
+  const problem = problemOfDeath(container, death, now)
+  return (reader) => {
+    const isWaiting = mayAwaitOther(beganAt ?? Infinity, reader)
+    const proof = {
       seen: history.deaths,
       needed: reader.settings.maxRestarts + 1,
       // The other targets progress only since the gate's start.
       since: isWaiting ? Math.max(firstDeathAt, reader.startedAt) : firstDeathAt,
       atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
       isCurrent: history.isCurrent,
-    },
-    reader,
-  )
-  return explainedDeath(facts, death, proven)
+    }
+    return { ...problem, proven: prove(proof, reader) }
+  }
+}
+
+/** Of a running container an earlier death is shown while its probes have time, but proves nothing: this instance may live. */
+function earlierDeath(container: ContainerView, { now, passed }: TimeReader): Finding | undefined {
+  const { status, history, probesDueAt } = container
+  const death = status?.lastState?.terminated
+  if (probesDueAt === undefined || passed(probesDueAt) || history.deaths === 0 || death === undefined) return undefined
+  const problem = problemOfDeath(container, death, now)
+  return () => problem
+}
+
+function problemOfDeath(container: ContainerView, death: ContainerStateTerminated, now: number): Problem {
+  const { deaths: count, firstDeathAt = now } = container.history
+  return problemIn(container, { ...explainDeath(container, death), count, firstSeenAt: firstDeathAt, proven: false })
 }
 
 /**
@@ -234,129 +250,54 @@ function deathProblem(facts: ContainerFacts): Problem | undefined {
  * ran. The exit code is that of the runtime, and there is no log.
  */
 export function startFailure(
-  pod: Pod,
-  each: PodContainer,
+  container: ContainerView,
   death: ContainerStateTerminated,
-  reader: Reader,
+  { now, time }: TimeReader,
 ): Problem | undefined {
   if (!isStartError(death)) return undefined
-  return problemOfContainer(
-    { ...each, pod },
-    {
-      ...explainDeath(each, death, pod, reader.events(pod)),
-      count: 1,
-      firstSeenAt: reader.time(death.finishedAt) ?? reader.now,
-      proven: true,
-    },
-  )
+  const firstSeenAt = time(death.finishedAt) ?? now
+  return problemIn(container, { ...explainDeath(container, death), count: 1, firstSeenAt, proven: true })
 }
 
-function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, proven: boolean): Problem {
-  const { pod, history, reader } = facts
-  return problemOfContainer(facts, {
-    ...explainDeath(facts, death, pod, reader.events(pod)),
-    count: history.deaths,
-    firstSeenAt: history.firstDeathAt ?? reader.now,
-    proven,
-  })
-}
-
-/**
- * A slow problem: a running container that is not ready after the time of its probes. Until then an earlier death is shown,
- * but proves nothing: this instance may live.
- */
-function runningProblem(facts: ContainerFacts): Problem | undefined {
-  const { status, isInit, history, reader } = facts
-  if (status === undefined) return undefined
-  if (isInit) return longStep(facts)
-  const due = probesDueAt(facts, reader)
-  if (due === undefined) return undefined
-  if (reader.passed(due)) {
-    const problem = probeProblem(facts, due)
-    const startedAt = reader.time(status.state?.running?.startedAt) ?? due
-    return problem && { ...problem, isStarting: !reader.passed(startedAt + startTimeMs) }
-  }
-  const death = status.lastState?.terminated
-  return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, false)
+/** A slow problem: a running container that is not ready after the time of its probes. */
+function failingProbe(container: ContainerView, { passed }: TimeReader): Finding | undefined {
+  const { probesDueAt, startedAt } = container
+  if (probesDueAt === undefined || startedAt === undefined || !passed(probesDueAt)) return undefined
+  const problem = unpassedProbe(container, probesDueAt)
+  if (problem === undefined) return undefined
+  const isStarting = !passed(startedAt + startTimeMs)
+  return () => ({ ...problem, isStarting })
 }
 
 /** A slow problem: the startup or readiness probe of a running container fails; undefined if it has no such probe. */
-function probeProblem(
-  { pod, status, container, isInit, reader }: ContainerOfPod & { readonly reader: Reader },
-  firstSeenAt: number,
-): Problem | undefined {
+function unpassedProbe(each: ContainerView, firstSeenAt: number): Problem | undefined {
+  const { status, container } = each
   const isStarting = status?.started === false && container.startupProbe !== undefined
   // Without a probe, it is ready at the kubelet's next status.
   if (!isStarting && container.readinessProbe === undefined) return undefined
   const kind = isStarting ? 'startup' : 'readiness'
-  const failure = probeFailure(kind, container, reader.events(pod))
-  return problemOfContainer(
-    { pod, container, isInit },
-    {
-      reason: `${kind}-failing`,
-      detail: { isRunning: true, ...failure },
-      count: 1,
-      firstSeenAt,
-      proven: false,
-    },
-  )
+  const detail = { isRunning: true, ...probeFailure(kind, each.events) }
+  return problemIn(each, { reason: `${kind}-failing`, detail, count: 1, firstSeenAt, proven: false })
 }
 
 /** The probe that fails in a running container, by the kubelet's Events; also before its `failureThreshold` is reached. */
-export function failingProbe(pod: Pod, reader: Reader): Problem | undefined {
-  for (const each of containersOf(pod)) {
-    const startedAt = reader.time(each.status?.state?.running?.startedAt)
-    const isFailing = reader
-      .events(pod)
-      .some((event) => event.reason === 'Unhealthy' && concernsContainer(event, each.container.name))
-    if (startedAt === undefined || each.status?.ready || !isFailing) continue
-    const problem = probeProblem({ ...each, pod, reader }, startedAt)
+export function reportedProbe(containers: readonly ContainerView[]): Problem | undefined {
+  for (const each of containers) {
+    const isFailing = each.events.some(({ reason }) => reason === 'Unhealthy')
+    if (each.startedAt === undefined || each.status?.ready || !isFailing) continue
+    const problem = unpassedProbe(each, each.startedAt)
     if (problem !== undefined) return problem
   }
   return undefined
 }
 
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
-function longStep(facts: ContainerFacts): Problem | undefined {
-  const { isInit, status, reader } = facts
-  const startedAt = isInit ? reader.time(status?.state?.running?.startedAt) : hookStartedAt(facts, reader)
-  if (startedAt === undefined || !reader.passed(startedAt + longStepMs)) return undefined
-  return problemOfContainer(facts, {
-    reason: isInit ? 'init-container-running' : 'post-start-hook-running',
-    detail: {},
-    count: 1,
-    firstSeenAt: startedAt,
-    proven: false,
-  })
-}
-
-type ContainerOfPod = PodContainer & { readonly pod: Pod }
-
-/**
- * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
- * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only the container's events show it.
- */
-export function hookStartedAt({ pod, container, status }: ContainerOfPod, reader: Reader): number | undefined {
-  if (container.lifecycle?.postStart === undefined || hasStarted(status)) return undefined
-  const last = reader.events(pod).findLast((event) => containerOfEvent(event) === container.name)
-  return last?.reason === 'Started' ? reader.time(lastOccurrence(last)) : undefined
-}
-
-/**
- * When the time that the probes of a container allow ends: first of the startup probe, then of the readiness probe.
- * Undefined for a container that is ready, does not run or must end.
- */
-export function probesDueAt({ container, status, isInit }: PodContainer, reader: Reader): number | undefined {
-  const startedAt = reader.time(status?.state?.running?.startedAt)
-  if (startedAt === undefined || isInit || status?.ready) return undefined
-  return startedAt + (probeSeconds(container.startupProbe) + probeSeconds(container.readinessProbe)) * 1000
-}
-
-/** How long a probe may fail before it counts. Defaults of the API: period 10 s, failureThreshold 3, timeout 1 s. */
-function probeSeconds(probe: Probe | undefined): number {
-  if (probe === undefined) return 0
-  const { initialDelaySeconds = 0, periodSeconds = 10, failureThreshold = 3, timeoutSeconds = 1 } = probe
-  return initialDelaySeconds + periodSeconds * failureThreshold + timeoutSeconds
+function longStep(container: ContainerView, { passed }: TimeReader): Finding | undefined {
+  const { isInit, startedAt, hookStartedAt } = container
+  const since = isInit ? startedAt : hookStartedAt
+  if (since === undefined || !passed(since + longStepMs)) return undefined
+  const reason = isInit ? 'init-container-running' : 'post-start-hook-running'
+  return () => problemIn(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
 }
 
 /** A problem without subject and container. */
@@ -364,10 +305,6 @@ type Found = {
   [Reason in ReasonCode]: Pick<ProblemWith<Reason>, 'reason' | 'detail' | 'count' | 'firstSeenAt' | 'proven'>
 }[ReasonCode]
 
-function problemOfContainer(
-  { pod, container, isInit }: Pick<ContainerOfPod, 'pod' | 'container' | 'isInit'>,
-  found: Found,
-): Problem {
-  const place = { subject: subjectOf(pod), container: container.name, isInit: isInit || undefined }
-  return problemOf({ ...found, ...place })
+function problemIn({ pod, container, isInit }: ContainerView, found: Found): Problem {
+  return problemOf({ ...found, subject: subjectOf(pod), container: container.name, isInit: isInit || undefined })
 }

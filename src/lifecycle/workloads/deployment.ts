@@ -9,7 +9,7 @@ import type { ChangeReader } from '../rule.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
-import { failingProbe } from './container-problems.ts'
+import { reportedProbe } from './container-problems.ts'
 import { condition } from './pod-fields.ts'
 import { countMilestone, momentOf, podCount, readyText } from './pod-milestones.ts'
 import type { PodState } from './pod-state.ts'
@@ -233,7 +233,8 @@ function progressDeadlineProblem(
   const isExceeded = progressing?.status === 'False' && progressing.reason === deadlineExceeded
   if (spec.paused || !isExceeded) return []
   const existedBefore = condition(reader.history.first, 'Progressing')?.reason === deadlineExceeded
-  const cause = state?.problems[0] ?? stuck[0] ?? failingProbeOf(state, reader)
+  const containers = state?.pods.flatMap((pod) => pod.containers) ?? []
+  const cause = state?.problems[0] ?? stuck[0] ?? reportedProbe(containers)
   return [
     {
       ...ownProblem(deployment, reader.time(progressing.lastTransitionTime) ?? reader.now),
@@ -249,14 +250,6 @@ function progressDeadlineProblem(
         reader.passed(reader.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
     },
   ]
-}
-
-function failingProbeOf(state: ExaminedPods['state'], reader: Reader): Problem | undefined {
-  for (const { pod } of state?.pods ?? []) {
-    const problem = failingProbe(pod, reader)
-    if (problem !== undefined) return problem
-  }
-  return undefined
 }
 
 /**

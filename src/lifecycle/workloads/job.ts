@@ -22,7 +22,7 @@ import { startFailure } from './container-problems.ts'
 import { backOffSeconds } from './death-count.ts'
 import { exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
-import type { PodState } from './pod-state.ts'
+import { examinePod, type PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
 import { byImportance, examinePods, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
 import { stallHold } from './workload.ts'
@@ -291,11 +291,11 @@ function lastDeath(pods: readonly Pod[], reader: Reader): JobDeath | undefined {
 }
 
 function containerDeaths(pod: Pod, reader: Reader): readonly JobDeath[] {
-  return containersOf(pod).flatMap((each): readonly JobDeath[] => {
+  return examinePod(pod, reader).containers.flatMap((each): readonly JobDeath[] => {
     const { container, status, isDoneSidecar } = each
     const death = status?.state?.terminated ?? status?.lastState?.terminated
     if (isDoneSidecar || death === undefined || (death.exitCode ?? 0) === 0) return []
-    const cause = startFailure(pod, each, death, reader)
+    const cause = startFailure(each, death, reader)
     const at = death.finishedAt ?? ''
     if (cause !== undefined) return [{ at, cause }]
     return [{ at, subject: subjectOf(pod), container: container.name, detail: exitOf(death) }]

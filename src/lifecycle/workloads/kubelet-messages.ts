@@ -1,10 +1,11 @@
-import type { Container, ContainerStateTerminated, EventObject, Pod } from '../../cluster/objects.ts'
+import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
 import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
 import type { ProbeAnswer, ProbeDetail } from '../../reasons/probes.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
 import type { Exit } from '../../reasons/wording.ts'
 import { shellMs } from '../../thresholds.ts'
-import { concernsContainer, containerOfEvent, isStartError, type PodContainer } from './pod-fields.ts'
+import { containerOfEvent, isStartError } from './pod-fields.ts'
+import type { ContainerView } from './pod-view.ts'
 import { type RuntimeError, runtimeError } from './runtime-error.ts'
 
 type DeathReason =
@@ -27,19 +28,14 @@ export type Death = {
  * The exit codes are those of a shell: 126 and 127 for a program that cannot be run or found, 128 + n for signal n
  * (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html).
  */
-export function explainDeath(
-  each: PodContainer,
-  death: ContainerStateTerminated,
-  { spec }: Pod,
-  events: readonly EventObject[],
-): Death {
-  const { container, isInit } = each
+export function explainDeath(each: ContainerView, death: ContainerStateTerminated): Death {
+  const { pod, container, isInit, events } = each
   const exit = exitOf(death)
   const { image } = container
   const error = runtimeError(death.message ?? '')
   const isRefused = isStartError(death)
   if (death.reason === 'OOMKilled' || (isRefused && error.step === 'memory')) {
-    const [limit, podLimit] = [container.resources?.limits?.['memory'], spec?.resources?.limits?.['memory']]
+    const [limit, podLimit] = [container.resources?.limits?.['memory'], pod.spec?.resources?.limits?.['memory']]
     return { reason: 'out-of-memory', detail: { limit, podLimit } }
   }
   if (error.step === 'command' && /exec format error/i.test(error.message))
@@ -52,17 +48,16 @@ export function explainDeath(
   if (isOfShell)
     return { reason: 'bad-command', detail: { ...exit, image, message: '', isNotExecutable: exit.exitCode === 126 } }
   if (isRefused) return refusedStart(container, error, { ...exit, isCreated: true })
-  const own = events.filter((event) => {
-    const named = containerOfEvent(event)
-    return named === undefined ? mentions(event.message ?? '', container.name) : named === container.name
-  })
-  for (const kind of ['liveness', 'startup'] as const) {
-    if (own.some(({ reason, message }) => reason === 'Killing' && message?.includes(`failed ${kind} probe`)))
-      return { reason: `${kind}-failing`, detail: { isRunning: false, ...probeFailure(kind, container, events) } }
-  }
-  const hook = events.findLast(
-    (event) => event.reason === 'FailedPostStartHook' && containerOfEvent(event) === container.name,
+  const killings = events.filter(
+    (event) =>
+      event.reason === 'Killing' &&
+      (containerOfEvent(event) !== undefined || mentions(event.message ?? '', container.name)),
   )
+  for (const kind of ['liveness', 'startup'] as const) {
+    if (killings.some(({ message }) => message?.includes(`failed ${kind} probe`)))
+      return { reason: `${kind}-failing`, detail: { isRunning: false, ...probeFailure(kind, events) } }
+  }
+  const hook = events.findLast(({ reason }) => reason === 'FailedPostStartHook')
   const isLost = death.reason === 'ContainerStatusUnknown'
   return {
     reason: isInit ? 'init-container-failed' : 'crash-loop',
@@ -119,18 +114,15 @@ function mentions(message: string, container: string): boolean {
 }
 
 /**
- * The kubelet's last report of a probe of this container: `Readiness probe failed: HTTP probe failed with statuscode: 503`.
+ * The kubelet's last report of a probe of a container: `Readiness probe failed: HTTP probe failed with statuscode: 503`.
+ * @param events those about the container
  */
 export function probeFailure(
   kind: 'liveness' | 'readiness' | 'startup',
-  { name }: Container,
   events: readonly EventObject[],
 ): Pick<ProbeDetail, 'failure' | 'answer'> {
   const message = events.findLast(
-    (event) =>
-      event.reason === 'Unhealthy' &&
-      event.message?.toLowerCase().startsWith(`${kind} probe`) &&
-      concernsContainer(event, name),
+    (event) => event.reason === 'Unhealthy' && event.message?.toLowerCase().startsWith(`${kind} probe`),
   )?.message
   if (message === undefined) return {}
   // If the probe printed nothing, the message ends with a colon.

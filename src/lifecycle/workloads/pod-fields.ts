@@ -34,11 +34,9 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
   ]
 }
 
-/** The first failed container of a pod. */
-export function failedContainer(pod: Pod): PodContainer | undefined {
-  return containersOf(pod).find(
-    ({ status, isDoneSidecar }) => !isDoneSidecar && (status?.state?.terminated?.exitCode ?? 0) !== 0,
-  )
+/** Whether the present instance of a container has failed. */
+export function hasFailed({ status, isDoneSidecar }: PodContainer): boolean {
+  return !isDoneSidecar && (status?.state?.terminated?.exitCode ?? 0) !== 0
 }
 
 /** Whether a container runs, or has run. */

@@ -12,19 +12,26 @@ import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
 import { missingObject } from './kubelet-messages.ts'
-import { condition, containerOfEvent, containersOf, eventCount, hasStarted } from './pod-fields.ts'
+import { condition, containerOfEvent, eventCount, hasStarted, isReady } from './pod-fields.ts'
+import { type Detector, type Finding, findFirst, type PodView, type TimeReader } from './pod-view.ts'
 
-/** The problem of the whole pod: before its containers exist, only its conditions and events show it. */
-export function examineSetup(pod: Pod, reader: Reader): Problem | undefined {
-  const scheduled = condition(pod, 'PodScheduled')
-  if (scheduled?.status === 'False') return isUngated(pod) ? undefined : unschedulable(pod, reader)
-  if (pod.status?.phase !== 'Pending') return closedReadinessGates(pod, reader) ?? lostNode(pod, reader)
-  const failures = reader.events(pod).filter(({ reason = '' }) => setupFailures.has(reason))
-  // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
-  const last =
-    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
-  if (isSetUp(pod, reader)) return undefined
-  return last === undefined ? unacknowledged(pod, reader) : setupProblem(pod, last, reader)
+/** What may be wrong with a whole pod in each state; the first problem found counts. */
+const detectors: Readonly<Record<'unscheduled' | 'creating' | 'set-up' | 'started', readonly Detector<PodView>[]>> = {
+  unscheduled: [unschedulable],
+  creating: [failedSetup, unacknowledged],
+  'set-up': [],
+  started: [closedReadinessGates, lostNode],
+}
+
+/** The present problem of a whole pod: before its containers exist, only its conditions and events show it. */
+export function findInPod(view: PodView, reader: TimeReader): Finding | undefined {
+  return findFirst(detectors[stateOf(view)], view, reader)
+}
+
+function stateOf(view: PodView): keyof typeof detectors {
+  if (condition(view.pod, 'PodScheduled')?.status === 'False') return 'unscheduled'
+  if (view.pod.status?.phase !== 'Pending') return 'started'
+  return isSetUp(view) ? 'set-up' : 'creating'
 }
 
 /**
@@ -32,7 +39,7 @@ export function examineSetup(pod: Pod, reader: Reader): Problem | undefined {
  * sets `startTime` before anything else. The time starts at first sight of this state: after an outage, a watch first returns
  * old ones. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-function unacknowledgedSince(pod: Pod, reader: Reader): number | undefined {
+function unacknowledgedSince({ pod, history }: PodView, reader: TimeReader): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
@@ -40,8 +47,7 @@ function unacknowledgedSince(pod: Pod, reader: Reader): number | undefined {
   // A pod whose manifest names its node needs no scheduler.
   const waitsSince = reader.time(scheduled === undefined ? metadata.creationTimestamp : assigned)
   if (waitsSince === undefined) return undefined
-  const seenAt = reader.settings.isLook ? waitsSince : reader.podHistory(pod).seenAt
-  return Math.max(waitsSince, seenAt)
+  return reader.settings.isLook ? waitsSince : Math.max(waitsSince, history.seenAt)
 }
 
 /**
@@ -49,22 +55,21 @@ function unacknowledgedSince(pod: Pod, reader: Reader): number | undefined {
  * scheduler reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
-function unacknowledged(pod: Pod, reader: Reader): Problem | undefined {
-  const since = unacknowledgedSince(pod, reader)
-  if (since === undefined || !reader.passed(since + acknowledgedMs)) return undefined
-  if (pod.spec?.nodeName)
-    return nodeProblem(pod, isNodeMissing(pod.spec.nodeName, reader) ? 'missing' : 'silent', since)
-  const cause = unboundClaim(pod, reader)
-  const waitsFor =
-    cause === undefined
-      ? missingResourceClaim(pod, reader)
-      : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
-  return {
-    ...ownProblem(pod, since),
-    reason: 'unschedulable',
-    detail:
-      waitsFor === undefined ? { scheduler: pod.spec?.schedulerName ?? 'default-scheduler' } : { causes: [waitsFor] },
-    cause,
+function unacknowledged(view: PodView, moment: TimeReader): Finding | undefined {
+  const { pod } = view
+  const since = unacknowledgedSince(view, moment)
+  if (since === undefined || !moment.passed(since + acknowledgedMs)) return undefined
+  const { nodeName, schedulerName: scheduler = 'default-scheduler' } = pod.spec ?? {}
+  if (nodeName) return (reader) => nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
+  const missing = missingResourceClaim(view)
+  return (reader) => {
+    const cause = unboundClaim(pod, reader)
+    const waitsFor =
+      cause === undefined
+        ? missing
+        : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
+    const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
+    return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
   }
 }
 
@@ -72,10 +77,10 @@ function unacknowledged(pod: Pod, reader: Reader): Problem | undefined {
  * Why a scheduler may ignore a pod with ResourceClaims: it does not report claims that do not exist (PreEnqueue,
  * pkg/scheduler/framework/plugins/dynamicresources). The controller that creates them from templates reports its failures.
  */
-function missingResourceClaim(pod: Pod, reader: Reader): SchedulingCause | undefined {
+function missingResourceClaim({ pod, events }: PodView): SchedulingCause | undefined {
   const names = (pod.spec?.resourceClaims ?? []).map(({ name, resourceClaimName = name }) => resourceClaimName)
   if (names.length === 0) return undefined
-  const failure = reader.events(pod).findLast(({ reason }) => reason === 'FailedResourceClaimCreation')
+  const failure = events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')
   const message = failure?.message ?? `its ResourceClaim ${names.join(', ')} may not exist`
   return { type: 'resource-claim', message }
 }
@@ -85,9 +90,10 @@ function missingResourceClaim(pod: Pod, reader: Reader): SchedulingCause | undef
  * node controller made the pod not ready (MarkPodsNotReady, pkg/controller/util/node). It does so when the node has not
  * reported for 40 s.
  */
-function lostNode(pod: Pod, reader: Reader): Problem | undefined {
+function lostNode({ pod }: PodView, { now, time }: TimeReader): Finding | undefined {
   if (!isLostWithNode(pod)) return undefined
-  return nodeProblem(pod, 'lost', reader.time(condition(pod, 'Ready')?.lastTransitionTime) ?? reader.now)
+  const since = time(condition(pod, 'Ready')?.lastTransitionTime) ?? now
+  return () => nodeProblem(pod, 'lost', since)
 }
 
 function isLostWithNode(pod: Pod): boolean {
@@ -125,17 +131,17 @@ function isStarting(pod: Pod): boolean {
   const { metadata, spec, status } = pod
   const isAlive =
     metadata.deletionTimestamp === undefined && (status?.phase === 'Pending' || status?.phase === 'Running')
-  return isAlive && !!spec?.nodeName && condition(pod, 'Ready')?.status !== 'True'
+  return isAlive && !!spec?.nodeName && !isReady(pod)
 }
 
 /**
  * The moment from which the node of a pod may be lost, because nothing has been reported about the pod for long. Undefined
  * unless the pod is starting on a node.
  */
-export function quietAt(pod: Pod, reader: Reader): number | undefined {
+export function quietAt({ pod, events, history }: PodView, { now, time }: TimeReader): number | undefined {
   if (!isStarting(pod)) return undefined
-  const reportedAt = reader.events(pod).map((event) => reader.time(lastOccurrence(event)))
-  return (latest([...reportedAt, reader.podHistory(pod).seenAt]) ?? reader.now) + quietNodeMs
+  const reportedAt = events.map((event) => time(lastOccurrence(event)))
+  return (latest([...reportedAt, history.seenAt]) ?? now) + quietNodeMs
 }
 
 /** Whether it is known that no node has this name; `conclude` requests the nodes that do not respond. */
@@ -158,18 +164,21 @@ function isUngated(pod: Pod): boolean {
  * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
-function unschedulable(pod: Pod, reader: Reader): Problem {
+function unschedulable(view: PodView, { now, time }: TimeReader): Finding | undefined {
+  const { pod } = view
+  if (isUngated(pod)) return undefined
   const { reason, message, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
   const detail =
     reason === 'SchedulingGated'
       ? { schedulingGates: (pod.spec?.schedulingGates ?? []).map(({ name }) => name) }
-      : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(pod, reader)?.refusal }
-  return {
-    ...ownProblem(pod, reader.time(lastTransitionTime) ?? reader.now),
+      : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(view)?.refusal }
+  const own = ownProblem(pod, time(lastTransitionTime) ?? now)
+  return (reader) => ({
+    ...own,
     reason: 'unschedulable',
     detail,
     cause: waitsForClaims(detail) ? unboundClaim(pod, reader) : undefined,
-  }
+  })
 }
 
 /** Karpenter writes its refusals with the scheduler's reason `FailedScheduling`, so its message decides. */
@@ -180,17 +189,17 @@ const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool
  * (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the cloud), Nominated
  * and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go). `refusal`: why it adds no node.
  */
-export function scaleUp(
-  pod: Pod,
-  reader: Reader,
-): { readonly isAdding: boolean; readonly refusal?: string } | undefined {
+export function scaleUp({
+  pod,
+  events,
+}: PodView): { readonly isAdding: boolean; readonly refusal?: string } | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
   const isRefusal = ({ reason, message = '' }: EventObject) =>
     reason === 'NotTriggerScaleUp' ||
     reason === 'FailedScaleUp' ||
     (reason === 'FailedScheduling' && karpenterRefusal.test(message))
   const isStart = ({ reason }: EventObject) => reason === 'TriggeredScaleUp' || reason === 'Nominated'
-  const last = reader.events(pod).findLast((event) => isStart(event) || isRefusal(event))
+  const last = events.findLast((event) => isStart(event) || isRefusal(event))
   if (last === undefined) return undefined
   return isStart(last) ? { isAdding: true } : { isAdding: false, refusal: last.message ?? '' }
 }
@@ -271,7 +280,7 @@ function messageCause(message: string): SchedulingCause {
  * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
  * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
-function closedReadinessGates(pod: Pod, reader: Reader): Problem | undefined {
+function closedReadinessGates({ pod }: PodView, { now, time }: TimeReader): Finding | undefined {
   const ready = condition(pod, 'Ready')
   if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
   const gates = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
@@ -280,11 +289,8 @@ function closedReadinessGates(pod: Pod, reader: Reader): Problem | undefined {
   })
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
-  return {
-    ...ownProblem(pod, reader.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? reader.now),
-    reason: 'readiness-gate-pending',
-    detail: { gates },
-  }
+  const own = ownProblem(pod, time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? now)
+  return () => ({ ...own, reason: 'readiness-gate-pending', detail: { gates } })
 }
 
 const deviceFailure = 'FailedPrepareDynamicResources'
@@ -303,25 +309,30 @@ const setupFailures: ReadonlySet<string> = new Set([
  * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
  * without end.
  */
-function setupProblem(pod: Pod, event: EventObject, reader: Reader): Problem {
+function failedSetup({ pod, events }: PodView, { now, time }: TimeReader): Finding | undefined {
+  const failures = events.filter(({ reason = '' }) => setupFailures.has(reason))
+  // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
+  const event =
+    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
+  if (event === undefined) return undefined
   const { reason = '', message = '' } = event
-  const first = reader.time(firstOccurrence(event)) ?? reader.now
-  const last = reader.time(lastOccurrence(event)) ?? first
+  const first = time(firstOccurrence(event)) ?? now
+  const last = time(lastOccurrence(event)) ?? first
   const own = { ...ownProblem(pod, first), count: eventCount(event) }
-  if (sandboxFailures.has(reason)) return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) }
+  if (sandboxFailures.has(reason)) return () => ({ ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) })
   if (reason === deviceFailure)
-    return { ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) } }
+    return () => ({ ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) } })
   const failure = mountFailure(message)
   const missing = nameByVolume(missingObject(message), message, pod)
   // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
   const isInUse = /^Multi-Attach error\b/.test(message) || undefined
-  if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } }
-  return {
+  if (missing === undefined) return () => ({ ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } })
+  return (reader) => ({
     ...own,
     reason: 'config-missing',
     detail: { ...failure, missing },
     proven: isProvenMissing({ first, last, retryMs: mountRetryMs }, reader),
-  }
+  })
 }
 
 /** The error of a sandbox. The second form of a missing handler is that of containerd, the first that of CRI-O. */
@@ -355,10 +366,10 @@ function setupError(message: string): string {
 }
 
 /** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */
-function isSetUp(pod: Pod, reader: Reader): boolean {
+function isSetUp({ containers, events }: PodView): boolean {
   return (
-    containersOf(pod).some(({ status }) => hasStarted(status) || isPastCreating(status?.state?.waiting?.reason)) ||
-    reader.events(pod).some((event) => containerOfEvent(event) !== undefined)
+    containers.some(({ status }) => hasStarted(status) || isPastCreating(status?.state?.waiting?.reason)) ||
+    events.some((event) => containerOfEvent(event) !== undefined)
   )
 }
 

@@ -10,8 +10,9 @@ import { isStale } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { startFailure } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
-import { condition, containersOf, failedContainer, type PodContainer } from './pod-fields.ts'
+import { condition, hasFailed } from './pod-fields.ts'
 import { examinePod, type PodState, pulledAt } from './pod-state.ts'
+import type { ContainerView } from './pod-view.ts'
 import { newestOf } from './revision.ts'
 import { podServing } from './serving.ts'
 
@@ -33,16 +34,16 @@ function judgePod(pod: Pod, reader: RuleReader): Judgement {
   const succeeded = pod.status?.phase === 'Succeeded'
   // Its image and resources may change in place; kubelets since 1.33 report the observed generation.
   const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
-  const pending = pendingChange(pod, isObserved && !areContainersOutdated(pod, reader))
+  const pending = pendingChange(pod, isObserved && !areContainersOutdated(state, reader))
   // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
-  const ended = pod.status?.phase === 'Failed' ? failedPhase(pod, reader) : endedContainer(pod, reader)
+  const ended = pod.status?.phase === 'Failed' ? failedPhase(state, reader) : endedContainer(state, reader)
   if (!isTerminating) {
     if (ended !== undefined) reader.problem(ended)
     for (const problem of state.problems)
       if (ended === undefined || problem.container !== ended.container) reader.problem(problem)
   }
-  for (const each of milestones(pod, state, succeeded, pending, reader)) reader.milestone(each)
+  for (const each of milestones(state, succeeded, pending, reader)) reader.milestone(each)
   reader.hold(state.stallHold)
   for (const text of olderVersionWarnings(pod, reader)) reader.warning(text)
   return {
@@ -80,15 +81,13 @@ function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
  * that container (SyncPod, pkg/kubelet), and has the grace period for that. A runtime may report an image by another
  * name or its ID, so after that time the container is the new one.
  */
-function areContainersOutdated(pod: Pod, reader: Reader): boolean {
+function areContainersOutdated({ pod, containers }: PodState, reader: Reader): boolean {
   const { generation = 1, managedFields = [] } = pod.metadata
   const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? reader.time(time) : []))
   const writtenAt = Math.max(...writes.map((at) => at ?? -Infinity))
-  const isOutdated = ({ container, status, isInit }: PodContainer) =>
-    !isInit &&
-    (reader.time(status?.state?.running?.startedAt) ?? Infinity) < writtenAt &&
-    !isNamed(container.image, status?.image)
-  if (generation <= 1 || !containersOf(pod).some(isOutdated)) return false
+  const isOutdated = ({ container, status, isInit, startedAt = Infinity }: ContainerView) =>
+    !isInit && startedAt < writtenAt && !isNamed(container.image, status?.image)
+  if (generation <= 1 || !containers.some(isOutdated)) return false
   const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
   const changedAt = Math.min(writtenAt, reader.history.firstSeenAt)
   return !reader.passed(changedAt + graceMs + reader.settings.settleTimeMs)
@@ -112,16 +111,15 @@ function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
 }
 
 function milestones(
-  pod: Pod,
   state: PodState,
   succeeded: boolean,
   pending: string | undefined,
   reader: Reader,
 ): readonly Milestone[] {
-  const { moments } = state
+  const { pod, moments, containers } = state
   const step = (name: string, done: boolean, at: number | undefined, reached: string, waiting: string): Milestone =>
     done || succeeded ? { name, state: 'done', at, message: reached } : { name, state: 'open', message: waiting }
-  const inits = containersOf(pod).filter(({ isInit }) => isInit)
+  const inits = containers.filter(({ isInit }) => isInit)
   const running = pod.status?.phase === 'Running'
   return [
     step(
@@ -156,7 +154,7 @@ function milestones(
         state.settled && pending === undefined,
         succeeded ? endedAt(pod, reader) : moments.settled,
         'ready',
-        pending ?? (state.ready ? 'ready, settling' : notReadyText(pod)),
+        pending ?? (state.ready ? 'ready, settling' : notReadyText(containers)),
       ),
       settlesAt: pending === undefined && !state.settled ? moments.settled : undefined,
     },
@@ -169,14 +167,14 @@ function endedAt({ status }: Pod, { time }: Reader): number | undefined {
 }
 
 /** A pod with a completed container is not Ready (GenerateContainersReadyCondition, pkg/kubelet/status). */
-function notReadyText(pod: Pod): string {
-  const completed = containersOf(pod).find(({ status, isInit }) => !isInit && status?.state?.terminated?.exitCode === 0)
+function notReadyText(containers: readonly ContainerView[]): string {
+  const completed = containers.find(({ status, isInit }) => !isInit && status?.state?.terminated?.exitCode === 0)
   return completed === undefined
     ? 'running, not ready yet'
     : `running, not ready because container ${completed.container.name} has completed`
 }
 
-function initProgress(inits: ReturnType<typeof containersOf>): string {
+function initProgress(inits: readonly ContainerView[]): string {
   const done = inits.filter(({ status }) => status?.state?.terminated?.exitCode === 0).length
   const current = inits.find(({ status }) => status?.state?.terminated?.exitCode !== 0)
   return `${done} of ${inits.length} done${current === undefined ? '' : `, ${current.container.name} is next`}`
@@ -186,13 +184,13 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
  * A terminal problem: no controller replaces a bare pod, so a failed one stays failed. Slow if a StatefulSet owns the pod:
  * it deletes the failed pod and creates another of the same name (processReplica, pkg/controller/statefulset).
  */
-function failedPhase(pod: Pod, reader: Reader): Problem {
+function failedPhase({ pod, containers }: PodState, reader: Reader): Problem {
   // The pod garbage collector writes only the condition.
   const { reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
-  const dead = reason ? undefined : failedContainer(pod)
-  const unstarted = dead && neverStarted(pod, dead, reader)
+  const dead = reason ? undefined : containers.find(hasFailed)
+  const unstarted = dead && neverStarted(dead, reader)
   if (unstarted !== undefined) return { ...unstarted, isReplaced: isReplaced || undefined, proven: !isReplaced }
   return problemOf({
     ...ownProblem(pod, reader.now),
@@ -209,8 +207,8 @@ function failedPhase(pod: Pod, reader: Reader): Problem {
  * phase will be Failed when the other containers have ended (getPhase, pkg/kubelet). From Kubernetes 1.34 on, a container
  * may have rules that restart it (KEP-5307).
  */
-function endedContainer(pod: Pod, reader: Reader): Problem | undefined {
-  const dead = containersOf(pod).find(
+function endedContainer({ pod, containers }: PodState, reader: Reader): Problem | undefined {
+  const dead = containers.find(
     ({ container, status, isInit }) =>
       !isInit &&
       (container.restartPolicy ?? pod.spec?.restartPolicy) === 'Never' &&
@@ -218,7 +216,7 @@ function endedContainer(pod: Pod, reader: Reader): Problem | undefined {
       (status?.state?.terminated?.exitCode ?? 0) !== 0,
   )
   if (dead === undefined) return undefined
-  const unstarted = neverStarted(pod, dead, reader)
+  const unstarted = neverStarted(dead, reader)
   if (unstarted !== undefined) return unstarted
   return {
     ...ownProblem(pod, reader.time(dead.status?.state?.terminated?.finishedAt) ?? reader.now),
@@ -230,12 +228,12 @@ function endedContainer(pod: Pod, reader: Reader): Problem | undefined {
 }
 
 /** Why a failed container never started; undefined if it ran. */
-function neverStarted(pod: Pod, dead: PodContainer, reader: Reader): Problem | undefined {
+function neverStarted(dead: ContainerView, reader: Reader): Problem | undefined {
   const death = dead.status?.state?.terminated
-  return death && startFailure(pod, dead, death, reader)
+  return death && startFailure(dead, death, reader)
 }
 
-function endOf(dead: PodContainer | undefined) {
+function endOf(dead: ContainerView | undefined) {
   const death = dead?.status?.state?.terminated
   return death && { ...exitOf(death), isOutOfMemory: death.reason === 'OOMKilled' }
 }

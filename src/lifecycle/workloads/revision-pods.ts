@@ -11,7 +11,7 @@ import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
-import { condition, failedContainer, isReplaced } from './pod-fields.ts'
+import { condition, hasFailed, isReplaced } from './pod-fields.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 
 /**
@@ -172,11 +172,11 @@ function describeLoss(pod: Pod, reader: Reader): Loss {
   const disruption = condition(pod, 'DisruptionTarget')
   const { reason = '', message = disruption?.message ?? '' } = pod.status ?? {}
   const at = lostAt(pod, reader)
-  const dead = failedContainer(pod)
+  const dead = examinePod(pod, reader).containers.find(hasFailed)
   const death = dead?.status?.state?.terminated
   // The kubelet killed these containers when it ended their pod.
   if (reason === '' && dead !== undefined && death !== undefined) {
-    const end = explainDeath(dead, death, pod, reader.events(pod))
+    const end = explainDeath(dead, death)
     return { pod, at, container: dead.container.name, isInit: dead.isInit || undefined, end }
   }
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }

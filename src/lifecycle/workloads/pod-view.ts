@@ -1,0 +1,282 @@
+import { lastOccurrence } from '../../cluster/event-order.ts'
+import type { EventObject, Pod, Probe } from '../../cluster/objects.ts'
+import type { Problem } from '../../reasons/reasons.ts'
+import { recoveredMs } from '../../thresholds.ts'
+import type { ContainerHistory, PodHistory } from '../pod-history.ts'
+import { earliest, latestOfAll } from '../proof.ts'
+import type { Reader } from '../reader.ts'
+import {
+  condition,
+  containerOfEvent,
+  containersOf,
+  hasStarted,
+  isReady,
+  isStartError,
+  type PodContainer,
+} from './pod-fields.ts'
+
+/** A container in a version of its pod, with everything that a rule reads about it. Moments are on the runner's clock. */
+export interface ContainerView extends PodContainer {
+  readonly pod: Pod
+  readonly history: ContainerHistory
+  /** The Events about it, or about its pod as a whole; the latest last. */
+  readonly events: readonly EventObject[]
+  /** The reason of the latest Event that is about this container alone. */
+  readonly lastReason: string | undefined
+  /**
+   * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
+   * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only its Events show it.
+   */
+  readonly hookStartedAt: number | undefined
+  /** When its present instance started. */
+  readonly startedAt: number | undefined
+  /**
+   * When the time that its probes allow ends: first of the startup probe, then of the readiness probe. Undefined for a
+   * container that is ready, does not run or must end.
+   */
+  readonly probesDueAt: number | undefined
+}
+
+/**
+ * A version of a pod: its containers, and how far it has come. It is the same at any time: what the time decides is a moment,
+ * on the runner's clock. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ */
+export interface PodView {
+  readonly pod: Pod
+  readonly history: PodHistory
+  /** The Events about it and about its containers; the latest last. */
+  readonly events: readonly EventObject[]
+  /** In start order. */
+  readonly containers: readonly ContainerView[]
+  readonly scheduled: boolean
+  /** All init containers have ended, and sidecars run. */
+  readonly initialized: boolean
+  readonly isPulling: boolean
+  readonly pulled: boolean
+  /** The time of its slowest pull in milliseconds, by the kubelet's event. */
+  readonly pullMs?: number
+  /** Every container runs, or ran before it died; every init container has completed. */
+  readonly started: boolean
+  /** Every container runs, or has completed. */
+  readonly running: boolean
+  readonly ready: boolean
+  /** From when every container that has no readiness probe, or that has died, was ready for the settle time. */
+  readonly settledAt: number
+  readonly moments: PodMoments
+  /** For which the next containers wait: `init container migrate is running`. */
+  readonly runningStep?: string
+}
+
+/**
+ * When a pod reached its milestones, as its status and its events show it: milliseconds since the epoch on the runner's clock.
+ * Undefined if they do not show it, or if it has not reached the milestone.
+ */
+interface PodMoments {
+  readonly scheduled: number | undefined
+  readonly initialized: number | undefined
+  readonly pulled: number | undefined
+  readonly started: number | undefined
+  /** By the kubelet alone, before its containers have settled. */
+  readonly ready: number | undefined
+  /** Of a ready pod: also before this moment. */
+  readonly settled: number | undefined
+}
+
+/**
+ * The part of a reader that knows the time and what never changes during a run. What is read through it alone holds until a
+ * moment that was asked for.
+ */
+export type TimeReader = Pick<Reader, 'now' | 'passed' | 'time' | 'startedAt' | 'settings'>
+
+/** A problem of a pod or of a container, at the moment of a reader: other targets and other objects may decide whether it is proven. */
+export type Finding = (reader: Reader) => Problem
+
+/** Finds a problem in a version of a pod or of a container. */
+export type Detector<View> = (view: View, reader: TimeReader) => Finding | undefined
+
+/** The first problem that is found. */
+export function findFirst<View>(
+  detectors: readonly Detector<View>[],
+  view: View,
+  reader: TimeReader,
+): Finding | undefined {
+  for (const find of detectors) {
+    const finding = find(view, reader)
+    if (finding !== undefined) return finding
+  }
+  return undefined
+}
+
+/** Reads a version of a pod, with its history and its Events. */
+export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObject[], reader: TimeReader): PodView {
+  const { time } = reader
+  const named = events.map(containerOfEvent)
+  const containers = containersOf(pod).map((each) => viewContainer(each, { pod, history, events, named }, reader))
+  const since = (type: string) => {
+    const found = condition(pod, type)
+    return found?.status === 'True' ? time(found.lastTransitionTime) : undefined
+  }
+  const ready = isReady(pod) && pod.status?.phase === 'Running'
+  const createdAt = time(pod.metadata.creationTimestamp)
+  const settledAt = Math.max(0, ...containers.map((each) => settledFrom(each, createdAt, reader)))
+  const readySince = ready ? since('Ready') : undefined
+  const firstStarts = containers.map((each) => firstStartOf(each, createdAt, reader))
+  return {
+    pod,
+    history,
+    events,
+    containers,
+    scheduled: (pod.spec?.nodeName ?? '') !== '',
+    initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
+    isPulling: containers.some(isBeingPulled) || isVolumeBeingPulled(pod, containers, events),
+    pulled: containers.every(isPulled),
+    pullMs: slowestPull(events),
+    started: containers.every(hasOnceStarted),
+    running: containers.every(runsOrHasCompleted),
+    ready,
+    settledAt,
+    moments: {
+      scheduled: since('PodScheduled'),
+      initialized: since('Initialized'),
+      pulled: latestOfAll(firstStarts),
+      started: latestOfAll(
+        containers.map(({ isInit, status }, index) =>
+          isInit ? time(status?.state?.terminated?.finishedAt) : firstStarts[index],
+        ),
+      ),
+      ready: readySince,
+      settled: readySince === undefined ? undefined : Math.max(readySince, settledAt),
+    },
+    runningStep: runningStep(containers),
+  }
+}
+
+/** The history of a container that was never seen. */
+const unseen: ContainerHistory = { deaths: 0, total: 0, isCurrent: false, refusals: {} }
+
+/** @param named for each of the events the container that it is about, if it is about one */
+function viewContainer(
+  each: PodContainer,
+  {
+    pod,
+    history,
+    events,
+    named,
+  }: Pick<PodView, 'pod' | 'history' | 'events'> & { named: readonly (string | undefined)[] },
+  { time }: TimeReader,
+): ContainerView {
+  const { container, status, isInit } = each
+  const { name, lifecycle, startupProbe, readinessProbe } = container
+  const last = events[named.lastIndexOf(name)]
+  const isHookRunning = lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
+  const startedAt = time(status?.state?.running?.startedAt)
+  const isUnready = startedAt !== undefined && !isInit && !status?.ready
+  return {
+    ...each,
+    pod,
+    history: history.containers.get(name) ?? unseen,
+    events: events.filter((_, index) => named[index] === undefined || named[index] === name),
+    lastReason: last?.reason,
+    hookStartedAt: isHookRunning ? time(lastOccurrence(last)) : undefined,
+    startedAt,
+    probesDueAt: isUnready
+      ? startedAt + (probeSeconds(startupProbe) + probeSeconds(readinessProbe)) * 1_000
+      : undefined,
+  }
+}
+
+/** How long a probe may fail before it counts. Defaults of the API: period 10 s, failureThreshold 3, timeout 1 s. */
+function probeSeconds(probe: Probe | undefined): number {
+  if (probe === undefined) return 0
+  const { initialDelaySeconds = 0, periodSeconds = 10, failureThreshold = 3, timeoutSeconds = 1 } = probe
+  return initialDelaySeconds + periodSeconds * failureThreshold + timeoutSeconds
+}
+
+/**
+ * When a running container is settled: without a readiness probe after the settle time; with one immediately, unless it
+ * has died before: then it must stay ready for the settle time. If its start is in the future or before the creation of
+ * its pod, the clock of its node is wrong, and the settle time starts at first sight.
+ */
+function settledFrom(
+  { container, status, isInit, startedAt, history }: ContainerView,
+  createdAt: number | undefined,
+  { now, time, settings }: TimeReader,
+): number {
+  const isProbed = container.readinessProbe !== undefined
+  if (isInit || startedAt === undefined) return 0
+  const diedAt = time(status?.lastState?.terminated?.finishedAt)
+  const hasDied = history.deaths > 0 || (diedAt !== undefined && startedAt - diedAt < recoveredMs)
+  if (isProbed && !hasDied) return 0
+  const seenAt = history.running?.seenAt ?? now
+  const isClockWrong = startedAt > seenAt || (createdAt !== undefined && startedAt < createdAt)
+  const runsSince = isClockWrong ? seenAt : startedAt
+  const since = isProbed ? Math.max(runsSince, history.running?.readySince ?? now) : runsSince
+  return since + settings.settleTimeMs
+}
+
+/**
+ * The first known start of a container, by its status. Undefined if the clock of its node is wrong, or if the container
+ * runtime never started it: then its start has the time 1970.
+ */
+function firstStartOf(
+  { status, startedAt }: ContainerView,
+  createdAt = -Infinity,
+  { time }: TimeReader,
+): number | undefined {
+  const ends = [status?.state?.terminated, status?.lastState?.terminated].map((end) => time(end?.startedAt))
+  return earliest([startedAt, ...ends].filter((at) => at !== undefined && at >= createdAt))
+}
+
+function runsOrHasCompleted({ status, isInit, runsOnce }: PodContainer): boolean {
+  if (status?.state?.running) return !isInit
+  return (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0
+}
+
+/** Whether a container has run, also if it died since; an init container must have completed. */
+function hasOnceStarted({ status, isInit }: PodContainer): boolean {
+  const { running, terminated } = status?.state ?? {}
+  if (isInit) return terminated?.exitCode === 0
+  const ended = terminated ?? status?.lastState?.terminated
+  return running !== undefined || (ended !== undefined && !isStartError(ended))
+}
+
+function runningStep(containers: readonly ContainerView[]): string | undefined {
+  const init = containers.find(({ isInit, status }) => isInit && status?.state?.running)
+  if (init !== undefined) return `init container ${init.container.name} is running`
+  const hooked = containers.find(({ hookStartedAt }) => hookStartedAt !== undefined)
+  return hooked && `the postStart hook of ${hooked.container.name} is running`
+}
+
+/** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */
+const afterPull = /^(?:CreateContainer(?:Config)?|PreCreateHook|PreStartHook|RunContainer)Error$/
+
+function isPulled({ status, hookStartedAt }: ContainerView): boolean {
+  const isAfterPull = (status?.imageID ?? '') !== '' || afterPull.test(status?.state?.waiting?.reason ?? '')
+  return hasStarted(status) || isAfterPull || hookStartedAt !== undefined
+}
+
+/** Whether the kubelet's last event about the container is a pull. */
+function isBeingPulled({ status, lastReason, history }: ContainerView): boolean {
+  if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
+  return lastReason === 'Pulling' && Object.keys(history.refusals).length === 0
+}
+
+/**
+ * Whether an image volume is being pulled. The kubelet's events about it name only its pod (getImageVolumes,
+ * pkg/kubelet/kuberuntime).
+ */
+function isVolumeBeingPulled(pod: Pod, containers: readonly ContainerView[], events: readonly EventObject[]): boolean {
+  if (!pod.spec?.volumes?.some(({ image }) => image !== undefined)) return false
+  const last = events.findLast((event) => containerOfEvent(event) === undefined)
+  return last?.reason === 'Pulling' && !containers.some(({ status }) => hasStarted(status))
+}
+
+/** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
+function slowestPull(events: readonly EventObject[]): number | undefined {
+  const took = events.flatMap(({ reason, message = '' }) => {
+    const [, minutes = '0', amount, unit] =
+      (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message)) || []
+    return amount === undefined ? [] : [Number(minutes) * 60_000 + Number(amount) * (unit === 's' ? 1_000 : 1)]
+  })
+  return took.length === 0 ? undefined : Math.max(...took)
+}
