@@ -1,5 +1,3 @@
-import type { ContainerStatus } from '../cluster/objects.ts'
-
 /** Why a registry refused a pull. */
 export type PullReason =
   | 'image-not-found'
@@ -48,8 +46,6 @@ export interface ContainerHistory extends DeathCount {
   readonly running?: RunningInstance
   /** The present waiting reason, since when it was seen, and whether it predates the gate. */
   readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
-  /** The last status seen. */
-  readonly status?: ContainerStatus
 }
 
 /** The observations of a pod, with the deaths that count. */

@@ -14,7 +14,6 @@ import {
 import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { presentDeath } from './death-count.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
@@ -210,8 +209,7 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
  * it. An instance that started before that target was ready may have waited too: only the next one shows it.
  */
 function repeatedDeath(container: ContainerView, { now, time }: TimeReader): Finding | undefined {
-  const { status, runsOnce, history } = container
-  const death = status && presentDeath(status, runsOnce)
+  const { death, history } = container
   if (death === undefined || history.deaths === 0) return undefined
   const firstDeathAt = history.firstDeathAt ?? now
   // An instance that never started waited for no target (its startedAt is 1970).

@@ -1,18 +1,18 @@
-import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../cluster/objects.ts'
+import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
 import { earlierDeathsMs, recoveredMs } from '../../thresholds.ts'
 import type { GateTime } from '../gate-time.ts'
-import type { DeathCount } from '../pod-history.ts'
+import type { DeathCount, RunningInstance } from '../pod-history.ts'
 import { isSinceStart } from '../proof.ts'
-import { condition } from './pod-fields.ts'
+import { condition, type PodContainer } from './pod-fields.ts'
 
 /** One instance of a container: it ends with a death. Moments are on the runner's clock. */
 interface Instance {
   /** When it started; of an instance that never ran, when it ended. */
-  readonly beganAt?: number
+  readonly beganAt?: number | undefined
   /** When it died. */
   readonly diedAt?: number
   /** Its longest ready time in milliseconds; Infinity after a run of ten minutes. */
-  readonly readyFor?: number
+  readonly readyFor?: number | undefined
 }
 
 /**
@@ -29,182 +29,150 @@ export interface DeathObservations {
   readonly backOffAt?: number
 }
 
-/** The facts about a pod and its workload that decide which deaths count. Moments are on the runner's clock. */
-interface DeathTerms {
-  readonly created: number | undefined
-  /** When the template was last changed; if unknown, ten minutes before the gate's start. */
+/** The facts about a pod's workload that decide which deaths count. */
+export interface PodTerms {
+  /** When the pod template was last changed, on the runner's clock; if unknown, ten minutes before the gate's start. */
   readonly changedAt: number | undefined
-  /** How long a container must be ready until it counts as recovered, in milliseconds. */
-  readonly settleMs: number
-}
-
-/** The parts of a container's spec that decide what counts as a death. */
-interface RestartTraits {
-  /** The container has a readiness probe. */
-  readonly isProbed: boolean
-  /** Exit code 0 is the success of the container, not a death. */
-  readonly runsOnce: boolean
+  /** `minReadySeconds` of the workload, in milliseconds. */
+  readonly minReadyMs: number
 }
 
 export const noDeaths: DeathObservations = { total: 0, instances: new Map() }
 
-/** Two successive statuses of a container, and since when it was ready in each. */
-interface StatusChange {
+/** A version of a container with its status: the instance that runs, and the one that ran in the version before. */
+interface Sight extends PodContainer {
   readonly status: ContainerStatus
-  readonly readySince: number | undefined
-  readonly previous: ContainerStatus | undefined
-  readonly wasReadySince: number | undefined
-  /** When `status` was seen. */
-  readonly now: number
-}
-
-/** The death of the present instance, if it is dead. */
-export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
-  if (status.state?.running) return undefined
-  // While a restart waits, the state is `waiting` and lastState contains the death.
-  const death = status.state?.terminated ?? status.lastState?.terminated
-  return death?.exitCode === 0 && runsOnce ? undefined : death
-}
-
-/** A death in the status of a container, with the number of its instance, and its times on the runner's clock. */
-interface KnownDeath extends ContainerStateTerminated {
-  readonly instance: number
-  readonly started: number | undefined
-  readonly finished: number | undefined
+  readonly running: RunningInstance | undefined
+  readonly ranBefore: RunningInstance | undefined
 }
 
 /**
- * Adds a status of a container to the observed instances. `restartCount` is the kubelet's own count of earlier instances
- * (pkg/kubelet/kuberuntime), so no death is missed when the watch is interrupted.
+ * Adds a version of a container, seen at `now`, to the observed instances. `restartCount` is the kubelet's own count of earlier
+ * instances (pkg/kubelet/kuberuntime), so no death is missed when the watch is interrupted.
  */
 export function observeDeaths(
   seen: DeathObservations,
   pod: Pod,
-  { isProbed, runsOnce }: RestartTraits,
-  change: StatusChange,
+  sight: Sight,
+  now: number,
   gateTime: GateTime,
 ): DeathObservations {
-  const { status, now } = change
-  const created = gateTime.time(pod.metadata.creationTimestamp) ?? 0
+  const { container, status, death, running, ranBefore } = sight
   const restarts = status.restartCount ?? 0
-  const death = presentDeath(status, runsOnce)
   const total = restarts + (death === undefined ? 0 : 1)
-  const known = knownDeaths(status, death, restarts, gateTime)
+  const ends = endsIn(sight, restarts, pod, gateTime)
   const instances = new Map(seen.instances)
-  observeReadyTimes(instances, seen.total, total, known, change, gateTime)
-  observeRecoveries(
-    instances,
-    known.filter((each) => hasRun(each, created)),
-    isProbed ? unreadySince(pod, gateTime) : undefined,
-  )
-  observeEnds(instances, known, created, now)
-  if (total > 0 && instances.get(total - 1)?.diedAt === undefined) observe(instances, total - 1, { diedAt: now })
+  const observe = (number: number, part: Instance) => instances.set(number, { ...instances.get(number), ...part })
+  const readyFor = running && readyTime(running, now, gateTime)
+  if (readyFor !== undefined) observe(total, { readyFor: Math.max(instances.get(total)?.readyFor ?? 0, readyFor) })
+  if (ranBefore !== undefined && total > seen.total) {
+    const next = ends.find(({ number }) => number >= seen.total)
+    const endedAt = (next?.number === seen.total ? next.finishedAt : next?.beganAt) ?? now
+    const known = instances.get(seen.total)?.readyFor
+    observe(seen.total, { readyFor: readyTimeAtEnd(known, ranBefore, endedAt, gateTime) })
+  }
+  const unreadyAt = container.readinessProbe && unreadySince(pod, gateTime)
+  for (const end of ends) {
+    const known = instances.get(end.number)
+    observe(end.number, {
+      beganAt: end.beganAt ?? known?.beganAt,
+      diedAt: Math.min(known?.diedAt ?? now, end.finishedAt ?? now, now),
+      readyFor: readyTimeOfDead(known?.readyFor, end, unreadyAt),
+    })
+  }
+  if (total > 0 && instances.get(total - 1)?.diedAt === undefined) observe(total - 1, { diedAt: now })
   return { ...seen, total, firstRestarts: seen.firstRestarts ?? restarts, instances }
 }
 
-function observe(instances: Map<number, Instance>, instance: number, part: Instance): void {
-  instances.set(instance, { ...instances.get(instance), ...part })
+/** The end of an instance, in the status of its container. Moments are on the runner's clock. */
+interface End {
+  readonly number: number
+  /** Absent if the container runtime could not start the instance. */
+  readonly startedAt?: number | undefined
+  readonly finishedAt?: number | undefined
+  readonly beganAt?: number | undefined
 }
 
-/** An instance was ready for this time at least. */
-function observeReady(instances: Map<number, Instance>, instance: number, ms: number): void {
-  observe(instances, instance, { readyFor: Math.max(instances.get(instance)?.readyFor ?? 0, ms) })
-}
-
-/** Whether the container runtime started the instance. If it did not, its start has the time 1970. */
-function hasRun({ started }: KnownDeath, created: number): boolean {
-  return started !== undefined && started >= created
-}
-
-/** Adds when the instances began and died whose deaths a status contains. */
-function observeEnds(
-  instances: Map<number, Instance>,
-  known: readonly KnownDeath[],
-  created: number,
-  now: number,
-): void {
-  for (const death of known) {
-    const { instance, started, finished } = death
-    const beganAt = hasRun(death, created) ? started : finished
-    if (beganAt !== undefined) observe(instances, instance, { beganAt })
-    const at = finished !== undefined && finished >= created ? Math.min(finished, now) : now
-    observe(instances, instance, { diedAt: Math.min(instances.get(instance)?.diedAt ?? at, at) })
-  }
-}
-
-/**
- * The deaths that a status contains.
- * @param death the death of the present instance
- */
-function knownDeaths(
-  status: ContainerStatus,
-  death: ContainerStateTerminated | undefined,
-  restarts: number,
-  { time }: GateTime,
-): readonly KnownDeath[] {
+/** The ends in the status of a container. A time before the creation of the pod is unknown: the runtime writes 1970. */
+function endsIn({ status, death }: Sight, restarts: number, { metadata }: Pod, { time }: GateTime): readonly End[] {
   const last = status.lastState?.terminated
   const isOfPresent = status.state?.waiting !== undefined && death !== undefined
+  const created = time(metadata.creationTimestamp) ?? 0
+  const known = (timestamp: string | undefined) => {
+    const moment = time(timestamp)
+    return moment !== undefined && moment >= created ? moment : undefined
+  }
   return [
     // While it waits for its restart, lastState is the present instance, else the previous one.
-    ...(last === undefined ? [] : [{ ...last, instance: isOfPresent ? restarts : restarts - 1 }]),
-    ...(death === undefined || death === last ? [] : [{ ...death, instance: restarts }]),
+    ...(last === undefined ? [] : [{ ...last, number: isOfPresent ? restarts : restarts - 1 }]),
+    ...(death === undefined || death === last ? [] : [{ ...death, number: restarts }]),
   ]
-    .filter(({ instance }) => instance >= 0)
-    .map((each) => ({ ...each, finished: time(each.finishedAt), started: time(each.startedAt) }))
+    .filter(({ number }) => number >= 0)
+    .map(({ number, ...end }) => {
+      const [startedAt, finishedAt] = [known(end.startedAt), known(end.finishedAt)]
+      return { number, startedAt, finishedAt, beganAt: startedAt ?? finishedAt }
+    })
+}
+
+/** How long a running instance has been ready at least, in milliseconds; undefined if it is not. */
+function readyTime({ startedAt, readySince }: RunningInstance, now: number, { time }: GateTime): number | undefined {
+  const started = time(startedAt)
+  if (started !== undefined && now - started >= recoveredMs) return Infinity
+  return readySince === undefined ? undefined : now - readySince
 }
 
 /**
- * Adds the ready times of the present instance, and of the instance that was watched before.
- * @param before the number of deaths in the previous status
+ * How long an instance that was watched was ready at least, in milliseconds.
+ * @param known by the statuses in which it ran. One of them may have arrived late, from a connection that was held up: then the
+ * instance was dead when it was seen to be ready.
  */
-function observeReadyTimes(
-  instances: Map<number, Instance>,
-  before: number,
-  total: number,
-  known: readonly KnownDeath[],
-  { status, readySince, previous, wasReadySince, now }: StatusChange,
+function readyTimeAtEnd(
+  known: number | undefined,
+  { startedAt, readySince }: RunningInstance,
+  endedAt: number,
   { time }: GateTime,
-): void {
-  const startedAt = time(status.state?.running?.startedAt)
-  if (startedAt !== undefined && now - startedAt >= recoveredMs) observeReady(instances, total, Infinity)
-  if (readySince !== undefined) observeReady(instances, total, now - readySince)
-  const ran = time(previous?.state?.running?.startedAt)
-  if (ran === undefined || total <= before) return
-  const next = known.find(({ instance }) => instance >= before)
-  const endedAt = (next?.instance === before ? next.finished : next?.started) ?? now
-  // Its status may have arrived late, from a connection that was held up: then it was dead when it was seen to be ready.
-  const seenReadyFor = instances.get(before)?.readyFor
-  if (seenReadyFor !== undefined) observe(instances, before, { readyFor: Math.min(seenReadyFor, endedAt - ran) })
-  if (wasReadySince !== undefined) observeReady(instances, before, endedAt - wasReadySince)
+): number | undefined {
+  const started = time(startedAt)
+  if (started === undefined) return known
+  const limited = known === undefined ? undefined : Math.min(known, endedAt - started)
+  return readySince === undefined ? limited : Math.max(limited ?? 0, endedAt - readySince)
 }
 
 /**
- * Adds the recoveries that the deaths of instances show: after a run of ten minutes; and if the pod became unready after the
- * start of an instance, whose probes had passed before. When they passed is only known of a watched instance.
+ * How long a dead instance was ready at least, in milliseconds: it recovered after a run of ten minutes; and if the pod became
+ * unready after its start, its probes had passed before. When they passed is only known of a watched instance.
+ * @param known if it was watched
  * @param unreadyAt when the pod with a probed container became unready
  */
-function observeRecoveries(
-  instances: Map<number, Instance>,
-  known: readonly KnownDeath[],
+function readyTimeOfDead(
+  known: number | undefined,
+  { startedAt, finishedAt }: End,
   unreadyAt: number | undefined,
-): void {
-  for (const { started = 0, finished, instance } of known) {
-    if (finished !== undefined && finished - started >= recoveredMs) observeReady(instances, instance, Infinity)
-    if (unreadyAt !== undefined && unreadyAt > started && instances.get(instance)?.readyFor === undefined)
-      observeReady(instances, instance, Math.min(unreadyAt, finished ?? unreadyAt) - started)
-  }
+): number | undefined {
+  if (startedAt === undefined) return known
+  if (finishedAt !== undefined && finishedAt - startedAt >= recoveredMs) return Infinity
+  if (known !== undefined || unreadyAt === undefined || unreadyAt <= startedAt) return known
+  return Math.max(0, Math.min(unreadyAt, finishedAt ?? unreadyAt) - startedAt)
+}
+
+function unreadySince(pod: Pod, { time }: GateTime): number | undefined {
+  const ready = condition(pod, 'Ready')
+  return ready?.status === 'False' ? time(ready.lastTransitionTime) : undefined
 }
 
 /**
  * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than its template's
  * last change, its restarts at first sight do not count.
+ * @param created when the pod was created, on the runner's clock
  */
 export function countDeaths(
   seen: DeathObservations,
-  { created, changedAt, settleMs }: DeathTerms,
-  gateTime: Pick<GateTime, 'startedAt'>,
+  created: number | undefined,
+  { changedAt, minReadyMs }: PodTerms,
+  gateTime: Pick<GateTime, 'startedAt' | 'settleTimeMs'>,
 ): DeathCount {
-  const { startedAt } = gateTime
+  const { startedAt, settleTimeMs } = gateTime
+  const settleMs = Math.max(minReadyMs, settleTimeMs)
   const isOlderThanTemplate = created !== undefined && created < (changedAt ?? startedAt - earlierDeathsMs)
   const atFirstSight = seen.firstRestarts ?? 0
   const baseline = isOlderThanTemplate ? atFirstSight : 0
@@ -226,11 +194,6 @@ export function countDeaths(
     isCurrent,
     firstDeathAt: Number.isFinite(firstDeathAt) ? firstDeathAt : undefined,
   }
-}
-
-function unreadySince(pod: Pod, { time }: GateTime): number | undefined {
-  const ready = condition(pod, 'Ready')
-  return ready?.status === 'False' ? time(ready.lastTransitionTime) : undefined
 }
 
 /**

@@ -5,9 +5,9 @@ import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import type { GateTime } from '../gate-time.ts'
 import type { ContainerHistory, DeathCount, PodHistory, Refusals, RunningInstance } from '../pod-history.ts'
 import { isSinceStart, latest } from '../proof.ts'
-import { countDeaths, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
+import { countDeaths, type DeathObservations, noDeaths, observeDeaths, type PodTerms } from './death-count.ts'
 import { isPullRefusal, pullReason } from './image-pull.ts'
-import { containerOfEvent, containersOf, eventCount } from './pod-fields.ts'
+import { condition, containerOfEvent, containersOf, eventCount, isReady } from './pod-fields.ts'
 import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
 
 /** The observations of a container, before `countDeaths` decides which deaths count. */
@@ -146,48 +146,35 @@ export function observePod(
 ): PodObservations {
   const created = gateTime.time(pod.metadata.creationTimestamp)
   const containers = new Map(before?.containers)
-  for (const { container, status, runsOnce } of containersOf(pod)) {
+  for (const each of containersOf(pod)) {
+    const { container, status } = each
     if (status === undefined) continue
     const known = containers.get(container.name) ?? unobserved
-    const traits = { isProbed: container.readinessProbe !== undefined, runsOnce }
-    const running = observeRunning(known.running, status, traits.isProbed, pod, now, gateTime)
-    const change = {
-      status,
-      readySince: running?.readySince,
-      previous: known.status,
-      wasReadySince: known.running?.readySince,
+    const running = observeRunning(known.running, status, container.readinessProbe !== undefined, pod, now, gateTime)
+    const deaths = observeDeaths(
+      known.deaths,
+      pod,
+      { ...each, status, running, ranBefore: known.running },
       now,
-    }
-    const deaths = observeDeaths(known.deaths, pod, traits, change, gateTime)
-    const predatesGate = known.status === undefined && !isSinceStart(created, gateTime)
-    const observed = observeWaiting({ ...known, deaths, running }, status, { predatesGate, created }, now)
-    containers.set(container.name, { ...observed, status })
+      gateTime,
+    )
+    const predatesGate = known.deaths.firstRestarts === undefined && !isSinceStart(created, gateTime)
+    containers.set(
+      container.name,
+      observeWaiting({ ...known, deaths, running }, status, { predatesGate, created }, now),
+    )
   }
   return { firstSeenAt: before?.firstSeenAt ?? now, seenAt: now, containers }
 }
 
-/** The facts about a pod's workload that decide which deaths count. */
-interface PodTerms {
-  /** When the pod template was last changed, on the runner's clock; undefined if unknown. */
-  readonly changedAt: number | undefined
-  /** `minReadySeconds` of the workload, in milliseconds. */
-  readonly minReadyMs: number
-}
-
 /** The history of a pod, from its observations. */
-export function historyOf(
-  observations: PodObservations,
-  pod: Pod,
-  { changedAt, minReadyMs }: PodTerms,
-  gateTime: GateTime,
-): PodHistory {
+export function historyOf(observations: PodObservations, pod: Pod, terms: PodTerms, gateTime: GateTime): PodHistory {
   const created = gateTime.time(pod.metadata.creationTimestamp)
   const containers = [...observations.containers].map(([name, { deaths, ...rest }]) => {
-    const settleMs = Math.max(minReadyMs, gateTime.settleTimeMs)
-    return [name, { ...rest, ...countDeaths(deaths, { created, changedAt, settleMs }, gateTime) }] as const
+    return [name, { ...rest, ...countDeaths(deaths, created, terms, gateTime) }] as const
   })
   const { firstSeenAt, seenAt } = observations
-  return { firstSeenAt, seenAt, minReadyMs, containers: new Map(containers) }
+  return { firstSeenAt, seenAt, minReadyMs: terms.minReadyMs, containers: new Map(containers) }
 }
 
 /** Adds the events of a pod to its observations after each change. */
@@ -244,7 +231,7 @@ function observeRunning(
   const same = before?.startedAt === startedAt ? before : undefined
   const instance = { startedAt, seenAt: same?.seenAt ?? now }
   if (!ready || started === undefined) return instance
-  const turned = pod.status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'True')
+  const turned = isReady(pod) ? condition(pod, 'Ready') : undefined
   const turnedAt = gateTime.time(turned?.lastTransitionTime) ?? now
   const passedAt = Math.min(now, Math.max(started, turnedAt))
   return { ...instance, readySince: same?.readySince ?? (isProbed ? passedAt : started) }

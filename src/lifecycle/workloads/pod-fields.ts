@@ -1,4 +1,11 @@
-import type { Condition, Container, ContainerStatus, EventObject, Pod } from '../../cluster/objects.ts'
+import type {
+  Condition,
+  Container,
+  ContainerStateTerminated,
+  ContainerStatus,
+  EventObject,
+  Pod,
+} from '../../cluster/objects.ts'
 
 export interface PodContainer {
   readonly container: Container
@@ -9,6 +16,8 @@ export interface PodContainer {
   readonly runsOnce: boolean
   /** A sidecar of a completed pod: the kubelet ends it, and its exit code does not count (KEP-753). */
   readonly isDoneSidecar: boolean
+  /** The death of the present instance, if it is dead. */
+  readonly death: ContainerStateTerminated | undefined
 }
 
 /** The containers of a pod with their statuses, in start order: init containers and sidecars first. */
@@ -19,19 +28,26 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
   )
   const isOver =
     restartPolicy !== 'Always' && containers.every(({ name }) => statuses.get(name)?.state?.terminated !== undefined)
-  const join = (container: Container, isInit: boolean): PodContainer => ({
-    container,
-    status: statuses.get(container.name),
-    isInit,
+  const join = (container: Container, isInit: boolean): PodContainer => {
+    const ownStatus = statuses.get(container.name)
     // Its own policy overrides that of the pod (KEP-753, and KEP-5307 for other containers).
-    runsOnce: isInit || (container.restartPolicy ?? restartPolicy) !== 'Always',
-    isDoneSidecar: isOver && container.restartPolicy === 'Always',
-  })
+    const runsOnce = isInit || (container.restartPolicy ?? restartPolicy) !== 'Always'
+    const isDoneSidecar = isOver && container.restartPolicy === 'Always'
+    return { container, status: ownStatus, isInit, runsOnce, isDoneSidecar, death: presentDeath(ownStatus, runsOnce) }
+  }
   return [
     // restartPolicy Always makes an init container a sidecar (KEP-753).
     ...initContainers.map((container) => join(container, container.restartPolicy !== 'Always')),
     ...containers.map((container) => join(container, false)),
   ]
+}
+
+/** The death of the present instance, if it is dead. */
+function presentDeath(status: ContainerStatus | undefined, runsOnce: boolean): ContainerStateTerminated | undefined {
+  if (status?.state?.running) return undefined
+  // While a restart waits, the state is `waiting` and lastState contains the death.
+  const death = status?.state?.terminated ?? status?.lastState?.terminated
+  return death?.exitCode === 0 && runsOnce ? undefined : death
 }
 
 /** Whether the present instance of a container has failed. */
