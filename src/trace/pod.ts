@@ -1,8 +1,9 @@
 import type { ContainerState, Pod, Probe } from '../cluster/objects.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { registryAnswer } from '../lifecycle/workloads/image-pull.ts'
-import { condition, containerOfEvent, containersOf, type PodContainer } from '../lifecycle/workloads/pod-fields.ts'
-import { examinePod } from '../lifecycle/workloads/pod-state.ts'
+import { condition, containersOf, type PodContainer } from '../lifecycle/workloads/pod-fields.ts'
+import { examinePod, type PodState } from '../lifecycle/workloads/pod-state.ts'
+import type { ContainerView } from '../lifecycle/workloads/pod-view.ts'
 import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -33,7 +34,7 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
     return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }
   }
   if (!state.scheduled) return { mark: '…', text: 'waiting for a node' }
-  if (state.running) return { mark: '…', text: explainNotReady(pod, reader) }
+  if (state.running) return { mark: '…', text: explainNotReady(state) }
   if (state.isPulling) return { mark: '…', text: 'pulling its image' }
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
@@ -55,7 +56,7 @@ function exitReason(reason: string | undefined): string {
 }
 
 /** Why a pod with running containers is not ready: its readiness gates, else its failing probes. */
-function explainNotReady(pod: Pod, reader: Reader): string {
+function explainNotReady({ pod, events }: PodState): string {
   const gate = (pod.spec?.readinessGates ?? []).find(
     ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
   )
@@ -64,9 +65,7 @@ function explainNotReady(pod: Pod, reader: Reader): string {
     const value = found === undefined ? 'is not set' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`
     return `running, not ready: its readiness gate ${gate.conditionType} ${value}`
   }
-  const failure = reader
-    .events(pod)
-    .findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
+  const failure = events.findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
   return failure?.message === undefined ? 'running, not ready yet' : `running, not ready yet: ${failure.message}`
 }
 
@@ -93,19 +92,18 @@ function describeExit(pod: Pod): string | undefined {
 
 /** A pod's containers with state, restarts, last exit and probes, in the order of their start. */
 export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
-  const containers = containersOf(pod)
+  const { containers } = examinePod(pod, traced.reader)
   const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
   return section(
     'containers',
-    containers.flatMap((each) => [containerLine(each, width, traced), ...probeLines(pod, each, traced)]),
+    containers.flatMap((each) => [containerLine(each, width, traced), ...probeLines(each)]),
   )
 }
 
-function containerLine(podContainer: PodContainer, width: number, { reader }: TracedObject): Line {
-  const { container, status, isInit } = podContainer
+function containerLine(podContainer: ContainerView, width: number, { reader }: TracedObject): Line {
+  const { container, status, isInit, startedAt } = podContainer
   const role = isInit ? '(init)' : container.restartPolicy === 'Always' ? '(sidecar)' : undefined
   const [as, state] = describeState(podContainer)
-  const startedAt = reader.time(status?.state?.running?.startedAt)
   const restarts = status?.restartCount ?? 0
   const last = status?.lastState?.terminated
   const lastAt = reader.time(last?.finishedAt)
@@ -156,16 +154,9 @@ function describeWaiting(reason: string, message: string | undefined): readonly 
   }
 }
 
-function probeLines(pod: Pod, { container, status }: PodContainer, { reader }: TracedObject): readonly Line[] {
+function probeLines({ container, status, events }: ContainerView): readonly Line[] {
   const failure = (kind: string) =>
-    reader
-      .events(pod)
-      .findLast(
-        (event) =>
-          event.reason === 'Unhealthy' &&
-          containerOfEvent(event) === container.name &&
-          event.message?.startsWith(`${kind} probe`),
-      )?.message
+    events.findLast(({ reason, message }) => reason === 'Unhealthy' && message?.startsWith(`${kind} probe`))?.message
   const isRunning = status?.state?.running !== undefined
   const probeLine = (kind: string, probe: Probe | undefined, passed: boolean | undefined): readonly Line[] => {
     const message = failure(kind)

@@ -3,7 +3,7 @@ import { awaitedPods, gatedPods } from '../pods.ts'
 import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
-import { condition, isReplaced } from './pod-fields.ts'
+import { condition, isReady, isReplaced } from './pod-fields.ts'
 import { podCount } from './pod-milestones.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, newestOf, templateCreatedAt } from './revision.ts'
@@ -93,8 +93,7 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
   const present = findTemplateRevision(set, reader)
   const isNew = revisionTest(set, present, reader)
   const owned = reader.owned(podRequest(set), set.metadata.uid)
-  const isFinished = (pod: Pod) =>
-    (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
+  const isFinished = (pod: Pod) => (isOnDelete || isNew(pod)) && !isReplaced(pod) && isReady(pod)
   const nodes = awaitedNodes(set, owned, isFinished, reader)
   const revisionOf = (pod: Pod) => {
     const isAwaited = nodes.skipReason(nodeOf(pod)) === undefined
