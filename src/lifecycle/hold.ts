@@ -4,7 +4,7 @@ import type { Assessment, Draft, HeldPods } from './assessment.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
-import { explainDeath } from './workloads/kubelet-messages.ts'
+import { deathProblem } from './workloads/container-problems.ts'
 import { condition, containersOf, isReady, isReplaced } from './workloads/pod-fields.ts'
 import { examinePod } from './workloads/pod-state.ts'
 import type { ContainerView } from './workloads/pod-view.ts'
@@ -81,22 +81,16 @@ function findBreak(
       ({ subject, container }) =>
         isSameSubject(subject, subjectOf(pod)) && (dead === undefined || container === dead.container.name),
     )
-    return known[0] ?? (dead === undefined ? lostReadiness(pod, reader) : deathProblem(pod, dead, reader))
+    return known[0] ?? (dead === undefined ? lostReadiness(pod, reader) : breakingDeath(pod, dead, reader))
   }
   return undefined
 }
 
-function deathProblem(pod: Pod, dead: ContainerView, reader: Reader): Problem | undefined {
+function breakingDeath(pod: Pod, dead: ContainerView, reader: Reader): Problem | undefined {
   const { state, lastState } = dead.status ?? {}
   const death = state?.terminated ?? lastState?.terminated
   if (death === undefined) return lostReadiness(pod, reader)
-  const own = ownProblem(pod, reader.time(death.finishedAt) ?? reader.now)
-  return {
-    ...own,
-    ...explainDeath(dead, death),
-    container: dead.container.name,
-    isInit: dead.isInit,
-  }
+  return deathProblem(dead, death, reader.time(death.finishedAt) ?? reader.now)
 }
 
 function lostReadiness(pod: Pod, reader: Reader): Problem {

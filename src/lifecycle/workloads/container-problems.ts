@@ -24,7 +24,7 @@ import { runtimeError } from './runtime-error.ts'
 /** What may be wrong with a container in each state; the first problem found counts. */
 const detectors: Readonly<Record<'init' | 'runs' | 'hook' | 'waits', readonly Detector<ContainerView>[]>> = {
   init: [longStep],
-  runs: [failingProbe, earlierDeath],
+  runs: [failingProbe, repeatedDeath],
   hook: [longStep],
   waits: [neverPulled, refusedCreation, refusedPull, repeatedDeath],
 }
@@ -206,19 +206,22 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
 
 /**
  * A strike problem: a dead container, proven by its third death. While another target progresses, the container may wait for
- * it. An instance that started before that target was ready may have waited too: only the next one shows it.
+ * it. An instance that started before that target was ready may have waited too: only the next one shows it. Of a running
+ * container the last death is shown while its probes have time, but proves nothing: this instance may live.
  */
-function repeatedDeath(container: ContainerView, { now, time }: TimeReader): Finding | undefined {
-  const { death, history } = container
+function repeatedDeath(container: ContainerView, { now, passed, time }: TimeReader): Finding | undefined {
+  const { status, history, probesDueAt } = container
+  const mayLive = probesDueAt !== undefined && !passed(probesDueAt)
+  const death = container.death ?? (mayLive ? status?.lastState?.terminated : undefined)
   if (death === undefined || history.deaths === 0) return undefined
-  const firstDeathAt = history.firstDeathAt ?? now
+  const { deaths: count, firstDeathAt = now } = history
+  const problem = { ...deathProblem(container, death, firstDeathAt), count }
   // An instance that never started waited for no target (its startedAt is 1970).
   const beganAt = death.reason === 'StartError' ? undefined : time(death.startedAt)
-  const problem = problemOfDeath(container, death, now)
   return (reader) => {
     const isWaiting = mayAwaitOther(beganAt ?? Infinity, reader)
     const proof = {
-      seen: history.deaths,
+      seen: mayLive ? 0 : count,
       needed: reader.settings.maxRestarts + 1,
       // The other targets progress only since the gate's start.
       since: isWaiting ? Math.max(firstDeathAt, reader.startedAt) : firstDeathAt,
@@ -229,18 +232,9 @@ function repeatedDeath(container: ContainerView, { now, time }: TimeReader): Fin
   }
 }
 
-/** Of a running container an earlier death is shown while its probes have time, but proves nothing: this instance may live. */
-function earlierDeath(container: ContainerView, { now, passed }: TimeReader): Finding | undefined {
-  const { status, history, probesDueAt } = container
-  const death = status?.lastState?.terminated
-  if (probesDueAt === undefined || passed(probesDueAt) || history.deaths === 0 || death === undefined) return undefined
-  const problem = problemOfDeath(container, death, now)
-  return () => problem
-}
-
-function problemOfDeath(container: ContainerView, death: ContainerStateTerminated, now: number): Problem {
-  const { deaths: count, firstDeathAt = now } = container.history
-  return problemIn(container, { ...explainDeath(container, death), count, firstSeenAt: firstDeathAt, proven: false })
+/** A death of a container, which proves nothing alone. */
+export function deathProblem(container: ContainerView, death: ContainerStateTerminated, firstSeenAt: number): Problem {
+  return problemIn(container, { ...explainDeath(container, death), count: 1, firstSeenAt, proven: false })
 }
 
 /**
@@ -253,8 +247,7 @@ export function startFailure(
   { now, time }: TimeReader,
 ): Problem | undefined {
   if (!isStartError(death)) return undefined
-  const firstSeenAt = time(death.finishedAt) ?? now
-  return problemIn(container, { ...explainDeath(container, death), count: 1, firstSeenAt, proven: true })
+  return { ...deathProblem(container, death, time(death.finishedAt) ?? now), proven: true }
 }
 
 /** A slow problem: a running container that is not ready after the time of its probes. */

@@ -19,7 +19,7 @@ type DeathReason =
   | 'container-create-failed'
 
 /** Why a container died. */
-export type Death = {
+type Death = {
   [Reason in DeathReason]: { readonly reason: Reason; readonly detail: ReasonDetails[Reason] }
 }[DeathReason]
 

@@ -154,24 +154,20 @@ function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
   return { ...ownProblem(pod, firstSeenAt), reason: 'node-unresponsive', detail }
 }
 
-/** Whether the last scheduling gate was removed, and the scheduler has not updated the condition yet. */
-function isUngated(pod: Pod): boolean {
-  const { schedulingGates = [] } = pod.spec ?? {}
-  return condition(pod, 'PodScheduled')?.reason === 'SchedulingGated' && schedulingGates.length === 0
-}
-
 /**
  * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
 function unschedulable(view: PodView, { now, time }: TimeReader): Finding | undefined {
   const { pod } = view
-  if (isUngated(pod)) return undefined
   const { reason, message, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
-  const detail =
-    reason === 'SchedulingGated'
-      ? { schedulingGates: (pod.spec?.schedulingGates ?? []).map(({ name }) => name) }
-      : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(view)?.refusal }
+  const isGated = reason === 'SchedulingGated'
+  const schedulingGates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
+  // The last gate was removed, and the scheduler has not updated the condition yet.
+  if (isGated && schedulingGates.length === 0) return undefined
+  const detail = isGated
+    ? { schedulingGates }
+    : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(view)?.refusal }
   const own = ownProblem(pod, time(lastTransitionTime) ?? now)
   return (reader) => ({
     ...own,

@@ -1,6 +1,5 @@
 import type { Pod } from '../../cluster/objects.ts'
-import { isPodSubject, subjectOf } from '../../cluster/objects.ts'
-import type { EndedDetail } from '../../reasons/pods.ts'
+import { isPodSubject } from '../../cluster/objects.ts'
 import { classOf, nodeOfProblem, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
@@ -10,7 +9,7 @@ import { isSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { type Death, explainDeath } from './kubelet-messages.ts'
+import { deathProblem } from './container-problems.ts'
 import { condition, hasFailed, isReplaced } from './pod-fields.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 
@@ -129,15 +128,6 @@ function depth(problem: Problem): number {
   return isPodSubject(problem.subject) ? 1 : 0
 }
 
-/** The end of a pod. */
-interface Loss {
-  readonly pod: Pod
-  readonly at: number
-  readonly container?: string
-  readonly isInit?: boolean
-  readonly end: Death | { readonly reason: 'evicted' | 'pod-failed'; readonly detail: EndedDetail }
-}
-
 /**
  * A slow problem: pods that failed since a moment, and are replaced by their controller: evicted by their node, refused by
  * the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of
@@ -145,42 +135,29 @@ interface Loss {
  */
 function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): readonly Problem[] {
   const losses = lost
-    .map((pod) => describeLoss(pod, reader))
-    .filter(({ at }) => isSinceStart(at, { startedAt: since }))
-    .toSorted((a, b) => a.at - b.at)
-  const groups = Map.groupBy(losses, ({ end, container = '' }) => `${end.reason} ${container}`)
+    .map((pod) => lostPodProblem(pod, reader))
+    .filter(({ firstSeenAt }) => isSinceStart(firstSeenAt, { startedAt: since }))
+    .toSorted((a, b) => a.firstSeenAt - b.firstSeenAt)
+  const groups = Map.groupBy(losses, ({ reason, container = '' }) => `${reason} ${container}`)
   return [...groups.values()].flatMap((same) => {
     const [first, last] = [same[0], same.at(-1)]
     if (first === undefined || last === undefined) return []
-    return [
-      problemOf({
-        ...last.end,
-        subject: subjectOf(last.pod),
-        container: last.container,
-        isInit: last.isInit,
-        isReplaced: true,
-        count: same.length,
-        firstSeenAt: first.at,
-        proven: false,
-      }),
-    ]
+    return [{ ...last, isReplaced: true, count: same.length, firstSeenAt: first.firstSeenAt }]
   })
 }
 
-function describeLoss(pod: Pod, reader: Reader): Loss {
+/** The problem of one lost pod, since its end. */
+function lostPodProblem(pod: Pod, reader: Reader): Problem {
   // The pod garbage collector writes only the condition.
   const disruption = condition(pod, 'DisruptionTarget')
   const { reason = '', message = disruption?.message ?? '' } = pod.status ?? {}
   const at = lostAt(pod, reader)
   const dead = examinePod(pod, reader).containers.find(hasFailed)
   const death = dead?.status?.state?.terminated
-  // The kubelet killed these containers when it ended their pod.
-  if (reason === '' && dead !== undefined && death !== undefined) {
-    const end = explainDeath(dead, death)
-    return { pod, at, container: dead.container.name, isInit: dead.isInit || undefined, end }
-  }
+  // With a reason, the kubelet killed the containers when it ended their pod.
+  if (reason === '' && dead !== undefined && death !== undefined) return deathProblem(dead, death, at)
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
-  return { pod, at, end: { reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail } }
+  return problemOf({ ...ownProblem(pod, at), reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
 }
 
 /** When a pod ended: the latest moment in its status; if the kubelet refused the pod, its creation. */
