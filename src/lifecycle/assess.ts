@@ -43,7 +43,7 @@ function draftOf(
   for (const { name } of problems.flatMap((each) => nodeOfProblem(each) ?? []))
     reader.watch(nodeRequest(name), 'explaining')
   const { notes, warnings, stallHold } = stated
-  const counters = new Map([...(facts.counters ?? []), ...(ready ? [] : eventCounters(object, reader))])
+  const counters = new Map([...(facts.counters ?? []), ...(ready ? [] : eventCounters(reader.events(object)))])
   const draft = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...draft, ready, message: text }

@@ -3,7 +3,7 @@ import { awaitedPods, gatedPods } from '../pods.ts'
 import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
-import { condition, isReady, isReplaced } from './pod-fields.ts'
+import { isReady, isReplaced } from './pod-fields.ts'
 import { podCount } from './pod-milestones.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, newestOf, templateCreatedAt } from './revision.ts'
@@ -187,7 +187,7 @@ function awaitedNodes(
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined
     if (node === undefined) return 'gone'
-    if (condition(node, 'Ready')?.status !== 'True') return 'not ready'
+    if (!isReady(node)) return 'not ready'
     const taint = repellingTaint(node, tolerations)
     if (taint !== undefined) return `it has the taint ${taint.key}`
     if (node.spec?.unschedulable === true) return cordoned

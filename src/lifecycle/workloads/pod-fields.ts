@@ -73,8 +73,9 @@ export function condition(object: { status?: { conditions?: Condition[] } }, typ
   return object.status?.conditions?.find((each) => each.type === type)
 }
 
-export function isReady(pod: Pod): boolean {
-  return condition(pod, 'Ready')?.status === 'True'
+/** Whether a pod or a node is Ready. */
+export function isReady(object: Parameters<typeof condition>[0]): boolean {
+  return condition(object, 'Ready')?.status === 'True'
 }
 
 /**

@@ -123,8 +123,7 @@ export function lostNodeToleratedUntil(pod: Pod, reader: Reader): number | undef
 function silentSince(pod: Pod, reader: Reader): string | null | undefined {
   if (!isStarting(pod)) return undefined
   const [node] = reader.known(nodeRequest(pod.spec?.nodeName ?? ''))
-  const ready = node && condition(node, 'Ready')
-  return ready?.status === 'True' ? undefined : ready?.lastTransitionTime
+  return node === undefined || isReady(node) ? undefined : condition(node, 'Ready')?.lastTransitionTime
 }
 
 function isStarting(pod: Pod): boolean {

@@ -2,6 +2,7 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
+import { eventCounters } from '../event-counters.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
 import { earliest, latestOfAll } from '../proof.ts'
 import type { Reader } from '../reader.ts'
@@ -65,6 +66,8 @@ export interface PodView {
   readonly moments: PodMoments
   /** For which the next containers wait: `init container migrate is running`. */
   readonly runningStep?: string
+  /** The numbers in its events that show progress until it has started. */
+  readonly counters: ReturnType<typeof eventCounters>
 }
 
 /**
@@ -120,6 +123,7 @@ export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObj
   const createdAt = time(pod.metadata.creationTimestamp)
   const settledAt = Math.max(0, ...containers.map((each) => settledFrom(each, createdAt, reader)))
   const readySince = ready ? since('Ready') : undefined
+  const started = containers.every(hasOnceStarted)
   const firstStarts = containers.map((each) => firstStartOf(each, createdAt, reader))
   return {
     pod,
@@ -131,7 +135,7 @@ export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObj
     isPulling: containers.some(isBeingPulled) || isVolumeBeingPulled(pod, containers, events),
     pulled: containers.every(isPulled),
     pullMs: slowestPull(events),
-    started: containers.every(hasOnceStarted),
+    started,
     running: containers.every(runsOrHasCompleted),
     ready,
     settledAt,
@@ -148,6 +152,7 @@ export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObj
       settled: readySince === undefined ? undefined : Math.max(readySince, settledAt),
     },
     runningStep: runningStep(containers),
+    counters: started ? [] : eventCounters(events),
   }
 }
 

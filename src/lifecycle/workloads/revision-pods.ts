@@ -3,7 +3,6 @@ import { isPodSubject } from '../../cluster/objects.ts'
 import { classOf, nodeOfProblem, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
-import { eventCounters } from '../event-counters.ts'
 import type { Pods } from '../pods.ts'
 import { isSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
@@ -74,7 +73,7 @@ export function examinePods(
     problems,
     failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
     stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
-    counters: new Map(pods.flatMap(({ pod, started }) => (started ? [] : eventCounters(pod, reader)))),
+    counters: new Map(pods.flatMap((pod) => pod.counters)),
   }
 }
 
