@@ -50,7 +50,6 @@ export interface ContainerHistory extends DeathCount {
 
 /** The observations of a pod, with the deaths that count. */
 export interface PodHistory {
-  readonly firstSeenAt: number
   /** When its present version was first seen. */
   readonly seenAt: number
   /** The minReadySeconds of its workload, in milliseconds. */

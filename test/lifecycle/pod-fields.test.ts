@@ -1,7 +1,6 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { containersOf, eventCount } from '../../src/lifecycle/workloads/pod-fields.ts'
-import { make, moment } from '../kit/objects.ts'
-import { seenPod } from '../kit/rule.ts'
+import { make } from '../kit/objects.ts'
 
 describe('the containers of a pod', () => {
   const names = (pod: Pod) =>
@@ -55,9 +54,4 @@ test.each([
 ])('an event %s', (_title, count, fields: object) => {
   const { count: _, ...event } = make.event(make.pod(), { reason: 'Failed' })
   expect(eventCount({ ...event, ...fields } as EventObject)).toBe(count)
-})
-
-test('a pod that is seen again keeps its first sight', () => {
-  const history = seenPod([3, make.pod()], [9, make.pod()])
-  expect(history.firstSeenAt).toBe(moment(3))
 })

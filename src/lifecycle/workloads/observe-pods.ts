@@ -17,7 +17,6 @@ interface ContainerObservations extends Omit<ContainerHistory, keyof DeathCount>
 
 /** The observations of a pod since its first sight, before `countDeaths` decides which deaths count. */
 export interface PodObservations {
-  readonly firstSeenAt: number
   /** When its present version was first seen: after an outage, the watch first returns the old versions. */
   readonly seenAt: number
   readonly containers: ReadonlyMap<string, ContainerObservations>
@@ -164,7 +163,7 @@ export function observePod(
       observeWaiting({ ...known, deaths, running }, status, { predatesGate, created }, now),
     )
   }
-  return { firstSeenAt: before?.firstSeenAt ?? now, seenAt: now, containers }
+  return { seenAt: now, containers }
 }
 
 /** The history of a pod, from its observations. */
@@ -173,8 +172,7 @@ export function historyOf(observations: PodObservations, pod: Pod, terms: PodTer
   const containers = [...observations.containers].map(([name, { deaths, ...rest }]) => {
     return [name, { ...rest, ...countDeaths(deaths, created, terms, gateTime) }] as const
   })
-  const { firstSeenAt, seenAt } = observations
-  return { firstSeenAt, seenAt, minReadyMs: terms.minReadyMs, containers: new Map(containers) }
+  return { seenAt: observations.seenAt, minReadyMs: terms.minReadyMs, containers: new Map(containers) }
 }
 
 /** Adds the events of a pod to its observations after each change. */
@@ -210,7 +208,7 @@ export function observePodEvents(
     const deaths = backOffs.length === 0 ? start.deaths : { ...start.deaths, backOffAt }
     containers.set(name, { ...start, refusals, deaths })
   }
-  return { firstSeenAt: before?.firstSeenAt ?? now, seenAt: before?.seenAt ?? now, containers }
+  return { seenAt: before?.seenAt ?? now, containers }
 }
 
 /**
