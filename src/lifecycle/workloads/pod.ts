@@ -37,7 +37,7 @@ function judgePod(pod: Pod, reader: RuleReader): Judgement {
   const pending = pendingChange(pod, isObserved && !areContainersOutdated(state, reader))
   // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
-  const ended = pod.status?.phase === 'Failed' ? failedPhase(state, reader) : endedContainer(state, reader)
+  const ended = failureOf(state, reader)
   if (!isTerminating) {
     if (ended !== undefined) reader.problem(ended)
     for (const problem of state.problems)
@@ -181,59 +181,44 @@ function initProgress(inits: readonly ContainerView[]): string {
 }
 
 /**
- * A terminal problem: no controller replaces a bare pod, so a failed one stays failed. Slow if a StatefulSet owns the pod:
- * it deletes the failed pod and creates another of the same name (processReplica, pkg/controller/statefulset).
+ * A terminal problem: the pod has failed or will fail, and no controller replaces a bare pod. Slow if a StatefulSet owns the
+ * pod: it deletes the failed pod and creates another of the same name (processReplica, pkg/controller/statefulset).
  */
-function failedPhase({ pod, containers }: PodState, reader: Reader): Problem {
+function failureOf({ pod, containers }: PodState, reader: Reader): Problem | undefined {
   // The pod garbage collector writes only the condition.
-  const { reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
-  const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
+  const { phase, reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
-  const dead = reason ? undefined : containers.find(hasFailed)
-  const unstarted = dead && neverStarted(dead, reader)
-  if (unstarted !== undefined) return { ...unstarted, isReplaced: isReplaced || undefined, proven: !isReplaced }
-  return problemOf({
-    ...ownProblem(pod, reader.now),
-    reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
-    container: dead?.container.name,
-    detail: { statusReason: reason, message, exit: endOf(dead) },
-    isReplaced: isReplaced || undefined,
-    proven: !isReplaced,
-  })
+  const isKilled = phase === 'Failed' && !!reason
+  const dead = isKilled ? undefined : containers.find(phase === 'Failed' ? hasFailed : endsPod)
+  if (phase !== 'Failed' && dead === undefined) return undefined
+  const death = dead?.status?.state?.terminated
+  const unstarted = dead && death && startFailure(dead, death, reader)
+  const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
+  const failure =
+    unstarted ??
+    problemOf({
+      ...ownProblem(pod, reader.time(death?.finishedAt) ?? reader.now),
+      reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
+      container: dead?.container.name,
+      detail: {
+        statusReason: reason,
+        message,
+        exit: death && { ...exitOf(death), isOutOfMemory: death.reason === 'OOMKilled' },
+      },
+    })
+  return { ...failure, isReplaced: isReplaced || undefined, proven: !isReplaced }
 }
 
 /**
- * A terminal problem: a container of a bare pod has failed, and nothing restarts it. The pod never becomes Ready, and its
- * phase will be Failed when the other containers have ended (getPhase, pkg/kubelet). From Kubernetes 1.34 on, a container
- * may have rules that restart it (KEP-5307).
+ * Whether a container has failed, and nothing restarts it. The pod never becomes Ready, and its phase will be Failed when the
+ * other containers have ended (getPhase, pkg/kubelet). From Kubernetes 1.34 on, a container may have rules that restart it
+ * (KEP-5307).
  */
-function endedContainer({ pod, containers }: PodState, reader: Reader): Problem | undefined {
-  const dead = containers.find(
-    ({ container, status, isInit }) =>
-      !isInit &&
-      (container.restartPolicy ?? pod.spec?.restartPolicy) === 'Never' &&
-      !('restartPolicyRules' in container) &&
-      (status?.state?.terminated?.exitCode ?? 0) !== 0,
+function endsPod({ pod, container, status, isInit }: ContainerView): boolean {
+  return (
+    !isInit &&
+    (container.restartPolicy ?? pod.spec?.restartPolicy) === 'Never' &&
+    !('restartPolicyRules' in container) &&
+    (status?.state?.terminated?.exitCode ?? 0) !== 0
   )
-  if (dead === undefined) return undefined
-  const unstarted = neverStarted(dead, reader)
-  if (unstarted !== undefined) return unstarted
-  return {
-    ...ownProblem(pod, reader.time(dead.status?.state?.terminated?.finishedAt) ?? reader.now),
-    reason: 'pod-failed',
-    container: dead.container.name,
-    detail: { message: '', exit: endOf(dead) },
-    proven: true,
-  }
-}
-
-/** Why a failed container never started; undefined if it ran. */
-function neverStarted(dead: ContainerView, reader: Reader): Problem | undefined {
-  const death = dead.status?.state?.terminated
-  return death && startFailure(dead, death, reader)
-}
-
-function endOf(dead: ContainerView | undefined) {
-  const death = dead?.status?.state?.terminated
-  return death && { ...exitOf(death), isOutOfMemory: death.reason === 'OOMKilled' }
 }
