@@ -1,4 +1,4 @@
-import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
+import type { Container, ContainerStateTerminated, EventObject, Pod } from '../../cluster/objects.ts'
 import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
 import type { ProbeAnswer, ProbeDetail } from '../../reasons/probes.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
@@ -189,4 +189,35 @@ function namespaceOf(name: string, message: string): string | undefined {
 
 function kindOf(word: string): MissingObject['kind'] {
   return word.toLowerCase() === 'secret' ? 'secret' : 'configmap'
+}
+
+/** The error of a sandbox. The second form of a missing handler is that of containerd, the first that of CRI-O. */
+export function sandboxDetail(message: string): { message: string; handler?: string } {
+  const [, handler] =
+    /(?:runtime handler|no runtime for) "?([\w.-]{1,253})"? (?:from runtime list|is configured)/.exec(message) ?? []
+  return { message: setupError(message), handler }
+}
+
+/** The missing object of a volume. For a missing key the kubelet reports only the volume: the spec of the pod names the object. */
+export function missingOfVolume(message: string, { spec }: Pod): MissingObject | undefined {
+  const missing = missingObject(message)
+  if (missing === undefined || missing.name !== undefined) return missing
+  const [, volumeName] = /\bvolume "([^"]+)"/.exec(message) ?? []
+  const volume = spec?.volumes?.find((each) => each.name === volumeName)
+  return { ...missing, name: missing.kind === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name }
+}
+
+/** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → the volume `v`, and `secret "nope" not found`. */
+export function mountFailure(message: string): { volume?: string; message: string } {
+  const [, volume, why = message] = /^\w+\.\w+ failed for volume "([^"]+)" ?:\s*(.+)$/s.exec(message) ?? []
+  return { volume, message: setupError(why) }
+}
+
+/** `Failed to prepare dynamic resources: prepare dynamic resources: DRA driver …` → `DRA driver …`. */
+export function deviceError(message: string): string {
+  return message.replace(/^(?:Failed to )?prepare dynamic resources: (?:prepare dynamic resources: )?/i, '')
+}
+
+function setupError(message: string): string {
+  return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
 }

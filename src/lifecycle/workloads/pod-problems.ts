@@ -1,7 +1,6 @@
 import { firstOccurrence, lastOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod } from '../../cluster/objects.ts'
-import type { MissingObject } from '../../reasons/containers.ts'
-import type { FoundCauses, NodeState, SchedulingCause } from '../../reasons/pods.ts'
+import type { NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import { waitsForClaims } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
@@ -11,9 +10,10 @@ import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
-import { missingObject } from './kubelet-messages.ts'
+import { deviceError, missingOfVolume, mountFailure, sandboxDetail } from './kubelet-messages.ts'
 import { condition, containerOfEvent, eventCount, hasStarted, isReady } from './pod-fields.ts'
 import { type Detector, type Finding, findFirst, type PodView, type TimeReader } from './pod-view.ts'
+import { schedulingCauses } from './scheduler-messages.ts'
 
 /** What may be wrong with a whole pod in each state; the first problem found counts. */
 const detectors: Readonly<Record<'unscheduled' | 'creating' | 'set-up' | 'started', readonly Detector<PodView>[]>> = {
@@ -199,78 +199,6 @@ export function scaleUp({
   return isStart(last) ? { isAdding: true } : { isAdding: false, refusal: last.message ?? '' }
 }
 
-/** The cause of each message of the scheduler's plugins (pkg/scheduler/framework/plugins, each ErrReason…). */
-const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => SchedulingCause])[] = [
-  [/^Insufficient (.+)$/, (resource = '') => ({ type: 'resource', resource })],
-  [/^Too many pods$/, () => ({ type: 'pod-count' })],
-  [/^node\(s\) had untolerated taint(?:\(s\))?(?: \{(.+)\})?$/, taintCause],
-  [/^node\(s\) had taints? \{(.+)\}, that the pod didn't tolerate$/, taintCause],
-  [/^node\(s\) were unschedulable$/, () => ({ type: 'cordoned' })],
-  [
-    /^node\(s\) didn't match (?:Pod's node affinity\/selector|Pod's node affinity|node selector|node affinity)$/,
-    () => ({ type: 'node-selector' }),
-  ],
-  [
-    /^node\(s\) didn't (?:match|satisfy) (?:existing )?pods? (anti-affinity|affinity)(?: rules)?$/,
-    (rule = '') => ({ type: 'pod-affinity', rule }),
-  ],
-  [/^node\(s\) didn't match pod topology spread constraints.*$/, () => ({ type: 'topology-spread' })],
-  [/^node\(s\) didn't have free ports.*$/, () => ({ type: 'host-port' })],
-  [
-    /^node\(s\) (?:had volume node affinity conflict|didn't match PersistentVolume's node affinity|had no available volume zone)$/,
-    () => ({ type: 'volume-node' }),
-  ],
-  [
-    /^(node\(s\) didn't find available persistent volumes to bind)$/,
-    (message = '') => ({ type: 'unbound-claims', message }),
-  ],
-  [/^(cannot allocate all claims)$/, (message = '') => ({ type: 'resource-claim', message })],
-  [/^node\(s\) exceed max volume count$/, () => ({ type: 'volume-count' })],
-  [
-    /^node\(s\) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod$/,
-    () => ({ type: 'volume-in-use' }),
-  ],
-]
-
-/**
- * The causes in the scheduler's message about an unschedulable pod, such as `0/3 nodes are available: 2 Insufficient
- * cpu, 1 node(s) had untolerated taint {gpu: }. preemption: …`. Unknown causes and other messages keep their text.
- */
-export function schedulingCauses(message: string): FoundCauses {
-  const [, total, list] = /^0\/(\d+) nodes are available: (.+)$/s.exec(message) ?? []
-  if (list === undefined) return { causes: [messageCause(message.replace(/,? ?preemption: .*$/s, '').trim())] }
-  // The part about preemption repeats the causes.
-  const [reasons = ''] = list.split(
-    /\. (?:no new claims|still not schedulable|(?:deallocation|deletion) of ResourceClaim|not found|preemption:|\(|$)|\.$/,
-  )
-  const parts = reasons.split(/, (?=\d+ )/).map(readCause)
-  // A cause in the pod itself has no number of nodes.
-  return { nodes: /^\d/.test(reasons) ? Number(total) : undefined, causes: parts }
-}
-
-function readCause(part: string): SchedulingCause {
-  const [, count, reason = ''] = /^(\d+) (.+)$/s.exec(part.trim()) ?? []
-  if (count === undefined) return messageCause(part.trim())
-  for (const [pattern, toCause] of causes) {
-    const found = pattern.exec(reason)
-    if (found !== null) return { ...toCause(...found.slice(1)), nodes: Number(count) }
-  }
-  return { ...messageCause(reason), nodes: Number(count) }
-}
-
-/** `{dedicated: database}`; since Kubernetes 1.34 the scheduler does not report which taint. */
-function taintCause(taint?: string): SchedulingCause {
-  const [key, value] = taint?.split(/:\s*/) ?? []
-  return { type: 'taint', key, value: value || undefined }
-}
-
-function messageCause(message: string): SchedulingCause {
-  const missing = /^persistentvolumeclaim "([^"]{1,253})" not found$/.exec(message)?.[1]
-  if (missing !== undefined) return { type: 'missing-claim', name: missing }
-  if (message.includes('PersistentVolumeClaims')) return { type: 'unbound-claims', message }
-  return { type: /persistentvolumeclaim/i.test(message) ? 'claim' : 'other', message }
-}
-
 /**
  * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
  * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
@@ -318,7 +246,7 @@ function failedSetup({ pod, events }: PodView, { now, time }: TimeReader): Findi
   if (reason === deviceFailure)
     return () => ({ ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) } })
   const failure = mountFailure(message)
-  const missing = nameByVolume(missingObject(message), message, pod)
+  const missing = missingOfVolume(message, pod)
   // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
   const isInUse = /^Multi-Attach error\b/.test(message) || undefined
   if (missing === undefined) return () => ({ ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } })
@@ -328,36 +256,6 @@ function failedSetup({ pod, events }: PodView, { now, time }: TimeReader): Findi
     detail: { ...failure, missing },
     proven: isProvenMissing({ first, last, retryMs: mountRetryMs }, reader),
   })
-}
-
-/** The error of a sandbox. The second form of a missing handler is that of containerd, the first that of CRI-O. */
-function sandboxDetail(message: string): { message: string; handler?: string } {
-  const [, handler] =
-    /(?:runtime handler|no runtime for) "?([\w.-]{1,253})"? (?:from runtime list|is configured)/.exec(message) ?? []
-  return { message: setupError(message), handler }
-}
-
-/** For a missing key the kubelet reports only the volume: the spec of the pod names the object. */
-function nameByVolume(missing: MissingObject | undefined, message: string, { spec }: Pod): MissingObject | undefined {
-  if (missing === undefined || missing.name !== undefined) return missing
-  const [, volumeName] = /\bvolume "([^"]+)"/.exec(message) ?? []
-  const volume = spec?.volumes?.find((each) => each.name === volumeName)
-  return { ...missing, name: missing.kind === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name }
-}
-
-/** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → the volume `v`, and `secret "nope" not found`. */
-function mountFailure(message: string): { volume?: string; message: string } {
-  const [, volume, why = message] = /^\w+\.\w+ failed for volume "([^"]+)" ?:\s*(.+)$/s.exec(message) ?? []
-  return { volume, message: setupError(why) }
-}
-
-/** `Failed to prepare dynamic resources: prepare dynamic resources: DRA driver …` → `DRA driver …`. */
-function deviceError(message: string): string {
-  return message.replace(/^(?:Failed to )?prepare dynamic resources: (?:prepare dynamic resources: )?/i, '')
-}
-
-function setupError(message: string): string {
-  return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
 }
 
 /** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */

@@ -1,4 +1,4 @@
-import { schedulingCauses } from '../../src/lifecycle/workloads/pod-problems.ts'
+import { schedulingCauses } from '../../src/lifecycle/workloads/scheduler-messages.ts'
 import { messageOf } from '../../src/reasons/reasons.ts'
 import { createProblem } from '../kit/problems.ts'
 import { rows, titled } from '../kit/rows.ts'

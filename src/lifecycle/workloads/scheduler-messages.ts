@@ -1,0 +1,73 @@
+import type { FoundCauses, SchedulingCause } from '../../reasons/pods.ts'
+
+/** The cause of each message of the scheduler's plugins (pkg/scheduler/framework/plugins, each ErrReason…). */
+const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => SchedulingCause])[] = [
+  [/^Insufficient (.+)$/, (resource = '') => ({ type: 'resource', resource })],
+  [/^Too many pods$/, () => ({ type: 'pod-count' })],
+  [/^node\(s\) had untolerated taint(?:\(s\))?(?: \{(.+)\})?$/, taintCause],
+  [/^node\(s\) had taints? \{(.+)\}, that the pod didn't tolerate$/, taintCause],
+  [/^node\(s\) were unschedulable$/, () => ({ type: 'cordoned' })],
+  [
+    /^node\(s\) didn't match (?:Pod's node affinity\/selector|Pod's node affinity|node selector|node affinity)$/,
+    () => ({ type: 'node-selector' }),
+  ],
+  [
+    /^node\(s\) didn't (?:match|satisfy) (?:existing )?pods? (anti-affinity|affinity)(?: rules)?$/,
+    (rule = '') => ({ type: 'pod-affinity', rule }),
+  ],
+  [/^node\(s\) didn't match pod topology spread constraints.*$/, () => ({ type: 'topology-spread' })],
+  [/^node\(s\) didn't have free ports.*$/, () => ({ type: 'host-port' })],
+  [
+    /^node\(s\) (?:had volume node affinity conflict|didn't match PersistentVolume's node affinity|had no available volume zone)$/,
+    () => ({ type: 'volume-node' }),
+  ],
+  [
+    /^(node\(s\) didn't find available persistent volumes to bind)$/,
+    (message = '') => ({ type: 'unbound-claims', message }),
+  ],
+  [/^(cannot allocate all claims)$/, (message = '') => ({ type: 'resource-claim', message })],
+  [/^node\(s\) exceed max volume count$/, () => ({ type: 'volume-count' })],
+  [
+    /^node\(s\) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod$/,
+    () => ({ type: 'volume-in-use' }),
+  ],
+]
+
+/**
+ * The causes in the scheduler's message about an unschedulable pod, such as `0/3 nodes are available: 2 Insufficient
+ * cpu, 1 node(s) had untolerated taint {gpu: }. preemption: …`. Unknown causes and other messages keep their text.
+ */
+export function schedulingCauses(message: string): FoundCauses {
+  const [, total, list] = /^0\/(\d+) nodes are available: (.+)$/s.exec(message) ?? []
+  if (list === undefined) return { causes: [messageCause(message.replace(/,? ?preemption: .*$/s, '').trim())] }
+  // The part about preemption repeats the causes.
+  const [reasons = ''] = list.split(
+    /\. (?:no new claims|still not schedulable|(?:deallocation|deletion) of ResourceClaim|not found|preemption:|\(|$)|\.$/,
+  )
+  const parts = reasons.split(/, (?=\d+ )/).map(readCause)
+  // A cause in the pod itself has no number of nodes.
+  return { nodes: /^\d/.test(reasons) ? Number(total) : undefined, causes: parts }
+}
+
+function readCause(part: string): SchedulingCause {
+  const [, count, reason = ''] = /^(\d+) (.+)$/s.exec(part.trim()) ?? []
+  if (count === undefined) return messageCause(part.trim())
+  for (const [pattern, toCause] of causes) {
+    const found = pattern.exec(reason)
+    if (found !== null) return { ...toCause(...found.slice(1)), nodes: Number(count) }
+  }
+  return { ...messageCause(reason), nodes: Number(count) }
+}
+
+/** `{dedicated: database}`; since Kubernetes 1.34 the scheduler does not report which taint. */
+function taintCause(taint?: string): SchedulingCause {
+  const [key, value] = taint?.split(/:\s*/) ?? []
+  return { type: 'taint', key, value: value || undefined }
+}
+
+function messageCause(message: string): SchedulingCause {
+  const missing = /^persistentvolumeclaim "([^"]{1,253})" not found$/.exec(message)?.[1]
+  if (missing !== undefined) return { type: 'missing-claim', name: missing }
+  if (message.includes('PersistentVolumeClaims')) return { type: 'unbound-claims', message }
+  return { type: /persistentvolumeclaim/i.test(message) ? 'claim' : 'other', message }
+}
