@@ -95,35 +95,41 @@ function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
 }
 
 /**
- * Whether an object that is named by another one refers back to it: by an owner reference; by the labels that Flux gives
- * what it applies, `kustomize.toolkit.fluxcd.io/name` and `…/namespace`
- * (https://github.com/fluxcd/pkg/blob/main/ssa/manager.go); or, for the composite resource of a claim, by `spec.claimRef`.
+ * Whether an object that is named by another one refers back to it: by an owner reference; by the labels of its operator; or,
+ * for the composite resource of a claim, by `spec.claimRef`.
  */
 function refersTo(named: KubeObject, owner: KubeObject): boolean {
-  const { labels = {} } = named.metadata
-  const { name, namespace } = owner.metadata
-  const group = groupOf(owner.apiVersion)
-  if (isOwnedBy(named, owner)) return true
-  if (labels[`${group}/name`] === name && labels[`${group}/namespace`] === namespace) return true
+  const { apiVersion, kind, metadata } = owner
+  const { name, namespace } = metadata
+  if (isOwnedBy(named, owner) || isLabelledBy(named, { apiVersion, kind, name, namespace })) return true
   return (
     named.metadata.namespace === undefined &&
     fieldsOf([(named.spec as Fields | undefined)?.['claimRef']]).some(
-      ({ apiVersion, ...claim }) =>
-        isDeepStrictEqual(claim, { kind: owner.kind, name, namespace }) && groupOf(String(apiVersion)) === group,
+      ({ apiVersion: version, ...claim }) =>
+        isDeepStrictEqual(claim, { kind, name, namespace }) && groupOf(String(version)) === groupOf(apiVersion),
     )
   )
 }
 
 /**
- * Whether an object has the label or annotation by which a GitOps operator marks what it deploys: Flux as in `refersTo`;
- * Argo CD the annotation `argocd.argoproj.io/tracking-id: APP:…`, with `NAMESPACE_` before it for applications outside of
+ * Whether an object has the labels that Flux gives what it applies, `kustomize.toolkit.fluxcd.io/name` and `…/namespace`
+ * (https://github.com/fluxcd/pkg/blob/main/ssa/manager.go).
+ */
+function isLabelledBy({ metadata: { labels = {} } }: KubeObject, { apiVersion, namespace, name }: ObjectName): boolean {
+  const group = groupOf(apiVersion)
+  return labels[`${group}/name`] === name && labels[`${group}/namespace`] === namespace
+}
+
+/**
+ * Whether an object has the label or annotation by which a GitOps operator marks what it deploys: the labels of Flux; of Argo
+ * CD the annotation `argocd.argoproj.io/tracking-id: APP:…`, with `NAMESPACE_` before it for applications outside of
  * its own namespace, or a label with the same value
  * (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
  */
-export function isMarkedBy({ metadata }: KubeObject, { apiVersion, namespace, name }: ObjectName): boolean {
-  const { labels = {}, annotations = {} } = metadata
-  const group = groupOf(apiVersion)
-  if (labels[`${group}/name`] === name && labels[`${group}/namespace`] === namespace) return true
+export function isMarkedBy(object: KubeObject, deployer: ObjectName): boolean {
+  if (isLabelledBy(object, deployer)) return true
+  const { labels = {}, annotations = {} } = object.metadata
+  const { namespace, name } = deployer
   const [tracked] = annotations['argocd.argoproj.io/tracking-id']?.split(':') ?? []
   const marks = [tracked, labels['app.kubernetes.io/instance'], labels['argocd.argoproj.io/instance']]
   return marks.some((mark) => mark === name || mark === `${namespace}_${name}`)
@@ -190,8 +196,6 @@ function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boole
 /**
  * The objects directly behind an object: those that it owns or has applied, and the pods that its status selects. An object in
  * another namespace is behind an object without a namespace, or in its inventory. Objects that are being deleted are excluded.
- * An object is of an older revision if it has no label of the present revision, or if an object of the same kind was created
- * since the spec changed.
  * @param object the custom resource, or an object that it owns
  */
 export function directlyBehind(
@@ -210,15 +214,28 @@ export function directlyBehind(
   )
   if (behind.revisions === 'all') return present
   const revision = behind.revisionOf?.(custom)
-  const kindsOf = (objects: readonly KubeObject[]) => new Set(objects.map(({ kind }) => kind))
-  const labelled = present.filter((each) => hasLabelValue(each, revision))
-  const labelledKinds = revision === undefined ? new Set() : new Set([...revisionedKinds, ...kindsOf(labelled)])
-  const created = present.filter((each) => isOfPresentSpec(each, custom, reader))
-  const createdKinds = kindsOf(created)
-  return present.filter((each) => {
-    if (labelledKinds.has(each.kind)) return labelled.includes(each)
-    return created.includes(each) || !createdKinds.has(each.kind) || isUpdatedInPlace(each)
-  })
+  const byKind = Map.groupBy(present, ({ kind }) => kind)
+  const ofPresent = [...byKind.values()].flatMap((objects) => ofPresentRevision(objects, custom, reader, revision))
+  const kept = new Set(ofPresent)
+  return present.filter((each) => kept.has(each))
+}
+
+/**
+ * Those of the objects of one kind that are of the present revision: that have its label, or that were created since the spec
+ * changed. If there is none, all are.
+ */
+function ofPresentRevision(
+  objects: readonly KubeObject[],
+  custom: KubeObject,
+  reader: Reader,
+  revision: string | undefined,
+): readonly KubeObject[] {
+  if (revision !== undefined) {
+    const labelled = objects.filter(({ metadata }) => Object.values(metadata.labels ?? {}).includes(revision))
+    if (labelled.length > 0 || objects.some(({ kind }) => revisionedKinds.has(kind))) return labelled
+  }
+  const created = objects.filter((each) => isOfPresentSpec(each, custom, reader))
+  return created.length === 0 ? objects : [...created, ...objects.filter(isUpdatedInPlace)]
 }
 
 /** The pods that the selector in the status of an object selects. */
@@ -230,10 +247,6 @@ function selectedPods(object: KubeObject, reader: Reader): readonly Pod[] {
 /** Built-in kinds that controllers change in place; of other kinds, many create a new object instead. */
 function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
   return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
-}
-
-function hasLabelValue({ metadata: { labels = {} } }: KubeObject, value: string | undefined): boolean {
-  return value !== undefined && Object.values(labels).includes(value)
 }
 
 /** Whether the controller of a pod is known: the pod is then examined with it, or belongs to something else. */
