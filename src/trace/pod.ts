@@ -2,7 +2,7 @@ import type { ContainerState, Pod, Probe } from '../cluster/objects.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { registryAnswer } from '../lifecycle/workloads/image-pull.ts'
 import { condition, containersOf, type PodContainer } from '../lifecycle/workloads/pod-fields.ts'
-import { examinePod, type PodState } from '../lifecycle/workloads/pod-state.ts'
+import { examinePod, type PodState, viewOf } from '../lifecycle/workloads/pod-state.ts'
 import type { ContainerView } from '../lifecycle/workloads/pod-view.ts'
 import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
@@ -92,7 +92,7 @@ function describeExit(pod: Pod): string | undefined {
 
 /** A pod's containers with state, restarts, last exit and probes, in the order of their start. */
 export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
-  const { containers } = examinePod(pod, traced.reader)
+  const { containers } = viewOf(pod, traced.reader)
   const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
   return section(
     'containers',

@@ -195,13 +195,3 @@ export function countDeaths(
     firstDeathAt: Number.isFinite(firstDeathAt) ? firstDeathAt : undefined,
   }
 }
-
-/**
- * How long the kubelet waits between the end of a container and its restart, from its message `back-off 2m40s restarting
- * failed container`. Undefined if the container is not in a back-off, or if the message has no time.
- */
-export function backOffSeconds({ state }: ContainerStatus): number | undefined {
-  if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
-  const [, minutes, seconds] = /back-off (?:(\d+)m)?(\d+)s\b/i.exec(state.waiting.message ?? '') ?? []
-  return seconds === undefined ? undefined : Number(minutes ?? 0) * 60 + Number(seconds)
-}

@@ -39,6 +39,11 @@ export function examinePod(pod: Pod, reader: Reader): PodState {
   return findings.length === 0 ? state : { ...state, problems: findings.map((find) => find(reader)) }
 }
 
+/** Reads a pod without its problems: nothing but the pod, its history and its Events is read. */
+export function viewOf(pod: Pod, reader: Reader): PodView {
+  return examinationOf(pod, reader).state
+}
+
 function examinationOf(pod: Pod, reader: Reader): Examination {
   const { now, time, settings } = reader
   const history = reader.podHistory(pod)
