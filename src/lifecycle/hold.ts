@@ -1,6 +1,7 @@
 import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import type { Assessment, Draft, HeldPods } from './assessment.ts'
+import { trueCondition } from './conditions.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
@@ -70,7 +71,7 @@ function findBreak(
 ): Problem | undefined {
   for (const pod of pods) {
     const before = held.get(pod.metadata.uid)
-    const isLeaving = isReplaced(pod) || condition(pod, 'DisruptionTarget')?.status === 'True'
+    const isLeaving = isReplaced(pod) || trueCondition(pod, 'DisruptionTarget') !== undefined
     if (before === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
     const { containers, problems } = examinePod(pod, reader)
     const dead = containers.find(

@@ -2,12 +2,13 @@ import { firstOccurrence, lastOccurrence } from '../../cluster/event-order.ts'
 import { type ContainerStatus, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
+import { trueCondition } from '../conditions.ts'
 import type { GateTime } from '../gate-time.ts'
 import type { ContainerHistory, DeathCount, PodHistory, Refusals, RunningInstance } from '../pod-history.ts'
 import { isSinceStart, latest } from '../proof.ts'
 import { countDeaths, type DeathObservations, noDeaths, observeDeaths, type PodTerms } from './death-count.ts'
 import { isPullRefusal, pullReason } from './image-pull.ts'
-import { condition, containerOfEvent, containersOf, eventCount, isReady } from './pod-fields.ts'
+import { containerOfEvent, containersOf, eventCount } from './pod-fields.ts'
 import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
 
 /** The observations of a container, before `countDeaths` decides which deaths count. */
@@ -229,8 +230,7 @@ function observeRunning(
   const same = before?.startedAt === startedAt ? before : undefined
   const instance = { startedAt, seenAt: same?.seenAt ?? now }
   if (!ready || started === undefined) return instance
-  const turned = isReady(pod) ? condition(pod, 'Ready') : undefined
-  const turnedAt = gateTime.time(turned?.lastTransitionTime) ?? now
+  const turnedAt = gateTime.time(trueCondition(pod, 'Ready')?.lastTransitionTime) ?? now
   const passedAt = Math.min(now, Math.max(started, turnedAt))
   return { ...instance, readySince: same?.readySince ?? (isProbed ? passedAt : started) }
 }

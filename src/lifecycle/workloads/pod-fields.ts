@@ -7,6 +7,8 @@ import type {
   Pod,
 } from '../../cluster/objects.ts'
 
+import { trueCondition } from '../conditions.ts'
+
 export interface PodContainer {
   readonly container: Container
   readonly status?: ContainerStatus
@@ -74,8 +76,8 @@ export function condition(object: { status?: { conditions?: Condition[] } }, typ
 }
 
 /** Whether a pod or a node is Ready. */
-export function isReady(object: Parameters<typeof condition>[0]): boolean {
-  return condition(object, 'Ready')?.status === 'True'
+export function isReady(object: Parameters<typeof trueCondition>[0]): boolean {
+  return trueCondition(object, 'Ready') !== undefined
 }
 
 /**

@@ -4,6 +4,7 @@ import type { NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import { waitsForClaims } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
+import { trueCondition } from '../conditions.ts'
 import { unboundClaim } from '../platform/pvc.ts'
 import { latest } from '../proof.ts'
 import type { Reader } from '../reader.ts'
@@ -43,9 +44,10 @@ function unacknowledgedSince({ pod, history }: PodView, reader: TimeReader): num
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
-  const assigned = scheduled?.status === 'True' ? scheduled.lastTransitionTime : undefined
   // A pod whose manifest names its node needs no scheduler.
-  const waitsSince = reader.time(scheduled === undefined ? metadata.creationTimestamp : assigned)
+  const waitsSince = reader.time(
+    scheduled === undefined ? metadata.creationTimestamp : trueCondition(pod, 'PodScheduled')?.lastTransitionTime,
+  )
   if (waitsSince === undefined) return undefined
   return reader.settings.isLook ? waitsSince : Math.max(waitsSince, history.seenAt)
 }
@@ -98,7 +100,7 @@ function lostNode({ pod }: PodView, { now, time }: TimeReader): Finding | undefi
 
 function isLostWithNode(pod: Pod): boolean {
   const ready = condition(pod, 'Ready')
-  return ready?.status === 'False' && !ready.reason && condition(pod, 'ContainersReady')?.status === 'True'
+  return ready?.status === 'False' && !ready.reason && trueCondition(pod, 'ContainersReady') !== undefined
 }
 
 const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.kubernetes.io/not-ready']

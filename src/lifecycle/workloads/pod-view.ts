@@ -2,19 +2,12 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
+import { trueCondition } from '../conditions.ts'
 import { eventCounters } from '../event-counters.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
 import { earliest, latestOfAll } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import {
-  condition,
-  containerOfEvent,
-  containersOf,
-  hasStarted,
-  isReady,
-  isStartError,
-  type PodContainer,
-} from './pod-fields.ts'
+import { containerOfEvent, containersOf, hasStarted, isReady, isStartError, type PodContainer } from './pod-fields.ts'
 
 /** A container in a version of its pod, with everything that a rule reads about it. Moments are on the runner's clock. */
 export interface ContainerView extends PodContainer {
@@ -115,10 +108,7 @@ export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObj
   const { time } = reader
   const named = events.map(containerOfEvent)
   const containers = containersOf(pod).map((each) => viewContainer(each, { pod, history, events, named }, reader))
-  const since = (type: string) => {
-    const found = condition(pod, type)
-    return found?.status === 'True' ? time(found.lastTransitionTime) : undefined
-  }
+  const since = (type: string) => time(trueCondition(pod, type)?.lastTransitionTime)
   const ready = isReady(pod) && pod.status?.phase === 'Running'
   const createdAt = time(pod.metadata.creationTimestamp)
   const settledAt = Math.max(0, ...containers.map((each) => settledFrom(each, createdAt, reader)))
@@ -131,7 +121,7 @@ export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObj
     events,
     containers,
     scheduled: (pod.spec?.nodeName ?? '') !== '',
-    initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
+    initialized: trueCondition(pod, 'Initialized') !== undefined || pod.status?.phase === 'Running',
     isPulling: containers.some(isBeingPulled) || isVolumeBeingPulled(pod, containers, events),
     pulled: containers.every(isPulled),
     pullMs: slowestPull(events),

@@ -2,6 +2,7 @@ import type { RequestOf } from '../../cluster/feed.ts'
 import type { OwnerReference, Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Milestone } from '../assessment.ts'
+import { trueCondition } from '../conditions.ts'
 import { latestOfAll } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
@@ -103,8 +104,8 @@ function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
   if (!isTakenUp) return 'waiting for the kubelet to take its change'
   // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
   const resize = ['PodResizePending', 'PodResizeInProgress']
-    .map((type) => condition(pod, type))
-    .find((each) => each?.status === 'True')
+    .map((type) => trueCondition(pod, type))
+    .find((each) => each !== undefined)
   if (resize === undefined) return undefined
   const why = [resize.reason, resize.message].filter((words) => words !== undefined && words !== '').join(': ')
   return `waiting for the kubelet to change its resources${why === '' ? '' : `: ${why}`}`

@@ -16,6 +16,7 @@ import {
   maxCreationRetryMs,
   refusedCreations,
 } from '../../thresholds.ts'
+import { trueCondition } from '../conditions.ts'
 import { earliest, isAhead, isSinceStart, latest, momentAt, prove, withoutProof } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { isObserved } from '../status-age.ts'
@@ -200,8 +201,7 @@ export function rolloutCreationProblem(
 type Controller = KubeObject & { status?: { conditions?: Condition[] } }
 
 function replicaFailure(controller: Controller): Condition | undefined {
-  const found = condition(controller, 'ReplicaFailure')
-  return found?.status === 'True' ? found : undefined
+  return trueCondition(controller, 'ReplicaFailure')
 }
 
 const creationEvents = ['FailedCreate', 'SuccessfulCreate']
