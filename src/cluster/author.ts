@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isOfKind, type KubeObject, type ManagedFields } from './objects.ts'
+import { isOfKind, type KubeObject, type ManagedFields, replicasOf } from './objects.ts'
 
 /**
  * The name of the client that changed an object, from its `managedFields`: `kubelet (status)`, `kubectl-client-side-apply`.
@@ -77,8 +77,4 @@ function nodeOf(object: KubeObject): string | undefined {
 
 function schedulerOf(pod: KubeObject): string {
   return (pod.spec as { schedulerName?: string } | undefined)?.schedulerName ?? 'a scheduler'
-}
-
-function replicasOf(object: KubeObject): number | undefined {
-  return (object.spec as { replicas?: number } | undefined)?.replicas
 }

@@ -93,6 +93,11 @@ export function isSameSubject(a: Subject, b: Subject): boolean {
   return a.name === b.name && a.kind === b.kind && a.group === b.group && a.namespace === b.namespace
 }
 
+/** The number of pods that an object asks for (`spec.replicas`); a DaemonSet has no such field. */
+export function replicasOf({ spec }: KubeObject): number | undefined {
+  return (spec as { readonly replicas?: number } | undefined)?.replicas
+}
+
 /** Whether the containers of a pod have ended, and none of them is started again. */
 export function hasEnded({ status }: Pick<Pod, 'status'>): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed'

@@ -46,18 +46,18 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
   const events = subject === undefined ? [] : eventLines(subject, context, container)
   const node = nodeBehind(problem, facts)
   return [
-    ...piece(
+    ...evidencePiece(
       'condition',
       'Why no endpoints',
       checks.map(({ state, text }) => `${checkMarks[state]} ${text}`),
     ),
-    ...piece(
+    ...evidencePiece(
       'condition',
       'Conditions',
       traitsOf(problem).evidence?.includes('conditions') ? openConditions(subject) : [],
     ),
-    ...piece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
-    ...(node === undefined ? [] : piece('condition', 'Node', nodeLines(node, facts, context))),
+    ...evidencePiece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
+    ...(node === undefined ? [] : evidencePiece('condition', 'Node', nodeLines(node, facts, context))),
     ...eventPiece('Events', events),
     ...(container === undefined ? [] : logEvidence(problem, facts)),
     // A target that reports the cause itself shows the evidence of the cause.
@@ -90,14 +90,14 @@ export function namesakeEvidence(
 }
 
 /** One piece of evidence; none without lines. */
-function piece(type: Evidence['type'], title: string, lines: readonly string[]): readonly Evidence[] {
+function evidencePiece(type: Evidence['type'], title: string, lines: readonly string[]): readonly Evidence[] {
   return lines.length === 0 ? [] : [{ type, title, text: lines.join('\n') }]
 }
 
 type EventLine = NonNullable<Evidence['events']>[number]
 
 function eventPiece(title: string, events: readonly EventLine[]): readonly Evidence[] {
-  return piece(
+  return evidencePiece(
     'event',
     title,
     events.map(({ text }) => text),
@@ -128,7 +128,7 @@ export function eventLines(object: KubeObject, context: ReadFacts, container?: s
     .eventsOf(object)
     .filter((event) => container === undefined || concernsContainer(event, container))
     .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
-  return linesOf(events, context)
+  return eventTexts(events, context)
 }
 
 /** The words of a reason that controllers also give to normal events. */
@@ -144,12 +144,12 @@ function namesakeEventLines({ name, namespace }: Target, context: ReadFacts): re
     .filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${name}-`))
     .filter(({ type, reason = '' }) => type === 'Warning' || failureReason.test(reason))
     .toSorted(byLastOccurrence)
-  return linesOf(events, context, ({ involvedObject: { kind = '', name = '' } = {} }) => {
+  return eventTexts(events, context, ({ involvedObject: { kind = '', name = '' } = {} }) => {
     return `${kind.toLowerCase()}/${name}: `
   })
 }
 
-function linesOf(
+function eventTexts(
   events: readonly EventObject[],
   { startedAt, serverOffsetMs }: ReadFacts,
   nameText: (event: EventObject) => string = () => '',
@@ -166,7 +166,7 @@ function linesOf(
   const hasDetails = found.some(({ message }) => !isBare(message))
   const groups = Map.groupBy(
     found.filter(({ message }) => !(hasDetails && isBare(message))),
-    ({ reason, message }) => `${reason} ${withoutNames(message)}`,
+    ({ reason, message }) => `${reason} ${withoutPodNames(message)}`,
   )
   return [...groups.values()]
     .flatMap((group) => {
@@ -185,16 +185,18 @@ function linesOf(
  * How many lines at the start and at the end of a message are shown. An event may contain a whole log, such as that of
  * Helm: its first lines name the failure, the last ones the cause.
  */
-const firstLines = 3
-const lastLines = 3
+const shownFirstLines = 3
+const shownLastLines = 3
 /** The maximum length of a line of a message. The kubelet's messages about pulls have up to 500 characters. */
 const longestLine = 800
 
 function shortened(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '')
-  const omitted = lines.length - firstLines - lastLines
+  const omitted = lines.length - shownFirstLines - shownLastLines
   const shown =
-    omitted > 1 ? [...lines.slice(0, firstLines), `… ${omitted} lines omitted`, ...lines.slice(-lastLines)] : lines
+    omitted > 1
+      ? [...lines.slice(0, shownFirstLines), `… ${omitted} lines omitted`, ...lines.slice(-shownLastLines)]
+      : lines
   return shown
     .map((line) => {
       const rest = line.length - longestLine
@@ -224,7 +226,7 @@ function isBare(message: string): boolean {
 }
 
 /** Removes pod names: events with the same cause differ only in the name of the pod to create. */
-function withoutNames(message: string): string {
+function withoutPodNames(message: string): string {
   return message.replace(/\bpods? "[^"]+"/gi, 'pod')
 }
 

@@ -25,7 +25,7 @@ import { type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from '.
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
 import { isQuotable, revisionChanges, TargetFacts, unexplainedPods } from './target-facts.ts'
 
-const longestLogLine = 200
+const longestQuote = 200
 
 const unjudgedHint =
   'An object of the cluster has a field that was not expected. Please report it, with a recording (input record), so that it can be judged. The rollout itself may be fine.'
@@ -127,7 +127,7 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
   })
   // Without the node, its pods cannot become ready: this problem has the hint.
   const deciding = ((lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0])?.basis
-  const place = deciding && placeOf(deciding, manifest)
+  const place = deciding && fieldLine(deciding, manifest)
   const details: HintDetails = {
     usesFlags: context.usesFlags,
     object: facts.get(target),
@@ -279,8 +279,8 @@ function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
   const withError = logs.map((lines) => lines[findErrorLine(lines)]).find((line) => line !== undefined)
   const text = messageOfLine(withError ?? logs.map((lines) => lines.at(-1) ?? '').find((line) => line !== '') ?? '')
   if (text === '') return undefined
-  const isLong = text.length > longestLogLine
-  return { text: isLong ? `${text.slice(0, longestLogLine - 1)}…` : text, isError: withError !== undefined }
+  const isLong = text.length > longestQuote
+  return { text: isLong ? `${text.slice(0, longestQuote - 1)}…` : text, isError: withError !== undefined }
 }
 
 /** Whether a log could not be read, although the credentials permit it: the user cannot read it either. */
@@ -294,7 +294,7 @@ function findContainer(problem: Problem, { spec }: Pod): Container | undefined {
 
 /** The field of the manifest that the problem is about. */
 function manifestEvidence(problem: Problem, manifest: Manifest | undefined): readonly Evidence[] {
-  const place = placeOf(problem, manifest)
+  const place = fieldLine(problem, manifest)
   if (place === undefined) return []
   return [{ type: 'manifest', title: `${place.file}, line ${place.line}`, text: describePath(place.path) }]
 }
@@ -310,7 +310,7 @@ interface FieldLine {
  * The field to change for a problem, and its line. If the manifest lacks the field, the line is that of the nearest
  * parent. Undefined for problems without a field.
  */
-function placeOf(problem: Problem, manifest: Manifest | undefined): FieldLine | undefined {
+function fieldLine(problem: Problem, manifest: Manifest | undefined): FieldLine | undefined {
   const path = manifest && pathOf(problem, manifest)
   return path && { path, file: manifest.file, line: manifest.lineOf(path) }
 }

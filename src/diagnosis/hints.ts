@@ -41,7 +41,7 @@ export function hintFor(target: Target, reason: ReasonCode | '', details: HintDe
   const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
   if (reason === '' && endedBy !== undefined) return wait ?? openHint(target, endedBy, details)
-  const namespace = traitsOf({ reason }).isOver ? undefined : namespaceHint(target, details)
+  const namespace = traitsOf({ reason }).isOver ? undefined : missingNamespaceHint(target, details)
   return namespace ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
 
@@ -67,7 +67,7 @@ function hintTarget(target: Target, { subject, isElsewhere }: Partial<Problem> =
 }
 
 /** The namespace of the target does not exist. */
-function namespaceHint({ namespace }: Target, { namespaceState, usesFlags }: HintDetails): string | undefined {
+function missingNamespaceHint({ namespace }: Target, { namespaceState, usesFlags }: HintDetails): string | undefined {
   if (namespaceState !== 'missing' || namespace === undefined) return undefined
   return `Namespace ${namespace} does not exist. Create it, or correct ${usesFlags ? '-n' : 'the input `namespace` or -n'}. ${clusterCommand('get', 'namespaces')} lists what is there.`
 }

@@ -2,7 +2,7 @@ import { type Condition, type Fields, isObject, type KubeObject } from '../../cl
 import type { WaitFor } from '../../plan/target.ts'
 import { listNames } from '../../reasons/wording.ts'
 import type { Draft } from '../assessment.ts'
-import { conditionsIn } from '../conditions.ts'
+import { conditionsIn, conditionsOf } from '../conditions.ts'
 import { commonMilestones, type Rule, withCheck } from '../rule.ts'
 import { isOfPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
 
@@ -90,10 +90,6 @@ export function missingSubject(object: KubeObject, waitFor: WaitFor | undefined)
     return existing.length === 0 ? undefined : { words: `{.${fields?.join('.')}}`, name, at, existing }
   }
   return undefined
-}
-
-function conditionsOf({ status }: KubeObject): readonly Condition[] {
-  return conditionsIn(((status ?? {}) as Fields)['conditions'])
 }
 
 function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {

@@ -95,8 +95,3 @@ export function standaloneWorkloads(
 export function workloadsBehind(service: Service, reader: Pick<Reader, 'list'>): readonly KubeObject[] {
   return standaloneWorkloads(service, reader, (each) => isSelectedBy(service, podsMetadata(each)))
 }
-
-/** The number of pods that a workload should have; undefined for a DaemonSet. */
-export function replicasOf({ spec }: KubeObject): number | undefined {
-  return (spec as { readonly replicas?: number } | undefined)?.replicas
-}

@@ -1,4 +1,11 @@
-import { type KubeObject, type Pod, type Service, type ServicePort, shortName } from '../../cluster/objects.ts'
+import {
+  type KubeObject,
+  type Pod,
+  replicasOf,
+  type Service,
+  type ServicePort,
+  shortName,
+} from '../../cluster/objects.ts'
 import { describeFinding, type NetworkDetails, unmatchedSelector } from '../../reasons/network.ts'
 import { type Check, type Problem, problemSentence } from '../../reasons/reasons.ts'
 import { counted, labelsText } from '../../reasons/wording.ts'
@@ -8,7 +15,7 @@ import { ownProblem } from '../status-problems.ts'
 import { condition, isReady, isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
-import { isSelectedBy, type ReachedPods, replicasOf, standaloneWorkloads } from './endpoints.ts'
+import { isSelectedBy, type ReachedPods, standaloneWorkloads } from './endpoints.ts'
 import { declaredPorts, isPortMissing, isUndeclaredPort, targetPortIn, targetPortNumbers } from './ports.ts'
 
 /**

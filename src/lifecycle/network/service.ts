@@ -4,6 +4,7 @@ import {
   type EndpointSlice,
   nameOf,
   type Pod,
+  replicasOf,
   type Service,
   type ServicePort,
   shortName,
@@ -25,7 +26,6 @@ import {
   isSelectedBy,
   type ReachedPods,
   reachedPods,
-  replicasOf,
   type ServiceEndpoint,
   workloadRequests,
   workloadsBehind,
@@ -51,7 +51,7 @@ export const serviceRule: Rule<Service> = {
         protocol !== 'TCP' || port === undefined ? [] : [{ name, port, target: targetPort || port }],
       ),
     selects: isSelectedBy,
-    pods: podsBehind,
+    pods: servingPods,
     isEmpty: isScaledToZero,
   },
 }
@@ -195,7 +195,7 @@ function needsEndpoint({ metadata, status }: Pod): boolean {
 }
 
 /** The pods that it selects, without those of older revisions of the gated workloads behind it. */
-function podsBehind(service: Service, _: unknown, reader: Reader): readonly Pod[] {
+function servingPods(service: Service, _: unknown, reader: Reader): readonly Pod[] {
   if (!selectsPods(service)) return []
   for (const request of workloadRequests(service)) reader.watch(request)
   return reader

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import { type Condition, groupOf, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
+import { type Condition, groupOf, type KubeObject, type ObjectName, replicasOf } from '../../cluster/objects.ts'
 import { conditionsIn, conditionsOf } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
@@ -44,7 +44,7 @@ function isScaledUp(target: (WatchRequest & ObjectName) | undefined, reader: Rea
   if (!['Deployment', 'StatefulSet', 'ReplicaSet'].includes(target.kind)) return false
   const [found] = reader.list(target)
   if (found === undefined || reader.listState(target) !== 'complete') return false
-  return (found.spec as { replicas?: number } | undefined)?.replicas !== 0
+  return replicasOf(found) !== 0
 }
 
 function isDisabling({ type, reason }: Condition): boolean {

@@ -55,7 +55,7 @@ function judgeRevision(object: KubeObject, reader: RuleReader): Judgement {
   const ready = status === 'deployed'
   const message = ready ? `revision ${number} is deployed` : `Helm reports revision ${number} as ${status}`
   reader.milestone({ name: 'observed', state: 'done', message: '' })
-  if (isFailed(object)) reader.problem(failureOf(object, message, reader))
+  if (isFailed(object)) reader.problem(failedRevision(object, message, reader))
   return { ready, message }
 }
 
@@ -84,7 +84,7 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
  * Helm never retries a revision: another `helm upgrade` or a rollback begins the next one. So a failure is final at once. Only the
  * end of a hook that failed may be seen later.
  */
-function failureOf(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
+function failedRevision(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
   const { release, number } = readRevision(object.metadata)
   const hooks = hooksOf(object, reader)
   const isRunning = hooks.some((job) => endedCondition(job) === undefined)
