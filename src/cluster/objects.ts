@@ -175,6 +175,17 @@ export type WorkloadStatus = Pick<
   'observedGeneration' | 'replicas' | 'readyReplicas' | 'updatedReplicas' | 'availableReplicas' | 'conditions'
 >
 
+/** The fields of the kinds that keep pods running. The selector of a ReplicationController is a bare map. */
+export type Workload = KubeObject & {
+  spec?: Pick<NonNullable<Deployment['spec']>, 'minReadySeconds' | 'paused' | 'replicas'> &
+    Pick<NonNullable<StatefulSet['spec']>, 'podManagementPolicy'> & {
+      selector?: LabelSelector | Record<string, string>
+      template?: PodTemplate
+      updateStrategy?: { type?: string }
+    }
+  status?: { conditions?: Condition[]; desiredNumberScheduled?: number }
+}
+
 /** Controllers set either `count` or `series.count`. */
 export type EventObject = JsonOfKind<api.CoreV1Event>
 

@@ -1,12 +1,7 @@
-import type { KubeObject, LabelSelector, Pod, PodTemplate } from '../../cluster/objects.ts'
+import type { Pod, Workload } from '../../cluster/objects.ts'
 import type { ServedPort, Serving } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { portsOf } from './pod-fields.ts'
-
-type Workload = KubeObject & {
-  spec?: { replicas?: number; selector?: LabelSelector | Record<string, string>; template?: PodTemplate }
-  status?: { desiredNumberScheduled?: number }
-}
 
 /** How requests reach the pods of a workload: at their own ports. A DaemonSet is empty if no node should run a pod. */
 export const workloadServing: Serving<Workload> = {

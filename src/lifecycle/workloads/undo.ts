@@ -6,6 +6,7 @@ import {
   type KubeObject,
   type Pod,
   type PodTemplate,
+  type Workload,
 } from '../../cluster/objects.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
 import { type Problem, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
@@ -28,7 +29,7 @@ import {
 import { isOnlyRestarted, isSameTemplate } from './template.ts'
 
 /** `kubectl rollout undo` of a Deployment, StatefulSet or DaemonSet (pkg/polymorphichelpers/rollback.go in kubectl). */
-export const undoRule: UndoRule = { availableRevision, find: findUndo }
+export const undoRule: UndoRule<Workload> = { availableRevision, find: findUndo }
 
 /** The known revisions of a workload. */
 interface Revisions {
@@ -41,7 +42,7 @@ interface Revisions {
   podsOf(revision: KubeObject): readonly PodState[]
 }
 
-function revisionsOf(object: KubeObject, reader: Reader): Revisions {
+function revisionsOf(object: Workload, reader: Reader): Revisions {
   const { uid } = object.metadata
   const template = templateOf(object)
   const all = revisionsOfWorkload(uid, reader.knownOwned)
@@ -65,7 +66,7 @@ function isOfRevision({ metadata }: Pod, { metadata: { name, labels } }: KubeObj
 }
 
 /** The number of the newest older revision whose pods are all available. */
-function availableRevision(object: KubeObject, reader: Reader): number | undefined {
+function availableRevision(object: Workload, reader: Reader): number | undefined {
   if (condition(object, 'Available')?.status === 'False') return undefined
   const { older, podsOf } = revisionsOf(object, reader)
   const newest = newestOf(older.filter((revision) => isAvailable(revision, podsOf(revision))))
@@ -86,7 +87,7 @@ function isAvailable(revision: KubeObject, pods: readonly PodState[]): boolean {
  * @param number the revision that was available when the object was first judged
  * @param problem the problem that failed it
  */
-function findUndo(object: KubeObject, number: number | undefined, problem: Problem | undefined, reader: Reader): Undo {
+function findUndo(object: Workload, number: number | undefined, problem: Problem | undefined, reader: Reader): Undo {
   const revisions = revisionsOf(object, reader)
   const serving = servingOf(object, revisions)
   const known = serving && { serving }
@@ -115,12 +116,10 @@ function findUndo(object: KubeObject, number: number | undefined, problem: Probl
 }
 
 /** What serves in place of the object; undefined if that is unknown, or if it wants no pod. */
-function servingOf(object: KubeObject, { all, present, older, podsOf }: Revisions): ServingRevision | undefined {
+function servingOf(object: Workload, { all, present, older, podsOf }: Revisions): ServingRevision | undefined {
   const readyOf = (revision: KubeObject) => podsOf(revision).filter(({ ready }) => ready).length
   const revision = newestOf(older.filter((each) => readyOf(each) > 0))
-  const { replicas } = (object.spec ?? {}) as { readonly replicas?: number }
-  const { desiredNumberScheduled = 1 } = (object.status ?? {}) as { readonly desiredNumberScheduled?: number }
-  const wanted = replicas ?? desiredNumberScheduled
+  const wanted = object.spec?.replicas ?? object.status?.desiredNumberScheduled ?? 1
   if (revision !== undefined) {
     const images = containersOf(templateOf(revision)).flatMap(({ image }) => image ?? [])
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
@@ -218,15 +217,9 @@ function hookObstacle(object: KubeObject, { present }: Revisions, reader: Reader
   return hook && `the hook job/${hook.metadata.name} ran: a migration may not be undone`
 }
 
-interface WorkloadSpec {
-  readonly paused?: boolean
-  readonly podManagementPolicy?: string
-  readonly updateStrategy?: { readonly type?: string }
-}
-
 /** Why the controller would not roll the older template out. */
-function strategyObstacle({ kind, spec }: KubeObject): string | undefined {
-  const { paused, podManagementPolicy, updateStrategy } = (spec ?? {}) as WorkloadSpec
+function strategyObstacle({ kind, spec = {} }: Workload): string | undefined {
+  const { paused, podManagementPolicy, updateStrategy } = spec
   if (paused) return 'it is paused: resume it, then undo it'
   if (updateStrategy?.type === 'OnDelete') return 'its pods are replaced when they are deleted (OnDelete)'
   // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback

@@ -1,4 +1,4 @@
-import type { KubeObject, LabelSelector, Pod } from '../../cluster/objects.ts'
+import type { KubeObject, Pod, Workload } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
@@ -18,9 +18,6 @@ import { undoRule, watchReleaseHooks } from './undo.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
-
-/** A Deployment, ReplicaSet, ReplicationController, StatefulSet or DaemonSet. */
-type Workload = KubeObject & { spec?: { selector?: LabelSelector; minReadySeconds?: number } }
 
 /** A kind of workloads by its controller. */
 interface WorkloadKind<Gated extends Workload> {
