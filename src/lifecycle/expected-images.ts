@@ -10,6 +10,7 @@ import type { Reader } from './reader.ts'
 import { type Rule, withCheck } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
+import { containersIn } from './workloads/template.ts'
 
 /**
  * A terminal problem: a ready pod runs another digest than expected, and will not change by itself. The running digest is
@@ -141,8 +142,8 @@ function hasArrivedByPods(pods: readonly Pod[], expected: ExpectedImages, now: n
 }
 
 /** The names and images of the containers whose image is expected. */
-function imagesOf({ containers = [], initContainers = [] }: PodSpec, expected: ExpectedImages) {
-  return [...containers, ...initContainers].flatMap(({ name, image }) =>
+function imagesOf(spec: PodSpec, expected: ExpectedImages) {
+  return containersIn(spec).flatMap(({ name, image }) =>
     Object.hasOwn(expected, name) ? [[name, image] as const] : [],
   )
 }

@@ -5,6 +5,7 @@ import {
   type KubeObject,
   type ObjectName,
   type OwnerReference,
+  oncePerObject,
   type PodTemplate,
 } from '../../cluster/objects.ts'
 import type { GateTime } from '../gate-time.ts'
@@ -37,21 +38,14 @@ export function revisionsOfWorkload(
   return kinds.flatMap((kind) => ownedBy(uid, kind))
 }
 
-/** Caches the template of each revision: workloads are assessed after each change of a pod, with the same revision objects. */
-const templates = new WeakMap<KubeObject, PodTemplate | undefined>()
-
 /**
  * The pod template of a workload or revision; undefined for kinds without one, and for custom kinds with another
  * `template`. A ControllerRevision contains the patch that restores the template (getPatch, pkg/controller/statefulset
  * and pkg/controller/daemon). Undefined for a Job too: its template is immutable, except that a queue such as Kueue sets
- * where the pods of a suspended Job run (ValidateJobUpdate, pkg/apis/batch/validation).
+ * where the pods of a suspended Job run (ValidateJobUpdate, pkg/apis/batch/validation). Kept for each object: workloads are
+ * assessed after each change of a pod, with the same revisions.
  */
-export function templateOf(object: KubeObject): PodTemplate | undefined {
-  if (!templates.has(object)) templates.set(object, readTemplate(object))
-  return templates.get(object)
-}
-
-function readTemplate(object: KubeObject): PodTemplate | undefined {
+export const templateOf = oncePerObject((object: KubeObject): PodTemplate | undefined => {
   if (object.kind === 'Job' && object.apiVersion.startsWith('batch/')) return undefined
   const { spec, data } = object as { spec?: Fields; data?: { spec?: Fields } }
   const template = object.kind === 'ControllerRevision' ? data?.spec?.['template'] : spec?.['template']
@@ -59,7 +53,7 @@ function readTemplate(object: KubeObject): PodTemplate | undefined {
   if (!('$patch' in template)) return template
   const { $patch: _directive, ...rest } = template as PodTemplate & { $patch?: string }
   return rest
-}
+})
 
 function isPodTemplate(template: unknown): template is PodTemplate {
   if (!isObject(template)) return false
@@ -201,7 +195,7 @@ export function templateCreatedAt(
 /** When the newest revision was created, if it is the present one and no rollback made it so. */
 function newestCreation(revisions: readonly KubeObject[]): string | undefined {
   const newest = revisions.toSorted((a, b) => createdAt(b).localeCompare(createdAt(a)) || numberOf(b) - numberOf(a))[0]
-  if (newest === undefined || formerNumbersOf(newest).length > 0) return undefined
+  if (newest === undefined || isReused(newest)) return undefined
   const isLatest = revisions.every((each) => numberOf(each) <= numberOf(newest))
   return isLatest ? newest.metadata.creationTimestamp : undefined
 }

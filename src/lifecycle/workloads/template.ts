@@ -1,25 +1,29 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Container, EnvVar, Fields, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
+import {
+  type Container,
+  type EnvVar,
+  type Fields,
+  oncePerObject,
+  type Pod,
+  type PodSpec,
+  type PodTemplate,
+} from '../../cluster/objects.ts'
 
 /**
  * Whether two pod templates are the same to the Deployment controller, which ignores its own hash label
  * (EqualIgnoreHash, pkg/controller/deployment/util). Absent, null and empty are equal, as in its semantic comparison.
  */
 export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | undefined): boolean {
-  return comparable(a) === comparable(b)
+  return comparable(a ?? noTemplate) === comparable(b ?? noTemplate)
 }
 
-/** Caches the comparable text of each template: workloads are assessed after each change of a pod, with the same templates. */
-const comparables = new WeakMap<PodTemplate, string>()
+const noTemplate: PodTemplate = {}
 
-/** A text that is the same for equal templates. */
-function comparable(template: PodTemplate | undefined): string {
-  const known = template && comparables.get(template)
-  if (known !== undefined) return known
-  const compared = JSON.stringify(withoutHash(template ?? {}))
-  if (template) comparables.set(template, compared)
-  return compared
-}
+/**
+ * A text that is the same for equal templates. Kept for each template: workloads are assessed after each change of a pod, with
+ * the same templates.
+ */
+const comparable = oncePerObject((template: PodTemplate) => JSON.stringify(withoutHash(template)))
 
 /** Reloader sets environment variables with this prefix (https://github.com/stakater/Reloader, `env-vars` strategy). */
 const reloaderPrefix = 'STAKATER_'
@@ -33,8 +37,8 @@ export function isFollowedChange(template: PodTemplate | undefined, next: PodTem
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
   return (
     isDeepStrictEqual(withoutDecoration(before), withoutDecoration(after)) &&
-    containers(before.spec).every((container, index) => {
-      const env = containers(after.spec)[index]?.env ?? []
+    containersIn(before.spec).every((container, index) => {
+      const env = containersIn(after.spec)[index]?.env ?? []
       return (container.env ?? []).every((variable) => env.some((other) => isKept(variable, other)))
     })
   )
@@ -61,8 +65,9 @@ function isKept(variable: EnvVar, other: EnvVar): boolean {
   )
 }
 
-function containers(spec: PodSpec | undefined): readonly Container[] {
-  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
+/** The containers and init containers of a pod or a template. */
+export function containersIn({ containers = [], initContainers = [] }: PodSpec = {}): readonly Container[] {
+  return [...containers, ...initContainers]
 }
 
 function withoutDecoration({ metadata: _metadata, spec, ...rest }: PodTemplate): unknown {
@@ -82,8 +87,8 @@ const keptFields = ['image', 'command', 'args', 'workingDir'] as const
 
 /** Whether a pod has the containers of a template, with their images, commands and environment variables. */
 export function hasContainersOf(template: PodTemplate | undefined, { spec }: Pod): boolean {
-  return containers(template?.spec).every((wanted) => {
-    const found = containers(spec).find(({ name }) => name === wanted.name)
+  return containersIn(template?.spec).every((wanted) => {
+    const found = containersIn(spec).find(({ name }) => name === wanted.name)
     return (
       found !== undefined &&
       keptFields.every((name) => isSame((wanted as unknown as Fields)[name], (found as unknown as Fields)[name])) &&

@@ -26,7 +26,7 @@ import {
   revisionsOfWorkload,
   templateOf,
 } from './revision.ts'
-import { isOnlyRestarted, isSameTemplate } from './template.ts'
+import { containersIn, isOnlyRestarted, isSameTemplate } from './template.ts'
 
 /** `kubectl rollout undo` of a Deployment, StatefulSet or DaemonSet (pkg/polymorphichelpers/rollback.go in kubectl). */
 export const undoRule: UndoRule<Workload> = { availableRevision, find: findUndo }
@@ -121,7 +121,7 @@ function servingOf(object: Workload, { all, present, older, podsOf }: Revisions)
   const revision = newestOf(older.filter((each) => readyOf(each) > 0))
   const wanted = object.spec?.replicas ?? object.status?.desiredNumberScheduled ?? 1
   if (revision !== undefined) {
-    const images = containersOf(templateOf(revision)).flatMap(({ image }) => image ?? [])
+    const images = containersIn(templateOf(revision)?.spec).flatMap(({ image }) => image ?? [])
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
   const settled = present === undefined ? 0 : podsOf(present).filter((pod) => pod.settled).length
@@ -264,7 +264,10 @@ function podFieldsOf(reason: ReasonCode): ((template: PodTemplate | undefined) =
   switch (reason) {
     case 'unschedulable':
     case 'quota-exceeded':
-      return (template) => [withoutContainers(template), containersOf(template).map(({ resources }) => resources ?? {})]
+      return (template) => [
+        withoutContainers(template),
+        containersIn(template?.spec).map(({ resources }) => resources ?? {}),
+      ]
     case 'volume-not-mounted':
     case 'claim-pending':
     case 'claim-terminating':
@@ -292,15 +295,11 @@ function needs(template: PodTemplate | undefined, { kind, name, key }: MissingOb
     return Object.entries(value).some(([inner, each]) => isIn(each, inner))
   }
   const { volumes = [] } = template?.spec ?? {}
-  return isIn([volumes, containersOf(template).map(({ env, envFrom }) => [env, envFrom])], '')
-}
-
-function containersOf({ spec = {} }: PodTemplate = {}): readonly Container[] {
-  return [...(spec.containers ?? []), ...(spec.initContainers ?? [])]
+  return isIn([volumes, containersIn(template?.spec).map(({ env, envFrom }) => [env, envFrom])], '')
 }
 
 function containerOf(template: PodTemplate | undefined, name: string): Container | undefined {
-  return containersOf(template).find((container) => container.name === name)
+  return containersIn(template?.spec).find((container) => container.name === name)
 }
 
 function withoutContainers({ spec = {} }: PodTemplate = {}): object {
