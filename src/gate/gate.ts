@@ -211,10 +211,10 @@ export class Gate {
 
   /** The next deadline; undefined when the gate has ended. */
   nextDeadline(): NextDeadline | undefined {
+    this.settle()
     if (this.#end !== undefined) return undefined
     this.#earliest ??= this.#findEarliest()
     const { at, needsAnswers } = this.#earliest
-    if (this.#concerned !== undefined && this.#now < at) return { at: this.#now, needsAnswers: false }
     return { at: Math.max(at, this.#now), needsAnswers }
   }
 
@@ -243,13 +243,14 @@ export class Gate {
   }
 
   /**
-   * Takes one event of the feed. The gate decides once on all events of a moment: at its end, which is a deadline too, or
-   * earlier if an event needs the decision. Deadlines come after the events of the same moment.
+   * Takes one event of the feed. The gate decides once on all events of a moment: when a later event comes, or in `settle`.
+   * Earlier deadlines come before the event, those of the same moment after it.
    */
   handle(event: FeedEvent): void {
-    for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
-      this.#handleDeadlines(next.at)
-    if (!this.#isOfMoment(event)) this.#settle()
+    if (event.at > this.#now)
+      for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
+        this.#handleDeadlines(next.at)
+    if (!this.#isOfMoment(event)) this.settle()
     const isEvidenceOnly = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
     if (this.#end !== undefined) {
       this.#handleLate(event, isEvidenceOnly)
@@ -293,8 +294,8 @@ export class Gate {
     }
   }
 
-  /** Decides on the events of this moment, if there are any. */
-  #settle(): void {
+  /** Decides on the events of this moment. */
+  settle(): void {
     const concerned = this.#concerned
     if (concerned === undefined) return
     this.#concerned = undefined
@@ -351,14 +352,11 @@ export class Gate {
   }
 
   /**
-   * Passes every deadline up to and including `now`, each at its own time; later events come after them. Stops when every target became ready: the watches
+   * Passes every deadline up to and including `now`, each at its own moment; later events come after them. Stops when every target became ready: the watches
    * must answer first.
    */
   advance(now: number): void {
     if (now < this.#now) return
-    const before = this.#readySince
-    this.#settle()
-    if (this.#readySince !== before && this.#confirmAt < Infinity) return
     for (let next = this.nextDeadline(); next !== undefined && next.at <= now; next = this.nextDeadline()) {
       this.#handleDeadlines(next.at)
       if (this.#confirmAt < Infinity) return
@@ -408,10 +406,6 @@ export class Gate {
 
   /** Handles the deadlines that are due. */
   #handleDeadlines(at: number): void {
-    if (this.#concerned !== undefined) {
-      this.#settle()
-      return
-    }
     this.#now = at
     this.#recheck(at)
     this.#updateDeadlines()

@@ -44,7 +44,7 @@ describe('after the verdict', () => {
     const steps = [at(0, web.done, allSynced)]
     const gate = createGate(steps)
     for (const event of steps.flat()) gate.handle(event)
-    gate.advance(moment(0))
+    gate.settle()
     const before = report(gate)
     const later = [
       ...at(1, modified(web.pod(neverPull), web.deployment(progressing)), { type: 'CANCEL' } as const),

@@ -16,7 +16,6 @@ function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly
   const gate = createGate(steps, { targets, afterReady: createChecks(raw, targets) })
   for (const event of steps.flat()) {
     gate.handle(event)
-    gate.advance(event.at)
     // The watches have answered.
     gate.advance(event.at)
   }

@@ -18,7 +18,7 @@ import {
   run,
   synced,
 } from '../kit/gate.ts'
-import { complete, condition, is, iso, make, moment, ownedBy, podIs } from '../kit/objects.ts'
+import { complete, condition, is, iso, make, ownedBy, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
 import { endOf } from '../kit/tape-cases.ts'
 import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
@@ -156,7 +156,7 @@ it.each([
   const steps = [at(1, added(createService(spec)), lists)]
   const gate = createGate(steps, { targets, afterReady: createChecks({ 'http-checks': 'service/web GET /' }, targets) })
   for (const event of steps.flat()) gate.handle(event)
-  gate.advance(moment(1))
+  gate.settle()
   expect(gate.requests.map(({ kind }) => kind).filter((kind) => kind === 'Pod')).toEqual(watched)
 })
 
@@ -502,7 +502,7 @@ describe('requests to the pods behind a custom resource', () => {
     const found = at(1, added(cluster), listed)
     const watching = createGate([found], await prepare(cluster, { hold: '1m' }))
     for (const event of found) watching.handle(event)
-    watching.advance(moment(1))
+    watching.settle()
     expect(watching.requests.some(({ kind }) => kind === 'Pod')).toBe(true)
   })
 })
