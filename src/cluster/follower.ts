@@ -15,8 +15,6 @@ export interface EventConsumer {
   readonly isOver: boolean
   /** `request` is the watch that reported the event; absent for events that no watch reported. */
   handle(event: FeedEvent, request?: WatchRequest): void
-  /** Called after the events of a moment: `requests` and `isOver` follow from them. */
-  settle(): void
   /**
    * When to call `advance`, unless an event comes first. Before a deadline that ends a target, the follower lists the
    * watches of that target again.
@@ -26,9 +24,6 @@ export interface EventConsumer {
   /** The watches that must answer before a deadline ends a target. */
   requestsToConfirm(at: number): readonly WatchRequest[]
 }
-
-/** The unit of the times of events. */
-const momentMs = 1
 
 /**
  * Passes the events of a live cluster to a consumer until the consumer is over. Each event gets its time, then goes to
@@ -50,7 +45,7 @@ export class Follower {
   #confirmingAt: number | undefined
   #cancelTimer = () => {}
   #watched: readonly WatchRequest[] = []
-  #isUpdateDue = false
+  #isUpdateQueued = false
   #isStopped = false
 
   constructor(
@@ -92,20 +87,19 @@ export class Follower {
     } catch (error) {
       this.#fail(error)
     }
-    // The consumer decides once on all events of a moment, as in a replay: when it is over.
-    if (this.#isUpdateDue) return
-    this.#isUpdateDue = true
-    this.#cancelTimer()
-    this.#cancelTimer = this.#clock.after(momentMs, () => this.#update())
+    // A list brings many events at once: update the requests and the timer once.
+    if (this.#isUpdateQueued) return
+    this.#isUpdateQueued = true
+    queueMicrotask(() => {
+      this.#isUpdateQueued = false
+      this.#update()
+    })
   }
 
-  /** Lets the consumer decide, starts new watches and sets the timer for the next deadline. */
+  /** Starts new watches and sets the timer for the next deadline. */
   #update(): void {
     try {
-      this.#isUpdateDue = false
       this.#cancelTimer()
-      // The moment of a deadline lasts until the watches have answered.
-      if (this.#confirmingAt === undefined) this.#consumer.settle()
       if (this.#consumer.isOver) this.stop()
       if (this.#isStopped) return
       this.#watch(this.#consumer.requests)
@@ -133,7 +127,6 @@ export class Follower {
 
   /** Advances the consumer through its deadlines before `now`, and confirms the first one that ends a target. */
   #advanceUntil(now: number): void {
-    if (now <= this.#latest) return
     while (this.#confirmingAt === undefined && !this.#isStopped && !this.#consumer.isOver) {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || next.at >= now) return
@@ -158,7 +151,6 @@ export class Follower {
       this.#confirmingAt = undefined
       if (!this.#isStopped) this.#advanceTo(at)
     }
-    this.#watch(this.#consumer.requests)
     this.#cluster.refresh(this.#consumer.requestsToConfirm(at)).then(confirmed, this.#done.reject)
   }
 

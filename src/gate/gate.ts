@@ -93,8 +93,6 @@ export class Gate {
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
   /** Whether a look has its first lists: only an answer of a watch can change that. */
   #isListed = false
-  /** The targets that the events of this moment concern; undefined once the gate has decided on them. */
-  #concerned: Set<GatedTarget> | undefined
   /** The consolidated requests, and what they depend on. */
   #requests?: {
     readonly needed: readonly WatchRequest[]
@@ -131,7 +129,9 @@ export class Gate {
       log: this.#log,
     })
     // A gate without targets is ready.
-    this.#decide([])
+    this.#conclude()
+    this.#updateDeadlines()
+    if (settings.isLook) this.#isListed = this.isComplete
   }
 
   /** How the gate ended; undefined while it is open. */
@@ -211,7 +211,6 @@ export class Gate {
 
   /** The next deadline; undefined when the gate has ended. */
   nextDeadline(): NextDeadline | undefined {
-    this.settle()
     if (this.#end !== undefined) return undefined
     this.#earliest ??= this.#findEarliest()
     const { at, needsAnswers } = this.#earliest
@@ -243,14 +242,11 @@ export class Gate {
   }
 
   /**
-   * Takes one event of the feed. The gate decides once on all events of a moment: when a later event comes, or in `settle`.
-   * Earlier deadlines come before the event, those of the same moment after it.
+   * Handles one event of the feed. Handles earlier deadlines first, but the event before deadlines of the same moment.
    */
   handle(event: FeedEvent): void {
-    if (event.at > this.#now)
-      for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
-        this.#handleDeadlines(next.at)
-    if (!this.#isOfMoment(event)) this.settle()
+    for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
+      this.#handleDeadlines(next.at)
     const isEvidenceOnly = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
     if (this.#end !== undefined) {
       this.#handleLate(event, isEvidenceOnly)
@@ -262,6 +258,7 @@ export class Gate {
       return
     }
     const { isGood } = this.#health
+    const { progressKey } = this.#targets
     // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
@@ -272,42 +269,10 @@ export class Gate {
     const hasTurned = isGood !== this.#health.isGood
     if (hasTurned) this.#reachedAt = this.#now
     const concernsAll = isFailure(event) || event.type === 'ALIVE' || hasTurned
-    this.#concerned ??= new Set()
-    for (const gated of concernsAll ? this.#targets.all : concerned) this.#concerned.add(gated)
-  }
-
-  /**
-   * Whether an event only adds to what is known of this moment. The last state of a deleted target counts; refusals, answers and
-   * the end depend on what the gate has decided.
-   */
-  #isOfMoment(event: FeedEvent): boolean {
-    switch (event.type) {
-      case 'ADDED':
-      case 'MODIFIED':
-      case 'SYNCED':
-      case 'DISCOVERY':
-        return true
-      case 'DELETED':
-        return this.#targets.named(nameOf(event.object)).length === 0
-      default:
-        return false
-    }
-  }
-
-  /** Decides on the events of this moment. */
-  settle(): void {
-    const concerned = this.#concerned
-    if (concerned === undefined) return
-    this.#concerned = undefined
-    this.#decide([...concerned])
-  }
-
-  /** Assesses these targets, concludes, and sets the next deadlines. */
-  #decide(concerned: readonly GatedTarget[]): void {
-    if (this.#end === undefined) this.#targets.assess(concerned)
+    if (this.#end === undefined) this.#targets.assess(concernsAll ? this.#targets.all : concerned, progressKey)
     this.#conclude()
     this.#updateDeadlines()
-    if (this.#settings.isLook) this.#isListed ||= this.isComplete
+    if (this.#settings.isLook && (event.type === 'SYNCED' || isFailure(event))) this.#isListed = this.isComplete
   }
 
   /** Applies an event to the store. Returns the targets that it concerns. */
@@ -352,11 +317,10 @@ export class Gate {
   }
 
   /**
-   * Passes every deadline up to and including `now`, each at its own moment; later events come after them. Stops when every target became ready: the watches
+   * Passes every deadline up to and including `now`, each at its own moment. Stops when every target became ready: the watches
    * must answer first.
    */
   advance(now: number): void {
-    if (now < this.#now) return
     for (let next = this.nextDeadline(); next !== undefined && next.at <= now; next = this.nextDeadline()) {
       this.#handleDeadlines(next.at)
       if (this.#confirmAt < Infinity) return
@@ -401,7 +365,7 @@ export class Gate {
   /** Assesses the targets for which a moment that their assessments asked for has come. */
   #recheck(at: number): void {
     const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
-    this.#targets.assess(rechecked)
+    this.#targets.assess(rechecked, this.#targets.progressKey)
   }
 
   /** Handles the deadlines that are due. */
@@ -669,7 +633,7 @@ export class Gate {
     this.#targets.holding = { since: this.#now, until: this.#now + holdMs }
     this.#log({ kind: 'note', text: `everything is ready: it must stay so for ${duration(holdMs)}` })
     // In the hold, pods that have answered are asked again.
-    this.#targets.assess(this.#targets.all)
+    this.#targets.assess(this.#targets.all, this.#targets.progressKey)
   }
 
   /** When the watches must answer before the gate ends as ready. During an outage, the lists after it are the answers. */

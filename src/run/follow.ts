@@ -77,7 +77,6 @@ export async function followView(view: View, cluster: WatchedCluster, options: F
       view.handle(event, request)
       drawAt = Math.min(drawAt, event.at + drawDelayMs)
     },
-    settle: () => view.settle(),
     nextDeadline: () => ({ at: drawAt, needsAnswers: false }),
     advance() {
       // The present time: the machine may have been suspended for many ticks.

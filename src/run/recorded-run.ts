@@ -136,7 +136,6 @@ export class RecordedRun extends Run {
     let reached = this.plan.settings.startedAt
     const advanceTo = async (at: number) => {
       const end = Math.max(reached, at)
-      if (end === reached) return
       for (let next = gate.nextDeadline(); next !== undefined && next.at < end; next = gate.nextDeadline()) {
         reached = await waitUntil(next.at, reached)
         if (cancelled.aborted) return

@@ -143,10 +143,6 @@ export class Trace implements View {
     this.#deletedAt = undefined
   }
 
-  settle(): void {
-    this.#gate.settle()
-  }
-
   state(now: number): TraceState {
     this.#gate.advance(now)
     const { gated, readerAt } = this.#gate.targetView(0)

@@ -14,8 +14,6 @@ export interface View {
   readonly requests: readonly WatchRequest[]
   /** `request` is the watch that reported the event; absent in a recording. */
   handle(event: FeedEvent, request?: WatchRequest): void
-  /** Called after the events of a moment: `requests` follow from them. */
-  settle(): void
   /**
    * Shows the state at `now`. Returns whether the view is over.
    * @param isLast whether the lists that are missing will not come
@@ -81,10 +79,6 @@ export class ChangesView implements View {
       if (this.#waitingChanges === undefined) this.#listener.onChange(change)
       else this.#waitingChanges.push(change)
     }
-  }
-
-  settle(): void {
-    this.#gate?.settle()
   }
 
   /** Reports whether the watches of the targets answer, and which targets do not exist. */

@@ -156,7 +156,6 @@ it.each([
   const steps = [at(1, added(createService(spec)), lists)]
   const gate = createGate(steps, { targets, afterReady: createChecks({ 'http-checks': 'service/web GET /' }, targets) })
   for (const event of steps.flat()) gate.handle(event)
-  gate.settle()
   expect(gate.requests.map(({ kind }) => kind).filter((kind) => kind === 'Pod')).toEqual(watched)
 })
 
@@ -502,7 +501,6 @@ describe('requests to the pods behind a custom resource', () => {
     const found = at(1, added(cluster), listed)
     const watching = createGate([found], await prepare(cluster, { hold: '1m' }))
     for (const event of found) watching.handle(event)
-    watching.settle()
     expect(watching.requests.some(({ kind }) => kind === 'Pod')).toBe(true)
   })
 })

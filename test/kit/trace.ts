@@ -56,7 +56,6 @@ export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
   const trace = new Trace(target, createSettings())
   for (const [seconds, ...observations] of steps) {
     for (const observation of observations) trace.handle({ ...observation, at: moment(seconds) })
-    trace.settle()
     if (steps[0]?.[0] === seconds) {
       // The first lists end after the objects of the first step, because these determine the watches of relatives.
       for (const request of trace.requests)

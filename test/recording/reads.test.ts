@@ -22,7 +22,6 @@ function assessments(gate: Gate, now: number) {
 function missedBy(event: FeedEvent, gate: Gate, handle: (event: FeedEvent) => void): readonly string[] {
   const before = assessments(gate, event.at)
   handle(event)
-  gate.settle()
   const after = gate.isOver ? [] : assessments(gate, event.at)
   return before.flatMap((known, index) => {
     const next = after[index]
@@ -43,7 +42,6 @@ function needed(gate: Gate) {
 function askedLate(event: FeedEvent, gate: Gate, handle: (event: FeedEvent) => void): readonly string[] {
   const before = needed(gate)
   handle(event)
-  gate.settle()
   const after = needed(gate)
   return before.flatMap(({ name, readObject, watches }, index) => {
     const next = after[index]

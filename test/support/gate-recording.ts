@@ -92,11 +92,8 @@ export async function gateRecording(
     const gate = new Gate(targets, settings, () => true)
     // Discovery ends before the gate begins.
     for (const event of discovery) gate.handle({ ...event, at: settings.startedAt })
-    let hasEnded = false
-    const isOver = () => hasEnded || gate.verdict !== undefined
-    const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run().finally(() => {
-      hasEnded = true
-    })
+    const isOver = () => gate.verdict !== undefined
+    const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run()
     // Each watch follows its list, and a list requests all watches that its objects need: once all watches are open,
     // all lists are complete.
     const isWatching = () => server.openWatches.length === gate.requests.length || isOver()
@@ -107,7 +104,7 @@ export async function gateRecording(
       await before(index, server)
       await player.step()
     }
-    await clock.runUntil(Number.POSITIVE_INFINITY, () => hasEnded)
+    await clock.runUntil(Number.POSITIVE_INFINITY, isOver)
     await ended
     const { outcome, reason, startedAt, finishedAt, entries } = gate.record()
     if (outcome === 'progressing') throw new Error('the gate ended without a verdict')
