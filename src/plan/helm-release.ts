@@ -15,7 +15,7 @@ export const releaseKind = { word: 'helm', ...helmRevisions } as const
  * pkg/action/validate.go, which `execHook`, pkg/action/hooks.go, does not call).
  */
 export const releaseSelector = 'app.kubernetes.io/managed-by=Helm'
-const nameAnnotation = 'meta.helm.sh/release-name'
+export const nameAnnotation = 'meta.helm.sh/release-name'
 const namespaceAnnotation = 'meta.helm.sh/release-namespace'
 export const hookAnnotation = 'helm.sh/hook'
 

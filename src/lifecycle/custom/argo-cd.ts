@@ -3,6 +3,7 @@ import { type Fields, isObject, type KubeObject, type ObjectName } from '../../c
 import { matchesRevision, type WantedRevision } from '../../plan/revision.ts'
 import { argoPollMs } from '../../thresholds.ts'
 import { fieldsOf } from '../conditions.ts'
+import { momentOf } from '../gate-time.ts'
 import {
   type Attempt,
   describeVersion,
@@ -35,7 +36,8 @@ function reportOf(object: KubeObject, wanted: readonly WantedRevision[]): Revisi
   const sync = fields(status['sync'])
   const state = fields(status['operationState'])
   const result = resultOf(state)
-  const history = fieldsOf(status['history']).flatMap((entry) => versionOf(entry, entry, entry['deployedAt']) ?? [])
+  const entries = fieldsOf(status['history'])
+  const history = entries.flatMap((entry) => versionOf(entry, entry, entry['deployedAt']) ?? [])
   const compared = versionOf(sync, fields(sync['comparedTo']))
   const attempt = attemptOf(state, result)
   const last = history.at(-1)
@@ -52,7 +54,7 @@ function reportOf(object: KubeObject, wanted: readonly WantedRevision[]): Revisi
   // A commit that is synced without a sync of its own changes nothing here. A partial sync is not in the history.
   const hasOwnSync = deployed !== undefined && attempt !== undefined && isSameVersion(attempt.version, deployed)
   const isUnchanged = last === undefined || !hasOwnSync || isSameVersion(last, deployed)
-  const { id, revision, revisions } = fieldsOf(status['history']).at(-1) ?? {}
+  const { id, revision, revisions } = entries.at(-1) ?? {}
   const waits =
     sync['status'] === 'OutOfSync' && !isAutomated && compared !== undefined && hasRevisions(compared, wanted)
   const other = isUnderWay && !hasRevisions(attempt.version, wanted) ? attempt : undefined
@@ -106,13 +108,13 @@ function syncedVersion(
   const compared = versionOf(fields(sync), fields(comparedTo))
   if (status !== 'Synced' || compared === undefined) return undefined
   const isLast = last !== undefined && isSameVersion(last, compared)
-  const at = momentOf(reconciledAt)
-  const isOutdated = at < momentOf(attempt?.since) || (!isLast && at <= momentOf(last?.since))
+  const at = comparable(reconciledAt)
+  const isOutdated = at < comparable(attempt?.since) || (!isLast && at <= comparable(last?.since))
   return isOutdated ? undefined : { ...compared, since: isLast ? last.since : undefined }
 }
 
-/** A timestamp in milliseconds since the epoch; NaN if there is none, which is neither before nor after any other. */
-const momentOf = (timestamp: unknown): number => Date.parse(text(timestamp) ?? '')
+/** The moment of a timestamp; NaN if there is none, which is neither before nor after any other. */
+const comparable = (timestamp: unknown): number => momentOf(timestamp) ?? Number.NaN
 
 /** The last operation: a sync, or a rollback. A dry run deploys nothing. */
 function attemptOf(state: Fields, result: Fields): Attempt | undefined {

@@ -1,8 +1,8 @@
 import { type Fields, groupOf, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { gitNameOf, hasDigest } from '../../plan/revision.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
-import { conditionsIn, fieldsOf } from '../conditions.ts'
-import { isOfPresentGeneration, isStale } from '../status-age.ts'
+import { conditionsOf, fieldsOf } from '../conditions.ts'
+import { isStale, presentConditions } from '../status-age.ts'
 import { inventoryOf } from './owned-objects.ts'
 import {
   fields,
@@ -45,8 +45,9 @@ function kustomizationReport(object: KubeObject): RevisionReport {
   const [appliedRevision = ''] = applied
   // The status names the applied revision at the end, after Ready: until then Ready is about the attempted one.
   const isAttempted = attempted !== undefined && !applied.includes(text(lastAttemptedRevision) ?? '')
-  const { ready, hasFailed, isWorking, progress } = readConditions(object)
-  const common = commonReport(object, attempted)
+  const reported = readConditions(object)
+  const { ready, hasFailed, isWorking, progress } = reported
+  const common = commonReport(object, attempted, reported)
   const { objects } = common
   return {
     ...common,
@@ -86,8 +87,9 @@ function helmReport(object: KubeObject): RevisionReport {
   const [front] = releases
   const deployed = releases.find(({ status }) => status === 'deployed')
   const version = front === undefined ? versionOf(texts(lastAppliedRevision)) : deployed?.version
-  const { ready, hasFailed, isStalled, isWorking } = readConditions(object)
-  const common = commonReport(object, attempted)
+  const reported = readConditions(object)
+  const { ready, hasFailed, isStalled, isWorking } = reported
+  const common = commonReport(object, attempted, reported)
   // While its action is no release yet, Ready is about the release before.
   const isBegun =
     attempted !== undefined &&
@@ -146,9 +148,7 @@ const waitingReasons: ReadonlySet<string | undefined> = new Set([
 
 /** What the conditions of the present generation report. */
 function readConditions(object: KubeObject) {
-  const conditions = conditionsIn(fields(object.status)['conditions']).filter((each) =>
-    isOfPresentGeneration(each, object),
-  )
+  const conditions = presentConditions(object)
   const ready = conditions.find(({ type }) => type === 'Ready')
   const reconciling = conditions.find(({ type, status }) => type === 'Reconciling' && status === 'True')
   return {
@@ -164,16 +164,16 @@ function readConditions(object: KubeObject) {
 function commonReport(
   object: KubeObject,
   attempted: Version | undefined,
+  { ready, progress }: ReturnType<typeof readConditions>,
 ): Pick<RevisionReport, 'isCurrent' | 'next' | 'complaint' | 'objects' | 'hookJobs' | 'isHealthy'> {
-  const { ready, progress } = readConditions(object)
   const spec = fields(object.spec)
-  const { conditions, inventory, observedGeneration } = fields(object.status)
+  const { inventory, observedGeneration } = fields(object.status)
   const isSuspended = spec['suspend'] === true
   // Only `Running health checks …` and `Running 'upgrade' action …` take long.
   const slow = progress.startsWith('Running ') ? progress : undefined
   const complaint = ready?.status === 'False' ? (ready.message ?? '') : slow
   const own = isObject(inventory) ? inventoryOf(object) : labelledBy(object)
-  const isReady = conditionsIn(conditions).some(({ type, status }) => type === 'Ready' && status === 'True')
+  const isReady = conditionsOf(object).some(({ type, status }) => type === 'Ready' && status === 'True')
   return {
     isCurrent: !isStale(observedGeneration, object.metadata.generation),
     next: isSuspended ? undefined : attempted,

@@ -8,6 +8,7 @@ import {
   type PodTemplate,
   type Workload,
 } from '../../cluster/objects.ts'
+import { hookAnnotation, nameAnnotation } from '../../plan/helm-release.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
 import { type Problem, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import { hookLeadMs } from '../../thresholds.ts'
@@ -185,10 +186,8 @@ function ownerObstacle({ metadata }: KubeObject): string | undefined {
 
 /** The Helm release that an object is of. */
 function releaseOf({ metadata }: KubeObject): string | undefined {
-  return metadata.annotations?.['meta.helm.sh/release-name']
+  return metadata.annotations?.[nameAnnotation]
 }
-
-const hookAnnotation = 'helm.sh/hook'
 
 /** Watches the Jobs in the namespace of an object of a Helm release: hooks have no name that the object shows. */
 export function watchReleaseHooks(object: KubeObject, reader: Reader): void {
