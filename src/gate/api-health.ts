@@ -66,8 +66,10 @@ export class ApiHealth {
     return [
       ...this.#newOutage(event),
       ...before
-        .filter((watch) => !this.#unavailable.has(requestKey(watch.failure)) && this.#logged.delete(subjectOf(watch)))
-        .map((watch) => `${returnText(subjectOf(watch))} after ${wholeSeconds(event.at - watch.lastSuccessAt)}`),
+        .filter(
+          (watch) => !this.#unavailable.has(requestKey(watch.failure)) && this.#logged.delete(outageSubject(watch)),
+        )
+        .map((watch) => `${returnText(outageSubject(watch))} after ${wholeSeconds(event.at - watch.lastSuccessAt)}`),
       ...withdrawn
         .filter((withdrawal) => !this.#withdrawals.includes(withdrawal))
         .map(({ name, at }) => `access to ${name} was restored after ${wholeSeconds(event.at - at)}`),
@@ -78,8 +80,8 @@ export class ApiHealth {
   /** The sentence for the outage that begins with this event; empty if the log contains the outage already. */
   #newOutage(event: FeedEvent): readonly string[] {
     const watch = isFailure(event) ? this.#unavailable.get(requestKey(event)) : undefined
-    if (watch === undefined || this.#logged.has(subjectOf(watch))) return []
-    this.#logged.add(subjectOf(watch))
+    if (watch === undefined || this.#logged.has(outageSubject(watch))) return []
+    this.#logged.add(outageSubject(watch))
     const { message } = watch.failure
     return [`${lossText(watch)}${message === '' ? '' : ` (${message})`}: no timeout applies meanwhile`]
   }
@@ -194,19 +196,19 @@ export class ApiHealth {
     const isRefused = failure.type === 'REFUSED'
     const { message } = failure
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
-    const subjects = new Set([...this.#unavailable.values()].map(subjectOf))
+    const subjects = new Set([...this.#unavailable.values()].map(outageSubject))
     return isRefused
       ? verdictOf(outcome, 'credentials-expired', { message })
       : {
           ...verdictOf(outcome, 'api-unreachable', { outage: outageText(failing, now), message }),
           // If several kinds cannot be read, the cause is the server rather than a webhook.
-          unreadable: subjects.size > 1 ? undefined : subjectOf(failing) || undefined,
+          unreadable: subjects.size > 1 ? undefined : outageSubject(failing) || undefined,
         }
   }
 
   /** The present outages for the heartbeat, one sentence for each kind. */
   describe(now: number): readonly string[] {
-    const bySubject = Map.groupBy(this.#unavailable.values(), subjectOf)
+    const bySubject = Map.groupBy(this.#unavailable.values(), outageSubject)
     return [...bySubject.values()].flatMap((watches) => {
       const [oldest] = watches.toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
       return oldest === undefined ? [] : [outageText(oldest, now)]
@@ -257,20 +259,20 @@ export class ApiHealth {
   }
 }
 
-function subjectOf({ failure }: Unavailable): string {
+function outageSubject({ failure }: Unavailable): string {
   const isServer = failure.type !== 'UNAVAILABLE' || isUnanswered(failure)
   return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)
 }
 
 function outageText(watch: Unavailable, now: number): string {
-  const subject = subjectOf(watch)
+  const subject = outageSubject(watch)
   const since = wholeSeconds(now - watch.lastSuccessAt)
   return subject === '' ? `the API server has not answered for ${since}` : `${subject} could not be read for ${since}`
 }
 
 function lossText(watch: Unavailable): string {
   if (watch.failure.type === 'REFUSED') return 'the API server refuses the credentials'
-  const subject = subjectOf(watch)
+  const subject = outageSubject(watch)
   return subject === '' ? 'the API server does not answer' : `${subject} cannot be read`
 }
 

@@ -79,11 +79,11 @@ export function openFields(
   manifest: NonNullable<Target['manifest']>,
 ): readonly string[] {
   const record = compareRecord(manifest, object)
-  const keyOf = ({ path }: Difference) => JSON.stringify(path)
-  const before = new Map(findDifferences(manifest, listed).map((difference) => [keyOf(difference), difference]))
+  const pathKey = ({ path }: Difference) => JSON.stringify(path)
+  const before = new Map(findDifferences(manifest, listed).map((difference) => [pathKey(difference), difference]))
   const now = findDifferences(manifest, object)
   const differing = now.filter((difference) => {
-    const known = before.get(keyOf(difference))
+    const known = before.get(pathKey(difference))
     return known !== undefined && !isHeldReplicas(difference, object) && !isPinned(difference, known)
   })
   const texts = differing.map(describeDifference)
@@ -95,7 +95,7 @@ export function openFields(
   const isWritten = () =>
     applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== applier.time
   if (removed.length > 0 && !isWritten()) return [...texts, ...removed]
-  const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => keyOf(difference) !== key))
+  const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => pathKey(difference) !== key))
   return hasArrivedInPart && differing.every(mayBeOfAdmission) ? [] : texts
 }
 

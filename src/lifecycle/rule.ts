@@ -96,7 +96,7 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   readonly isOrdered?: true
 }
 
-/** How the versions of an object are told apart, each absent for kinds that do not show it. */
+/** How to tell the versions of an object apart. A member is absent for kinds without such facts. */
 export interface Versions<Gated extends KubeObject = KubeObject> {
   /**
    * When the present version came, in milliseconds since the epoch on the runner's clock; undefined if unknown. A scale, a

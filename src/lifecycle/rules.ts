@@ -201,10 +201,10 @@ export const knownKinds: readonly KnownKind[] = [
 ]
 
 const byKey = new Map<string, Pick<KnownKind, 'rule' | 'behind'>>([
-  ...knownKinds.map((known) => [keyOf(known), known] as const),
+  ...knownKinds.map((known) => [groupKind(known), known] as const),
   // The API group of Ingress before `networking.k8s.io` (Kubernetes 1.14).
   ['extensions/Ingress', { rule: ingressRule }],
-  [keyOf(helmRevisions), { rule: helmRevisionRule, behind: [] }],
+  [groupKind(helmRevisions), { rule: helmRevisionRule, behind: [] }],
 ])
 
 /** Built-in kinds that are ready once they exist, by group and kind. */
@@ -227,7 +227,7 @@ export const kindsReadyOnceCreated: ReadonlySet<string> = new Set([
 
 /** The rule of a kind in any version; the generic rule for kinds without their own. */
 export function ruleOf(kind: KindName): Rule {
-  const key = keyOf(kind)
+  const key = groupKind(kind)
   return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
@@ -238,7 +238,7 @@ export function hasPods(kind: KindName): boolean {
 
 /** Whether the objects of a kind need more than to exist. */
 export function needsMoreThanToExist(kind: KindName): boolean {
-  return byKey.has(keyOf(kind)) || !isBuiltIn(kind.apiVersion)
+  return byKey.has(groupKind(kind)) || !isBuiltIn(kind.apiVersion)
 }
 
 /** The names of a kind's milestones, in the order in which they are reached. */
@@ -259,10 +259,10 @@ export async function loadMilestones(
   if (written.every((name) => commonMilestones.some((common) => common === name))) return milestonesOf
   const { findEntries } = await importCatalogue()
   const found = await findEntries(resources.map(kindNameOf))
-  const staged = new Map(found.map(({ kind, entry }) => [keyOf(kind), withStages(entry.milestones)]))
+  const staged = new Map(found.map(({ kind, entry }) => [groupKind(kind), withStages(entry.milestones)]))
   return (kind) => {
     const check = findEntry(kind, healthChecks)
-    return check === undefined ? (staged.get(keyOf(kind)) ?? milestonesOf(kind)) : withStages(check.milestones)
+    return check === undefined ? (staged.get(groupKind(kind)) ?? milestonesOf(kind)) : withStages(check.milestones)
   }
 }
 
@@ -311,7 +311,8 @@ export function kindsBehind(
   { healthChecks = [], catalogue = [] }: TargetChecks = {},
 ): Pick<KindsBehind, 'kinds' | 'isKnown'> {
   const entry = findEntry(kind, catalogue)
-  const { behind = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } = byKey.get(keyOf(kind)) ?? {}
+  const { behind = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } =
+    byKey.get(groupKind(kind)) ?? {}
   if (behind !== undefined) return { kinds: behind, isKnown: true }
   return { kinds: groupsOwningNothing.has(groupOf(kind.apiVersion)) ? [] : workloads, isKnown: false }
 }
@@ -398,6 +399,6 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
   }
 }
 
-function keyOf({ apiVersion, kind }: KindName): string {
+function groupKind({ apiVersion, kind }: KindName): string {
   return `${groupOf(apiVersion)}/${kind}`
 }

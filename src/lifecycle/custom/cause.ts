@@ -31,7 +31,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
     const explaining = explainingReader(reader, behind)
     const found = search(object, objectsBehind(object, behind, explaining), { custom: object, reader: explaining })
     const explained: Draft = {
-      ...explain(own, found, behind),
+      ...explainBy(own, found, behind),
       stallHold: own.stallHold ?? found.stallHold,
       counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
     }
@@ -49,7 +49,7 @@ function awaitsUser({ problems: [first] }: Draft): boolean {
 }
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
-function explain(own: Draft, found: Findings, { isWorkload }: Behind): Draft {
+function explainBy(own: Draft, found: Findings, { isWorkload }: Behind): Draft {
   const problems = isWorkload ? found.problems : found.problems.map(withoutProof)
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes

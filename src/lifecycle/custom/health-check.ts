@@ -86,7 +86,7 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: Reader): 
   const mayGetStatus = isStatic && readsStatus && !reader.passed(specChangedAt(object, reader) + settleTimeMs)
   const meaning = found === undefined || mayGetStatus ? 'progressing' : found
   const isAwaited = isObserved && readsStatus && hasNoStatus(object) && found !== 'ready' && found !== 'suspended'
-  const explanation = isObserved ? explain(read, check, signals, meaning) : { signals: [] }
+  const explanation = isObserved ? explanationOf(read, check, signals, meaning) : { signals: [] }
   const good = summary.meaning === 'ready' ? summary.signals : []
   const unmet = explanationText(explanation) || unmetText(read, check)
   return {
@@ -116,7 +116,12 @@ function stallHoldOf(
  * Why an object is not ready: the signals that decided by the general conventions, and one with a message if they have none.
  * What a user does not count shows only why an object has failed.
  */
-function explain(object: KubeObject, check: HealthCheck, signals: readonly Signal[], meaning: Meaning): Explanation {
+function explanationOf(
+  object: KubeObject,
+  check: HealthCheck,
+  signals: readonly Signal[],
+  meaning: Meaning,
+): Explanation {
   let cause: string | undefined
   for (const each of check.cause) cause ??= each(object)
   if (check.isUsers && meaning === 'progressing') return { signals: [], cause }

@@ -112,6 +112,7 @@ function hasSteps(status: Fields): boolean {
       fieldsOf(value).some((step) => Object.keys(step).some((name) => fieldNames.aboutState.test(name))),
   )
 }
+
 /*
  * Generations: whether the status is about the present spec at all.
  */

@@ -145,7 +145,7 @@ export function quietAt({ pod, events, history }: PodView, { now, time }: TimeRe
   return (latest([...reportedAt, history.seenAt]) ?? now) + quietNodeMs
 }
 
-/** Whether it is known that no node has this name; `conclude` requests the nodes that do not respond. */
+/** Whether it is known that no node has this name; `assess` requests the nodes that do not respond. */
 function isNodeMissing(name: string, reader: Reader): boolean {
   return reader.listState(nodeRequest(name)) === 'complete' && reader.known(nodeRequest(name)).length === 0
 }
