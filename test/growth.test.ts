@@ -22,7 +22,7 @@ import { code, html, markdown, mermaidName, plain, plainLines, prose, shortenWor
 import { renderReport } from '../src/report/json-report.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { settingsOf } from '../src/run/recorded-run.ts'
-import { changeJson, changeLines } from '../src/trace/render-changes.ts'
+import { changeJson, changeLines } from '../src/views/render-changes.ts'
 import { added, allSynced, at, createGate, createTarget, createWorkload, run, runUntil, synced } from './kit/gate.ts'
 import { iso, make, moment } from './kit/objects.ts'
 import { createEntry } from './report/builders.ts'

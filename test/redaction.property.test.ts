@@ -19,7 +19,7 @@ import { LogPrinter } from '../src/report/log.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { renderLook } from '../src/report/why.ts'
 import { Exit, type Reporter } from '../src/run/exit.ts'
-import { line, paintLines } from '../src/trace/line.ts'
+import { line, paintLines } from '../src/views/line.ts'
 import { ManualClock } from './cluster-api/manual-clock.ts'
 import {
   createEntry,

@@ -84,8 +84,8 @@ it('a time or size with a name stands in src/thresholds.ts', () => {
     'src/report/gantt.ts: shortestBarMs',
     'src/run/follow.ts: drawDelayMs',
     'src/run/follow.ts: tickMs',
-    'src/trace/trace-view.ts: recreatedMs',
-    'src/trace/trace.ts: departedMs',
-    'src/trace/views.ts: overviewMs',
+    'src/views/trace-view.ts: recreatedMs',
+    'src/views/trace.ts: departedMs',
+    'src/views/views.ts: overviewMs',
   ])
 })

@@ -2,7 +2,7 @@ import type { Clock } from '../cluster/clock.ts'
 import type { FeedEvent, Observation } from '../cluster/feed.ts'
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import type { TextQueue } from '../cluster/text-queue.ts'
-import type { View } from '../trace/views.ts'
+import type { View } from '../views/views.ts'
 
 interface FollowOptions {
   readonly clock: Clock

@@ -1,4 +1,3 @@
-import type { Checker } from '../checks/checker.ts'
 import { unlessAborted } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
@@ -16,7 +15,8 @@ import { withComparableManifests } from '../plan/manifest-equality.ts'
 import { nameKey, type Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lookMs } from '../thresholds.ts'
-import type { View } from '../trace/views.ts'
+import type { View } from '../views/views.ts'
+import type { Checker } from './checker.ts'
 import { Exit } from './exit.ts'
 import { follow, followView } from './follow.ts'
 import type { LiveLogs } from './live-logs.ts'
@@ -112,7 +112,7 @@ async function completePlan({ options, startedAt, healthChecks, cluster }: Sourc
   if (purpose !== 'gate' || checks === undefined) return plan
   const { afterReady } = await import('../gate/after-ready.ts')
   if (checks.httpChecks.length > 0) {
-    const { reviewAccess } = await import('../checks/access.ts')
+    const { reviewAccess } = await import('./checker.ts')
     await reviewAccess(checks.httpChecks, cluster)
   }
   return { ...plan, settings: { ...plan.settings, afterReady: afterReady(checks) } }
@@ -249,7 +249,7 @@ export class LiveRun extends Run {
   async #loadChecker(): Promise<((observe: (answer: Observation) => void) => Checker) | undefined> {
     const { clock, secrets } = this.#options
     if (!this.plan.settings.afterReady?.httpChecks.length) return undefined
-    const { Checker } = await import('../checks/checker.ts')
+    const { Checker } = await import('./checker.ts')
     const { cluster, exit } = this
     return (observe) => new Checker({ cluster, clock, redact: secrets.redact, observe, onWarning: exit.onWarning })
   }

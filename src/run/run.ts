@@ -5,7 +5,7 @@ import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type R
 import type { GateSettings } from '../gate/settings.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
-import type { View } from '../trace/views.ts'
+import type { View } from '../views/views.ts'
 import type { Exit } from './exit.ts'
 
 /** What a run judges, and how. */

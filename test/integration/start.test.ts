@@ -43,7 +43,7 @@ const textsOfChecks = [
   'is no method of HTTP', // plan/checks.ts
   'is not gated. Name it in resources too', // gate/after-ready.ts
   'was not asked: no pod is wanted', // lifecycle/answers.ts
-  'do not permit to forward ports of pods', // checks/access.ts
+  'do not permit to forward ports of pods', // run/checker.ts
 ]
 
 test.each([

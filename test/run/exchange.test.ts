@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { exchange, type HttpQuery, missingText } from '../../src/checks/exchange.ts'
 import { systemClock } from '../../src/cluster/clock.ts'
+import { exchange, type HttpQuery, missingText } from '../../src/run/exchange.ts'
 
 const endings: (() => void)[] = []
 afterEach(() => {

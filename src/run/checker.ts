@@ -1,8 +1,19 @@
+import { isIP } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import type { Clock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
-import { failureOf, isForbidden, isNotFound, isUnauthorized, statusOf } from '../cluster/failures.ts'
+import {
+  ConnectionError,
+  failureOf,
+  isForbidden,
+  isNotFound,
+  isTimeout,
+  isUnauthorized,
+  statusOf,
+} from '../cluster/failures.ts'
 import type { Answer, Observation } from '../cluster/feed.ts'
-import { errorText, UserError } from '../errors.ts'
+import type { PodPort } from '../cluster/port-forward.ts'
+import { errorText, type MistakeWithReason, throwMistakes, UserError } from '../errors.ts'
 import type { Question } from '../lifecycle/assessment.ts'
 import type { Header, RequestCheck } from '../plan/checks.ts'
 import {
@@ -13,8 +24,7 @@ import {
   withdrawnMs,
 } from '../thresholds.ts'
 import { version } from '../version.ts'
-import { askPod } from './access.ts'
-import type { HttpAnswer } from './exchange.ts'
+import { exchange, type HttpAnswer, type HttpQuery, missingText, type NoAnswer } from './exchange.ts'
 
 interface CheckerOptions {
   readonly cluster: Cluster
@@ -170,4 +180,59 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
   ]
   const own = defaults.filter(([name]) => !headers.some(([given]) => given.toLowerCase() === name.toLowerCase()))
   return [...own, ...headers]
+}
+
+/**
+ * Reviews whether the ports of pods may be forwarded in the namespace of each line. Where the API server does not review, they are
+ * tried later.
+ * @throws UserError with the first line of each namespace where they may not
+ */
+export async function reviewAccess(
+  checks: readonly RequestCheck[],
+  cluster: Pick<Cluster, 'permits' | 'initially'>,
+): Promise<void> {
+  const review = async ([namespace, [check]]: readonly [string, readonly RequestCheck[]]): Promise<
+    MistakeWithReason[]
+  > => {
+    const access = { resource: 'pods', subresource: 'portforward', namespace }
+    const answers = await Promise.all(['get', 'create'].map((verb) => cluster.permits({ verb, ...access })))
+    if (check === undefined || !answers.includes(false)) return []
+    const message = `The credentials do not permit to forward ports of pods in namespace ${namespace}. Add this rule to the user's Role: {apiGroups: [""], resources: ["pods/portforward"], verbs: ["get", "create"]}.`
+    return [{ input: 'http-checks', line: check.line, message, reason: 'forbidden' }]
+  }
+  const byNamespace = [...Map.groupBy(checks, ({ reference: { namespace = '' } }) => namespace)]
+  throwMistakes((await cluster.initially(() => Promise.all(byNamespace.map(review)))).flat())
+}
+
+/**
+ * Asks a pod by its port, which the API server forwards. A pod's certificate is not verified, as a probe does not verify it.
+ * @throws an ApiError or ConnectionError if the API server does not let it be asked
+ */
+export async function askPod(
+  cluster: Pick<Cluster, 'forwardPort'>,
+  pod: PodPort,
+  query: HttpQuery,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<HttpAnswer | NoAnswer> {
+  const connection = await cluster.forwardPort(pod, signal)
+  const socket =
+    query.scheme === 'https'
+      ? connectTls({ socket: connection, rejectUnauthorized: false, servername: serverName(query.headers) })
+      : connection
+  try {
+    return await exchange(socket, pod.port, query, clock, signal)
+  } catch (error) {
+    // The connection to the API server broke.
+    if (error instanceof ConnectionError && !isTimeout(error)) throw error
+    return { error: missingText(error, query.timeoutMs) }
+  } finally {
+    connection.destroy()
+  }
+}
+
+/** The name for TLS (SNI): of the header `Host`. */
+function serverName(headers: readonly Header[]): string {
+  const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1].replace(/:\d+$/, '') ?? ''
+  return isIP(host) === 0 ? host : ''
 }

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { line, paintLine, paintLines, stableText } from '../../src/trace/line.ts'
+import { line, paintLine, paintLines, stableText } from '../../src/views/line.ts'
 
 const plain = { color: false, redact: String }
 
