@@ -230,7 +230,7 @@ test.each([
       const cluster = { get: isMissing, readLog: isMissing, findDenied: async () => [] }
       const evidence = new EvidenceReader(gate, cluster, () => {}, 20)
       for (const list of lists) {
-        gate.handle({ type: 'SYNCED', ...list, at: moment(1) })
+        gate.handle([{ type: 'SYNCED', ...list, at: moment(1) }])
         expect(gate.requests).toBeDefined()
       }
       for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
@@ -293,9 +293,9 @@ describe.each(names)('the time for the objects of %s', (name) => {
           const gate = new Gate(header.targets ?? [], settingsOf(header), () => true)
           for (const event of events) {
             if (gate.verdict !== undefined) break
-            gate.handle(
+            gate.handle([
               'object' in event ? { ...event, object: redact(withText(event.object, text) as KubeObject) } : event,
-            )
+            ])
           }
           for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
           const record = explain(gate.record(), gate.store, 0)

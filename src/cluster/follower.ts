@@ -13,8 +13,11 @@ export interface EventConsumer {
   /** The requests to watch at present. The same array until they change. */
   readonly requests: readonly WatchRequest[]
   readonly isOver: boolean
-  /** `request` is the watch that reported the event; absent for events that no watch reported. */
-  handle(event: FeedEvent, request?: WatchRequest): void
+  /**
+   * Handles the events of one moment.
+   * @param watchOf the watch that reported an event; undefined for events that no watch reported
+   */
+  handle(events: readonly FeedEvent[], watchOf: (event: FeedEvent) => WatchRequest | undefined): void
   /**
    * When to call `advance`, unless an event comes first. Before a deadline that ends a target, the follower lists the
    * watches of that target again.
@@ -25,9 +28,14 @@ export interface EventConsumer {
   requestsToConfirm(at: number): readonly WatchRequest[]
 }
 
+/** The unit of the times of events. */
+const momentMs = 1
+
 /**
- * Passes the events of a live cluster to a consumer until the consumer is over. Each event gets its time, then goes to
- * `onEvent`, then to the consumer. `onUpdate` is called after events and deadlines, while the consumer is not over.
+ * Passes the events of a live cluster to a consumer until the consumer is over. Events that arrive together, such as those of a
+ * list, are one moment: each goes to `onEvent`, then the consumer handles all of them. Each moment has a time of its own, so a
+ * replay of the recording handles the same events together. `onUpdate` is called after events and deadlines, while the consumer
+ * is not over.
  *
  * Before a deadline ends a target, the follower asks the watches of that target again and waits until they answer or
  * fail. While it waits, every event gets the time of the deadline. So a change in an answer counts as in time, an
@@ -41,11 +49,13 @@ export class Follower {
   readonly #onEvent: (event: FeedEvent) => void
   readonly #onUpdate: () => void
   readonly #done = Promise.withResolvers<void>()
+  /** The latest time of an event or deadline. */
   #latest: number
+  /** The events of the present moment, with the watch that reported each. */
+  #moment = new Map<FeedEvent, WatchRequest | undefined>()
   #confirmingAt: number | undefined
   #cancelTimer = () => {}
   #watched: readonly WatchRequest[] = []
-  #isUpdateQueued = false
   #isStopped = false
 
   constructor(
@@ -61,7 +71,7 @@ export class Follower {
     this.#clock = clock
     this.#onEvent = onEvent
     this.#onUpdate = onUpdate
-    this.#latest = startedAt
+    this.#latest = startedAt - momentMs
   }
 
   /** Resolves when the consumer is over or the follower is stopped. Rejects with an error of the consumer. */
@@ -77,23 +87,50 @@ export class Follower {
     this.#done.resolve()
   }
 
+  /** Ends `run` after the events that have arrived. */
+  cancel(): void {
+    this.observe({ type: 'CANCEL' })
+    this.#handleMoment()
+    this.stop()
+  }
+
   /** Passes an observation to the consumer; `request`: the watch that reported it, absent for logs and cancellation. */
   observe(observation: Observation, request?: WatchRequest): void {
+    const isFirst = this.#moment.size === 0
+    if (isFirst) this.#beginMoment()
+    this.#moment.set({ ...observation, at: this.#latest }, request)
+    if (isFirst) queueMicrotask(() => this.#endMoment())
+  }
+
+  /** Handles the earlier deadlines, and sets the time of the events that arrive now. */
+  #beginMoment(): void {
+    const now = Math.max(this.#latest + momentMs, this.#clock.now())
     try {
-      this.#advanceUntil(this.#clock.now())
-      const event = { ...observation, at: this.#now() }
-      this.#onEvent(event)
-      this.#consumer.handle(event, request)
+      this.#advanceUntil(now)
     } catch (error) {
       this.#fail(error)
     }
-    // A list brings many events at once: update the requests and the timer once.
-    if (this.#isUpdateQueued) return
-    this.#isUpdateQueued = true
-    queueMicrotask(() => {
-      this.#isUpdateQueued = false
-      this.#update()
-    })
+    this.#latest = this.#confirmingAt ?? now
+  }
+
+  /** The moment of a deadline lasts until the watches have answered. */
+  #endMoment(): void {
+    if (this.#confirmingAt !== undefined && !this.#isStopped) return
+    this.#handleMoment()
+    this.#update()
+  }
+
+  #handleMoment(): void {
+    const moment = this.#moment
+    this.#moment = new Map()
+    if (moment.size === 0) return
+    try {
+      const events = [...moment.keys()]
+      for (const event of events) this.#onEvent(event)
+      this.#consumer.handle(events, (event) => moment.get(event))
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   /** Starts new watches and sets the timer for the next deadline. */
@@ -136,6 +173,7 @@ export class Follower {
   }
 
   #advanceTo(at: number): void {
+    this.#handleMoment()
     try {
       this.#latest = Math.max(this.#latest, at)
       this.#consumer.advance(at)
@@ -152,12 +190,6 @@ export class Follower {
       if (!this.#isStopped) this.#advanceTo(at)
     }
     this.#cluster.refresh(this.#consumer.requestsToConfirm(at)).then(confirmed, this.#done.reject)
-  }
-
-  /** The present time, never decreasing; the time of the deadline while one is confirmed. */
-  #now(): number {
-    this.#latest = Math.max(this.#latest, this.#confirmingAt ?? this.#clock.now())
-    return this.#latest
   }
 
   /** Callbacks of timers and watches have no caller that could catch an error. */

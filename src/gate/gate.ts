@@ -129,9 +129,7 @@ export class Gate {
       log: this.#log,
     })
     // A gate without targets is ready.
-    this.#conclude()
-    this.#updateDeadlines()
-    if (settings.isLook) this.#isListed = this.isComplete
+    this.#decide(new Set())
   }
 
   /** How the gate ended; undefined while it is open. */
@@ -242,23 +240,57 @@ export class Gate {
   }
 
   /**
-   * Handles one event of the feed. Handles earlier deadlines first, but the event before deadlines of the same moment.
+   * Handles events of the feed, in the order of their times, and decides once on all events of a moment. Earlier deadlines come before
+   * an event, those of the same moment after it.
    */
-  handle(event: FeedEvent): void {
-    for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
+  handle(events: readonly FeedEvent[]): void {
+    const concerned = new Set<GatedTarget>()
+    for (const event of events) {
+      const isAlone = !this.#isOfMoment(event)
+      if (isAlone || event.at > this.#now) this.#decide(concerned)
+      this.#passEarlierDeadlines(event.at)
+      for (const gated of this.#take(event)) concerned.add(gated)
+      if (isAlone) this.#decide(concerned)
+    }
+    this.#decide(concerned)
+  }
+
+  #passEarlierDeadlines(at: number): void {
+    for (let next = this.nextDeadline(); next !== undefined && next.at < at; next = this.nextDeadline())
       this.#handleDeadlines(next.at)
+  }
+
+  /**
+   * Whether an event only adds to what is known of its moment. Others are decided on alone: the last state of a deleted target
+   * counts, and refusals, answers and the end depend on what the gate has decided.
+   */
+  #isOfMoment(event: FeedEvent): boolean {
+    switch (event.type) {
+      case 'ADDED':
+      case 'MODIFIED':
+      case 'SYNCED':
+      case 'DISCOVERY':
+        return true
+      case 'DELETED':
+        return this.#targets.named(nameOf(event.object)).length === 0
+      default:
+        return false
+    }
+  }
+
+  /** Takes one event into what the gate knows. Returns the targets that it concerns. */
+  #take(event: FeedEvent): readonly GatedTarget[] {
     const isEvidenceOnly = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
     if (this.#end !== undefined) {
       this.#handleLate(event, isEvidenceOnly)
-      return
+      return []
     }
     this.#now = Math.max(this.#now, event.at)
     if (isEvidenceOnly) {
       this.store.apply(event)
-      return
+      return []
     }
     const { isGood } = this.#health
-    const { progressKey } = this.#targets
     // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
@@ -268,11 +300,17 @@ export class Gate {
     const concerned = this.#applyEvent(event)
     const hasTurned = isGood !== this.#health.isGood
     if (hasTurned) this.#reachedAt = this.#now
-    const concernsAll = isFailure(event) || event.type === 'ALIVE' || hasTurned
-    if (this.#end === undefined) this.#targets.assess(concernsAll ? this.#targets.all : concerned, progressKey)
+    return isFailure(event) || event.type === 'ALIVE' || hasTurned ? this.#targets.all : concerned
+  }
+
+  /** Assesses these targets, concludes, and sets the next deadlines. Empties the set. */
+  #decide(concerned: Set<GatedTarget>): void {
+    if (this.#end !== undefined) return
+    this.#targets.assess([...concerned])
+    concerned.clear()
     this.#conclude()
     this.#updateDeadlines()
-    if (this.#settings.isLook && (event.type === 'SYNCED' || isFailure(event))) this.#isListed = this.isComplete
+    if (this.#settings.isLook) this.#isListed ||= this.isComplete
   }
 
   /** Applies an event to the store. Returns the targets that it concerns. */
@@ -365,7 +403,7 @@ export class Gate {
   /** Assesses the targets for which a moment that their assessments asked for has come. */
   #recheck(at: number): void {
     const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
-    this.#targets.assess(rechecked, this.#targets.progressKey)
+    this.#targets.assess(rechecked)
   }
 
   /** Handles the deadlines that are due. */
@@ -633,7 +671,7 @@ export class Gate {
     this.#targets.holding = { since: this.#now, until: this.#now + holdMs }
     this.#log({ kind: 'note', text: `everything is ready: it must stay so for ${duration(holdMs)}` })
     // In the hold, pods that have answered are asked again.
-    this.#targets.assess(this.#targets.all, this.#targets.progressKey)
+    this.#targets.assess(this.#targets.all)
   }
 
   /** When the watches must answer before the gate ends as ready. During an outage, the lists after it are the answers. */

@@ -92,6 +92,8 @@ export class GatedTargets {
   /** The target that deployed another one. */
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
   readonly #others = new OtherTargets()
+  /** What the last assessments knew of others. */
+  #progressKey: string
   /** The hold, once it has begun. */
   holding: Hold | undefined
   readonly #readIndex = new ReadIndex<GatedTarget>()
@@ -108,6 +110,7 @@ export class GatedTargets {
     this.#gateTime = createGateTime(settings)
     this.#sharedReaders = createReaders(store, this.#gateTime, settings)
     this.#add(targets)
+    this.#progressKey = this.#others.progressKey
   }
 
   /** All targets: those of the gate's start in the order of the input, then those that operators deployed. */
@@ -249,11 +252,6 @@ export class GatedTargets {
     return this.#lists.unended
   }
 
-  /** Changes whenever `othersProgress` or `othersReadyAt` of a target may change. */
-  get progressKey(): string {
-    return this.#others.progressKey
-  }
-
   /** The targets whose deadlines may have changed since the last call. */
   takeChanged(): ReadonlySet<GatedTarget> {
     const changed = this.#changed
@@ -348,13 +346,13 @@ export class GatedTargets {
     }
   }
 
-  /**
-   * Assesses these targets. If that changes `progressKey`, assesses again the targets that read whether others progress.
-   * @param before `progressKey` before the event
-   */
-  assess(targets: readonly GatedTarget[], before: string): void {
+  /** Assesses these targets, then those that read whether others progress, if that has changed since the last time. */
+  assess(targets: readonly GatedTarget[]): void {
     this.#assessInOrder(targets)
-    if (this.progressKey !== before) this.#assessInOrder(this.unended.filter(({ reads }) => reads?.readsOthers))
+    const { progressKey } = this.#others
+    const before = this.#progressKey
+    this.#progressKey = progressKey
+    if (progressKey !== before) this.#assessInOrder(this.unended.filter(({ reads }) => reads?.readsOthers))
     this.#passRemovedHooks()
   }
 

@@ -34,10 +34,7 @@ export async function follow(
     onEvent?.(event)
   }
   const follower = new Follower(consumer, cluster, clock, clock.now(), onEach, onUpdate)
-  const cancel = () => {
-    follower.observe({ type: 'CANCEL' })
-    follower.stop()
-  }
+  const cancel = () => follower.cancel()
   texts.follow(() => consumer.requests)
   cancelled.addEventListener('abort', cancel)
   try {
@@ -73,9 +70,11 @@ export async function followView(view: View, cluster: WatchedCluster, options: F
     get isOver() {
       return isOver
     },
-    handle(event, request) {
-      view.handle(event, request)
-      drawAt = Math.min(drawAt, event.at + drawDelayMs)
+    handle(events, watchOf) {
+      for (const event of events) {
+        view.handle(event, watchOf(event))
+        drawAt = Math.min(drawAt, event.at + drawDelayMs)
+      }
     },
     nextDeadline: () => ({ at: drawAt, needsAnswers: false }),
     advance() {

@@ -198,11 +198,7 @@ export class LiveRun extends Run {
     this.#logs = await this.#openLogs(gate)
     const ask = () => checker?.update(gate.questions)
     const onStart = (observe: (observation: Observation) => void) => {
-      const onAnswer = (answer: Observation) => {
-        observe(answer)
-        ask()
-      }
-      checker = createChecker?.(onAnswer)
+      checker = createChecker?.(observe)
       this.#evidence = new EvidenceReader(gate, cluster, observe, inputs.logLines)
       observe({ type: 'DISCOVERY', resources: this.plan.kinds })
     }

@@ -130,8 +130,7 @@ export class RecordedRun extends Run {
    */
   async follow(gate: Gate): Promise<void> {
     const { purpose, cancelled } = this.#options
-    const handle = (event: FeedEvent) => gate.handle(event)
-    if (purpose !== 'gate') return this.#showEvents(handle)
+    if (purpose !== 'gate') return this.#showEvents((events) => gate.handle(events))
     const { waitUntil } = this.#clock
     let reached = this.plan.settings.startedAt
     const advanceTo = async (at: number) => {
@@ -143,29 +142,31 @@ export class RecordedRun extends Run {
       }
       reached = gate.verdict === undefined ? await waitUntil(end, reached) : end
     }
-    for await (const event of this.#events('replayed')) {
-      await advanceTo(event.at)
+    for await (const events of momentsOf(this.#events('replayed'))) {
+      await advanceTo(events[0].at)
       if (cancelled.aborted) break
-      handle(event)
+      gate.handle(events)
     }
     const clocksMs = longestTimeoutMs(this.plan) + (this.plan.settings.afterReady?.holdMs ?? 0)
     if (!cancelled.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
-    gate.handle({ type: 'CANCEL', at: reached })
+    gate.handle([{ type: 'CANCEL', at: reached }])
   }
 
   /** Shows the view as it is at its moment. */
   async show(view: View): Promise<boolean> {
-    await this.#showEvents((event) => view.handle(event))
+    await this.#showEvents((events) => {
+      for (const event of events) view.handle(event)
+    })
     view.draw(this.now(), true)
     return true
   }
 
   /** @throws the reason of the signal */
-  async #showEvents(handle: (event: FeedEvent) => void): Promise<void> {
+  async #showEvents(handle: (events: readonly FeedEvent[]) => void): Promise<void> {
     const until = this.now()
-    for await (const event of this.#events('shown')) {
-      if (event.at > until) break
-      handle(event)
+    for await (const events of momentsOf(this.#events('shown'))) {
+      if (events[0].at > until) break
+      handle(events)
     }
     this.#options.cancelled.throwIfAborted()
   }
@@ -193,6 +194,19 @@ export class RecordedRun extends Run {
         warn(first, `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`)
     }
   }
+}
+
+/** The events of each moment: a gate decides once on those that a live run handled together. */
+async function* momentsOf(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {
+  let moment: [FeedEvent, ...FeedEvent[]] | undefined
+  for await (const event of events) {
+    if (moment?.[0].at === event.at) moment.push(event)
+    else {
+      if (moment !== undefined) yield moment
+      moment = [event]
+    }
+  }
+  if (moment !== undefined) yield moment
 }
 
 const noReferences = { input: 'resources', references: [], skipped: [], mistakes: [] }

@@ -132,7 +132,7 @@ export class Trace implements View {
     this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined
     const name = 'object' in event && event.object.kind !== 'Event' ? nameOf(event.object) : undefined
     const before = name && this.#gate.store.get(name)
-    this.#gate.handle(event)
+    this.#gate.handle([event])
     const after = name && this.#gate.store.get(name)
     const isGone = before !== undefined && (after === undefined || after.metadata.uid !== before.metadata.uid)
     if (before !== undefined && before !== after) this.#recordDeparture(before, isGone ? undefined : after, event.at)

@@ -72,7 +72,7 @@ export class ChangesView implements View {
 
   handle(event: FeedEvent): void {
     this.#startedAt ??= event.at
-    this.#gate?.handle(event)
+    this.#gate?.handle([event])
     if ('object' in event) this.#unknown.delete(nameKey(nameOf(event.object)))
     else this.#report(event)
     for (const change of this.#changes.handle(event)) {

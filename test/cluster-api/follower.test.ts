@@ -120,17 +120,21 @@ describe('the gate is followed', () => {
     cluster.report(synced('Deployment'))
     await pass(31)
     expect(cluster.refreshes).toHaveLength(1)
-    follower.observe({ type: 'CANCEL' })
+    follower.cancel()
     await over
     expect(gate.verdict?.outcome).toBe('cancelled')
     expect(clock.pending).toEqual([])
   })
 
   it('and a listener receives each event with its moment, before the gate handles it', async () => {
-    const { cluster, events, pass } = follow()
+    const { cluster, events, gate, pass } = follow()
     await pass(2)
+    const known = events.length
+    gate.handle = () =>
+      expect(events.slice(known).map(({ type, at }) => [type, at - start])).toEqual([['ADDED', 2_000]])
     cluster.report(added(web.deployment()))
-    expect(events.map(({ type, at }) => [type, at - start])).toEqual([['ADDED', 2_000]])
+    await settled()
+    expect.assertions(1)
   })
 
   it('to its verdict, after which a listener receives no events', async () => {
@@ -149,6 +153,22 @@ describe('the gate is followed', () => {
     }
     follower.observe({ type: 'ALIVE' })
     await expect(over).rejects.toThrow('ours')
+  })
+})
+
+describe('the time of an event', () => {
+  it('is that of the events that arrive together with it, and of no others', async () => {
+    const { cluster, events } = follow()
+    cluster.report(allSynced)
+    await settled()
+    cluster.report(added(web.deployment()), added(web.replicaSet))
+    await settled()
+    expect(Map.groupBy(events, ({ at }) => at - start)).toEqual(
+      new Map([
+        [0, events.slice(0, allSynced.length)],
+        [1, events.slice(allSynced.length)],
+      ]),
+    )
   })
 })
 
@@ -221,6 +241,7 @@ describe('before a clock ends a target', () => {
   it('a deadline that passed while the process stood still is confirmed before an event counts as late', async () => {
     const { cluster, clock, gate, events } = follow()
     cluster.report(allSynced)
+    await settled()
     // The machine was suspended: no timer fired, and an event is the first to arrive.
     clock.skip(300_000)
     cluster.report(added(web.deployment(complete())))
@@ -265,6 +286,7 @@ describe('before a clock ends a target', () => {
     cluster.refreshes[0]?.()
     await settled()
     cluster.report(modified(web.deployment()))
+    await settled()
     expect(events.slice(-2).map(({ at }) => at - start)).toEqual([30_000, 33_000])
     expect(isOver()).toBe(false)
   })

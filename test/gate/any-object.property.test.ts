@@ -73,7 +73,7 @@ function recordWith({ targets, settings, events }: Read, changed: ReadonlyMap<nu
   for (const [index, event] of events.entries()) {
     if (gate.verdict !== undefined) break
     const object = 'object' in event ? redact(changed.get(index) ?? event.object) : undefined
-    gate.handle(object === undefined ? event : ({ ...event, object } as FeedEvent))
+    gate.handle([object === undefined ? event : ({ ...event, object } as FeedEvent)])
   }
   for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
   const record = explain(gate.record(), gate.store, 0)

@@ -310,6 +310,6 @@ it('an object without a namespace is explained by kinds that its entry names, bu
 
 function createGateWith(steps: readonly (readonly FeedEvent[])[], options: RunOptions = {}) {
   const gate = createGate(steps, { targets: [target], ...options })
-  for (const event of steps.flat()) gate.handle(event)
+  gate.handle(steps.flat())
   return gate
 }

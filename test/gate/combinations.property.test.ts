@@ -57,7 +57,7 @@ function gateRollout(name: string, { version, steps, otherReadyAt, isNew, ...opt
   let handled = 0
   const observe = () => {
     const due = other.filter((event) => event.at === moment(cluster.now))
-    for (const event of [...due, ...cluster.events.slice(handled)]) gate.handle(event)
+    gate.handle([...due, ...cluster.events.slice(handled)])
     handled = cluster.events.length
     gate.advance(moment(cluster.now))
   }

@@ -44,7 +44,7 @@ function gateOf(events: readonly FeedEvent[], options: RunOptions['settings'] = 
 }
 
 function feed(gate: Gate, events: readonly FeedEvent[]): Gate {
-  for (const event of events) gate.handle(event)
+  gate.handle(events)
   for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
   return gate
 }
@@ -52,7 +52,7 @@ function feed(gate: Gate, events: readonly FeedEvent[]): Gate {
 /** The events up to the gate's verdict. */
 function eventsUntilVerdict(gate: Gate, events: readonly FeedEvent[]): readonly FeedEvent[] {
   const last = events.findIndex((event) => {
-    gate.handle(event)
+    gate.handle([event])
     return gate.verdict !== undefined
   })
   if (last < 0) return events
@@ -121,7 +121,7 @@ describe('whatever happens in a cluster', () => {
         const ended = new Map<number, string>()
         let final: string | undefined
         for (const event of events) {
-          gate.handle(event)
+          gate.handle([event])
           const record = gate.record()
           if (hasEnded(record)) {
             const now = JSON.stringify(record)
@@ -146,10 +146,10 @@ describe('whatever happens in a cluster', () => {
         const again = feed(gateOf(events, options), events).record()
         expect(JSON.stringify(again)).toBe(JSON.stringify(once))
         const watched = gateOf(events, options)
-        for (const event of events) {
-          watched.advance((event.at + start) / 2)
-          watched.advance(event.at - 1)
-          watched.handle(event)
+        for (const [moment, together] of Map.groupBy(events, ({ at }) => at)) {
+          watched.advance((moment + start) / 2)
+          watched.advance(moment - 1)
+          watched.handle(together)
         }
         expect(JSON.stringify(feed(watched, []).record())).toBe(JSON.stringify(once))
       }),

@@ -13,23 +13,44 @@ import {
   report,
   runUntil,
 } from '../kit/gate.ts'
-import { is, moment, podIs } from '../kit/objects.ts'
+import { complete, is, moment, podIs } from '../kit/objects.ts'
+import { toPattern } from '../kit/words.ts'
 
 const web = createWorkload('web')
 const neverPull = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+
+it.each([
+  ['of one moment are decided once', 1, []],
+  ['of two moments are decided twice', 2, ['1 note no longer ready: …']],
+])('events %s', (_, seconds, notes) => {
+  const settings = { outlastsVerdict: true, timeoutMs: 0, isEndless: true }
+  const unready = web.pod(podIs.unready({ state: is.running() }), { resourceVersion: '2' })
+  const { entries } = runUntil(
+    5,
+    [
+      at(0, web.done, allSynced),
+      at(1, modified(unready, web.deployment(progressing))),
+      at(seconds, modified(web.pod(podIs.ready(-60), { resourceVersion: '3' }), web.deployment(complete()))),
+    ],
+    { settings },
+  )
+  expect(entries.filter((each) => each.includes(' note '))).toEqual(
+    notes.map((each) => expect.stringMatching(toPattern(each))),
+  )
+})
 
 describe('after the verdict', () => {
   it('nothing changes', () => {
     const steps = [at(0, web.done, allSynced)]
     const gate = createGate(steps)
-    for (const event of steps.flat()) gate.handle(event)
+    gate.handle(steps.flat())
     const before = report(gate)
     const later = [
       ...at(1, modified(web.pod(neverPull), web.deployment(progressing)), { type: 'CANCEL' } as const),
       ...at(2, deleted(web.deployment())),
       ...at(900, failed(0), alive),
     ]
-    for (const event of later) gate.handle(event)
+    gate.handle(later)
     gate.advance(moment(5_000))
     expect(report(gate)).toEqual(before)
     expect(gate.nextDeadline()).toBeUndefined()
@@ -39,7 +60,7 @@ describe('after the verdict', () => {
     const gate = createGate([])
     gate.advance(moment(30))
     const log = { namespace: 'shop', pod: 'web-1-a', container: 'app', previous: false, text: 'boom' }
-    gate.handle({ at: moment(31), type: 'LOG', ...log })
+    gate.handle([{ at: moment(31), type: 'LOG', ...log }])
     expect(gate.store.log('shop', 'web-1-a', 'app', false)?.text).toBe('boom')
   })
 })

@@ -257,7 +257,7 @@ function gateHold(kind: string, steps: readonly Step[]) {
   const gate = createGate([], { targets, live: true, afterReady: createChecks({ hold: `${holdSeconds}s` }, targets) })
   let handled = 0
   const observe = () => {
-    for (const event of cluster.events.slice(handled)) gate.handle(event)
+    gate.handle(cluster.events.slice(handled))
     handled = cluster.events.length
     gate.advance(moment(cluster.now))
   }

@@ -15,7 +15,7 @@ function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly
   const steps = [whenReady, ...events]
   const gate = createGate(steps, { targets, afterReady: createChecks(raw, targets) })
   for (const event of steps.flat()) {
-    gate.handle(event)
+    gate.handle([event])
     // The watches have answered.
     gate.advance(event.at)
   }
@@ -62,7 +62,7 @@ it('while the change of a target is awaited, its pods are neither watched nor as
     settings,
     afterReady: createChecks({ 'http-checks': requests }, targets),
   })
-  for (const event of whenReady) gate.handle(event)
+  gate.handle(whenReady)
   expect(gate.requests.some(({ kind }) => kind === 'Pod')).toBe(false)
   expect(gate.questions).toEqual([])
 })

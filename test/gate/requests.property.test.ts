@@ -40,13 +40,13 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
   const accepted = new Set<string | undefined>()
   let handled = 0
   const observe = () => {
-    for (const event of cluster.events.slice(handled)) gate.handle(event)
+    gate.handle(cluster.events.slice(handled))
     handled = cluster.events.length
     gate.advance(moment(cluster.now))
   }
   const answer = (name: string) => {
     const event = { type: 'ANSWER', check: 0, status: 200, namespace: 'shop', pod: name } as const
-    gate.handle({ ...event, at: moment(cluster.now) })
+    gate.handle([{ ...event, at: moment(cluster.now) }])
     for (const { pod } of gate.record().httpChecks?.[0]?.answers ?? []) accepted.add(imageOf.get(pod))
   }
   const left = steps.toSorted((a, b) => a.after - b.after)

@@ -155,7 +155,7 @@ it.each([
   const targets = [createTarget({ apiVersion: 'v1', kind: 'Service' })]
   const steps = [at(1, added(createService(spec)), lists)]
   const gate = createGate(steps, { targets, afterReady: createChecks({ 'http-checks': 'service/web GET /' }, targets) })
-  for (const event of steps.flat()) gate.handle(event)
+  gate.handle(steps.flat())
   expect(gate.requests.map(({ kind }) => kind).filter((kind) => kind === 'Pod')).toEqual(watched)
 })
 
@@ -500,7 +500,7 @@ describe('requests to the pods behind a custom resource', () => {
   it('with hold alone, the pods behind a custom resource are watched', async () => {
     const found = at(1, added(cluster), listed)
     const watching = createGate([found], await prepare(cluster, { hold: '1m' }))
-    for (const event of found) watching.handle(event)
+    watching.handle(found)
     expect(watching.requests.some(({ kind }) => kind === 'Pod')).toBe(true)
   })
 })

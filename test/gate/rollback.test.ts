@@ -89,7 +89,7 @@ function rollback(change: Change) {
   const settings = { context: 'prod' }
   const { outcome, reason, record } = run(steps, { settings, live: true })
   const view = createGate(steps, { settings: settingsFor('view', createSettings(settings)), live: true })
-  for (const event of steps.flat()) view.handle(event)
+  view.handle(steps.flat())
   expect(wayBackLines(lookAt(view, moment(150)))).toEqual(wayBackLines(record))
   return { outcome, reason, ...rollbackOf(record as EndedRunRecord) }
 }

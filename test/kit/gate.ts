@@ -162,7 +162,7 @@ export function createGate(
 }
 
 function feed(gate: Gate, steps: readonly (readonly FeedEvent[])[]): void {
-  for (const event of steps.flat()) gate.handle(event)
+  gate.handle(steps.flat())
 }
 
 export function report(gate: Gate, now?: number): Run {

@@ -119,7 +119,7 @@ function testCase(
     targets: (gated ?? namesIn(whole)).map((each) => toTarget(each, objects, ofTargets)),
     settings: { ...(withSettings && named[withSettings]), ...settings },
   })
-  for (const event of steps.flat()) gate.handle(event)
+  gate.handle(steps.flat())
   if (until !== undefined) gate.advance(moment(until))
   else for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
   const result = report(gate, until === undefined ? undefined : moment(until))

@@ -118,8 +118,8 @@ async function prepare({ name, folder }: Recording, overrides: Partial<GateSetti
       answered.some((known) => covers(known, request)),
     )
     const late = lateEvents(events, cutAt)
-    for (const event of late) gate.handle(event)
-    gate.handle({ type: 'CANCEL', at: Math.max(late.at(-1)?.at ?? 0, cutAt) + silenceMs })
+    gate.handle(late)
+    gate.handle([{ type: 'CANCEL', at: Math.max(late.at(-1)?.at ?? 0, cutAt) + silenceMs }])
     return { late, verdict: `${gate.verdict?.outcome} ${gate.verdict?.reason}`.trim() }
   }
   const startedAt = events[0]?.at ?? 0

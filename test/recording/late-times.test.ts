@@ -50,8 +50,8 @@ const gateLate = once(async (name): Promise<RunRecord> => {
     ...(await loadChecks(targets, [])),
   }
   const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)))
-  for (const event of lateEvents(events, startedAt)) gate.handle(event)
-  gate.handle({ type: 'CANCEL', at: startedAt + 5_000 })
+  gate.handle(lateEvents(events, startedAt))
+  gate.handle([{ type: 'CANCEL', at: startedAt + 5_000 }])
   return gate.record()
 })
 

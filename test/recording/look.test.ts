@@ -39,8 +39,8 @@ async function lookAtEnd(path: string, end: number): Promise<RunRecord> {
     else last.set(key, { ...event, type: 'ADDED' })
   }
   const gate = new Gate(targets, settingsFor('look', settings), (request) => index.hasAnswer(request))
-  for (const event of last.values()) gate.handle({ ...event, at: end })
-  for (const request of index.answered) gate.handle({ type: 'SYNCED', ...request, at: end })
+  gate.handle([...last.values()].map((event) => ({ ...event, at: end })))
+  gate.handle(index.answered.map((request) => ({ type: 'SYNCED', ...request, at: end })))
   gate.advance(end)
   return lookAt(gate, end)
 }
@@ -139,7 +139,7 @@ test.each(sampled(viewed, 24, 16))(
     for (let moment = 1; moment <= moments; moment++) {
       const at = Math.round(listedAt + ((lastAt - listedAt) * moment) / moments)
       const gate = new Gate(targets, settingsFor('look', settings), (request) => index.hasAnswer(request))
-      for (const event of events) if (event.at <= at) gate.handle(event)
+      gate.handle(events.filter((event) => event.at <= at))
       gate.advance(at)
       const then = reasonsOf(lookAt(gate, at))
       const found = reasonsOf(await lookAtEnd(path, at))

@@ -57,9 +57,9 @@ async function atEachEvent(name: string, check: typeof missedBy): Promise<readon
   const gate = run.createGate()
   const found: string[] = []
   const handle = gate.handle.bind(gate)
-  gate.handle = (event) => {
-    if (gate.isOver) handle(event)
-    else found.push(...check(event, gate, handle))
+  gate.handle = (events) => {
+    if (gate.isOver) handle(events)
+    else for (const event of events) found.push(...check(event, gate, (each) => handle([each])))
   }
   await run.follow(gate)
   return found

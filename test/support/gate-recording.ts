@@ -91,7 +91,7 @@ export async function gateRecording(
     await prepare(server, clock)
     const gate = new Gate(targets, settings, () => true)
     // Discovery ends before the gate begins.
-    for (const event of discovery) gate.handle({ ...event, at: settings.startedAt })
+    gate.handle(discovery.map((event) => ({ ...event, at: settings.startedAt })))
     const isOver = () => gate.verdict !== undefined
     const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run()
     // Each watch follows its list, and a list requests all watches that its objects need: once all watches are open,
