@@ -139,8 +139,7 @@ export async function runPost(): Promise<void> {
     // Statuses show whether they are open, comments do not: a process that ended by itself has closed its
     // comment.
     const open = endedItself ? left.open.filter(({ extra }) => extra !== 'comment') : left.open
-    const { createOctokit } = await import('./github/extras.ts')
-    const { closeExtras } = await import('./github/close.ts')
+    const { closeExtras, createOctokit } = await import('./github/extras.ts')
     await closeExtras(
       { ...left, open },
       { octokit: createOctokit(token), run: currentRun(process.env, undefined), clock: systemClock },
@@ -185,7 +184,7 @@ async function gate(job: Job): Promise<EndedRunRecord> {
   const reporter: Reporter = {
     onStart: (present, notices) => {
       log.onStart(present, notices)
-      extras?.start(present, references.references)
+      extras?.start(present)
     },
     onEntry: (entry) => {
       log.onEntry(entry)

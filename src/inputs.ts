@@ -482,7 +482,7 @@ const definitions = {
     ...forGitHub,
     actions: ['gate'],
     description: 'The web address of the deployed application, to which the deployment links.',
-    details: 'Default: the host of the first Ingress in `manifests`, if there is one.',
+    details: 'Default: none.',
   }),
   job: input(jobValues, {
     name: 'job',

@@ -579,9 +579,6 @@ export const jobEndMs = 8_000
 /** How often the end of the action is checked for. */
 export const jobEndPollMs = 100
 
-/** Time limit for asking GitHub for the pull request of a commit. */
-export const originLookupMs = 3_000
-
 /** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
 export const updateTimeoutMs = 10_000
 

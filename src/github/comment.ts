@@ -1,7 +1,7 @@
 import type { RunRecord } from '../gate/run-record.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
-import { belowNote, boundedSummary, findLinks, type Links, shortHash } from './texts.ts'
+import { belowNote, boundedSummary, type Links, linksOf, shortHash } from './texts.ts'
 import { requestOf } from './workflow-run.ts'
 
 /**
@@ -34,7 +34,7 @@ export class Comment implements Extra {
       this.#onMissing('There is no pull request to comment on: neither in the event nor for the commit.')
       return
     }
-    const links = await findLinks(this.#shared)
+    const links = linksOf(this.#shared)
     const body = commentBody(record, name, links)
     if (await this.#update(this.#id, body, links, signal)) return
     // A comment of an earlier run; or the present one was deleted.

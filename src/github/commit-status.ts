@@ -24,7 +24,7 @@ export class CommitStatus implements Extra {
       context: name,
       state: record.outcome === 'progressing' ? 'pending' : commitState(record.outcome),
       description: title(record, descriptionLimit),
-      target_url: await origin.logUrl(),
+      target_url: origin.logUrl,
     })
     if (!this.#isOpened) onOpened({ extra: this.name, id: data.id, url: data.url, headSha, name })
     this.#isOpened = true

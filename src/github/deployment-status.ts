@@ -1,6 +1,5 @@
 import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import type { Inputs } from '../inputs.ts'
-import type { Reference } from '../plan/reference.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
@@ -20,10 +19,7 @@ interface Mark {
 
 type State = 'in_progress' | 'success' | 'failure' | 'error' | 'inactive'
 
-interface DeploymentSettings extends Pick<Inputs, 'environment'> {
-  /** Called when a status is written. */
-  readonly environmentUrl: () => string | undefined
-}
+type DeploymentSettings = Pick<Inputs, 'environment' | 'environmentUrl'>
 
 /** The status of the deployment that triggered the workflow, or of a new one. */
 export class DeploymentStatus implements Extra {
@@ -52,8 +48,8 @@ export class DeploymentStatus implements Extra {
       deployment_id: this.#id,
       state,
       description: title(record, descriptionLimit),
-      log_url: await origin.logUrl(),
-      environment_url: this.#settings.environmentUrl(),
+      log_url: origin.logUrl,
+      environment_url: this.#settings.environmentUrl,
     })
     this.#shown = state
   }
@@ -145,31 +141,6 @@ export function environmentName({ cluster: { context }, targets }: RunRecord): s
   const words = namespaces.length === 1 ? [context, ...namespaces] : [context]
   // GitHub rejects these characters in the name of an environment.
   return plain(words.join('/').replace(/['"`,;\\]/g, '-'), environmentLimit)
-}
-
-/** The URL of the deployed application: the first host of the first Ingress among the gated manifests. */
-export function environmentUrl(references: readonly Pick<Reference, 'exclude' | 'manifest'>[]): string | undefined {
-  for (const { exclude, manifest } of references) {
-    if (exclude || manifest?.object.kind !== 'Ingress') continue
-    const spec = manifest.object['spec'] as IngressSpec | undefined
-    const host = asList(spec?.rules)
-      .map((rule) => rule?.host)
-      .find((host) => typeof host === 'string' && /^[a-z0-9][a-z0-9.-]*$/.test(host))
-    if (host === undefined) continue
-    const isEncrypted = asList(spec?.tls).some((tls) => asList(tls?.hosts).includes(host))
-    return `${isEncrypted ? 'https' : 'http'}://${host}`
-  }
-  return undefined
-}
-
-/** Unchecked: any field of a manifest may be missing or of another type. */
-interface IngressSpec {
-  readonly rules?: readonly ({ readonly host?: string } | null)[] | null
-  readonly tls?: readonly ({ readonly hosts?: readonly string[] | null } | null)[] | null
-}
-
-function asList<T>(value: readonly T[] | null | undefined): readonly T[] {
-  return Array.isArray(value) ? value : []
 }
 
 /**

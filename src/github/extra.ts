@@ -1,7 +1,6 @@
 import type { GitHub } from '@actions/github/lib/utils'
 import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
-import { originLookupMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 
@@ -61,25 +60,24 @@ export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => P
 /** A client of GitHub's API with the user's token. */
 export type Octokit = InstanceType<typeof GitHub>
 
-const pageSize = 100
-
 /**
  * Where a gate comes from: its commit, pull request and log. All extras of a gate share one `Origin`, so that they agree. A
  * value that the event of the workflow does not contain is looked up when it is first needed; a failed look-up is tried again.
  */
 export class Origin {
   readonly run: WorkflowRun
+  /** The page with the log of the job; that of its run if the number of the job is unknown. */
+  readonly logUrl: string
   readonly #octokit: Octokit
   /** Undefined: not looked up yet. */
   #pullRequest: number | 'none' | undefined
-  #logUrl: Promise<string> | undefined
 
   /** @param jobId the number of the job, which servers other than github.com leave empty */
   constructor(octokit: Octokit, run: WorkflowRun, jobId?: string) {
     this.run = run
     this.#octokit = octokit
     this.#pullRequest = run.pullRequest
-    if (jobId !== undefined) this.#logUrl = Promise.resolve(logUrlOf(run, jobId))
+    this.logUrl = logUrlOf(run, jobId)
   }
 
   /** The commit that the extras belong to. Without one, there are no extras: `WorkflowRun.conflict` names the cause. */
@@ -112,31 +110,5 @@ export class Origin {
     const open = data.find(({ state, head }) => state === 'open' && head.sha === headSha)
     const merged = data.find(({ merged_at, merge_commit_sha }) => merged_at !== null && merge_commit_sha === headSha)
     return (open ?? merged)?.number
-  }
-
-  /** The page with the log of the job; that of its run if the job cannot be found. Never rejects. */
-  logUrl(): Promise<string> {
-    this.#logUrl ??= this.#findLog()
-    return this.#logUrl
-  }
-
-  async #findLog(): Promise<string> {
-    const { runId, attempt, runner } = this.run
-    if (runner === '') return logUrlOf(this.run)
-    // One attempt: the link is worth no delay, and the token may lack `actions: read`.
-    const request = {
-      ...requestOf(this.run, AbortSignal.timeout(originLookupMs)),
-      run_id: runId,
-      attempt_number: attempt ?? 1,
-      per_page: pageSize,
-    }
-    try {
-      const { data } = await this.#octokit.rest.actions.listJobsForWorkflowRunAttempt(request)
-      // Several jobs of a run may have the same name, but a runner runs one at a time.
-      const own = data.jobs.filter(({ status, runner_name }) => status === 'in_progress' && runner_name === runner)
-      return logUrlOf(this.run, own.length === 1 ? String(own[0]?.id) : undefined)
-    } catch {
-      return logUrlOf(this.run)
-    }
   }
 }

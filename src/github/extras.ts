@@ -1,18 +1,18 @@
 import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import type { Clock } from '../cluster/clock.ts'
-import type { EndedRunRecord, RunRecord } from '../gate/run-record.ts'
+import { type EndedRunRecord, emptyRecord, type RunRecord } from '../gate/run-record.ts'
 import type { ExtraName, Inputs } from '../inputs.ts'
-import type { Reference } from '../plan/reference.ts'
 import { forReaders } from '../report/public-logs.ts'
-import { outcomeLimitMs, outcomeLimitWhenCancelledMs } from '../thresholds.ts'
+import { closeLimitMs, outcomeLimitMs, outcomeLimitWhenCancelledMs } from '../thresholds.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { Comment, commentMarker } from './comment.ts'
-import { CommitStatus } from './commit-status.ts'
-import { DeploymentStatus, environmentUrl } from './deployment-status.ts'
-import { type Extra, type Octokit, type Opened, Origin, type Shared } from './extra.ts'
+import { Comment, closeComment, commentMarker } from './comment.ts'
+import { CommitStatus, closeCommitStatus } from './commit-status.ts'
+import { closeDeployment, DeploymentStatus } from './deployment-status.ts'
+import { type Close, type Closing, type Extra, type Octokit, type Opened, Origin, type Shared } from './extra.ts'
 import { describeExtra, describeFailure, type Failure } from './failure.ts'
-import { gateName } from './texts.ts'
+import type { LeftOpen } from './job-state.ts'
+import { gateName, leftOpenTitle } from './texts.ts'
 import { UpdateThrottle } from './update-throttle.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
@@ -32,17 +32,11 @@ export class Extras {
   readonly #clock: Clock
   readonly #onClosed: ExtrasHooks['onClosed']
   #present: (() => RunRecord) | undefined
-  #references: readonly Reference[] = []
 
   constructor(throttles: ReadonlyMap<ExtraName, UpdateThrottle>, clock: Clock, onClosed: ExtrasHooks['onClosed']) {
     this.#throttles = throttles
     this.#clock = clock
     this.#onClosed = onClosed
-  }
-
-  /** The references of the gate; empty before it starts. */
-  get references(): readonly Reference[] {
-    return this.#references
   }
 
   /** Shows a pending commit status before anything can fail: it replaces the success of an earlier run. */
@@ -51,9 +45,8 @@ export class Extras {
   }
 
   /** @param present returns the state of the gate at any time */
-  start(present: () => RunRecord, references: readonly Reference[] = []): void {
+  start(present: () => RunRecord): void {
     this.#present = present
-    this.#references = references
     this.update()
   }
 
@@ -106,10 +99,9 @@ export function openExtras(
     tracked,
     onOpened,
   }
-  const url = () => inputs.environmentUrl ?? environmentUrl(extras.references)
   const makers: Readonly<Record<ExtraName, () => Extra>> = {
     'commit-status': () => new CommitStatus(shared),
-    deployment: () => new DeploymentStatus(shared, { ...inputs, environmentUrl: url }),
+    deployment: () => new DeploymentStatus(shared, inputs),
     comment: () => new Comment(shared, onNotice),
   }
   const throttles = inputs.reportTo.flatMap((name) => {
@@ -122,8 +114,7 @@ export function openExtras(
     const show: Extra['show'] = (record, signal) => extra.show(forReaders(record, run), signal)
     return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
   })
-  const extras = new Extras(new Map(throttles), clock, onClosed)
-  return extras
+  return new Extras(new Map(throttles), clock, onClosed)
 }
 
 /**
@@ -142,4 +133,38 @@ export function createOctokit(token: string): Octokit {
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const request = { ...defaults.request, log }
   return new GitHub(getOctokitOptions(token, { userAgent: `rollout-gate/${version}`, log, request }))
+}
+
+/**
+ * Gives everything that the action left open the outcome of the gate; see `Close`. Never rejects.
+ * @param log.onClosed called with the extra that was still open
+ */
+export async function closeExtras(
+  { verdict, open }: Pick<LeftOpen, 'verdict' | 'open'>,
+  { octokit, run, clock }: { readonly octokit: Octokit; readonly run: WorkflowRun; readonly clock: Clock },
+  log: { readonly onClosed: (extra: ExtraName) => void; readonly onWarning: (text: string) => void },
+): Promise<void> {
+  const title = verdict?.title ?? leftOpenTitle
+  const closing: Closing = { octokit, run, outcome: verdict?.outcome, title }
+  const now = clock.now()
+  const record = emptyRecord({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
+  const late = new AbortController()
+  const stop = clock.after(closeLimitMs, () => late.abort())
+  await Promise.all(
+    open.map(async (opened) => {
+      const { extra } = opened
+      const show = async (_: unknown, signal: AbortSignal) => {
+        if (await closers[extra](closing, opened, signal)) log.onClosed(extra)
+      }
+      const onFailure = (failure: Failure) => log.onWarning(describeFailure(failure, extra, run))
+      await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(record, late.signal, now + closeLimitMs)
+    }),
+  )
+  stop()
+}
+
+const closers: Readonly<Record<ExtraName, Close>> = {
+  'commit-status': closeCommitStatus,
+  deployment: closeDeployment,
+  comment: closeComment,
 }

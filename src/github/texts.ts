@@ -130,9 +130,8 @@ export interface Links {
   readonly tracked: TrackedFiles
 }
 
-/** Looks up what a text links to. Never rejects. */
-export async function findLinks({ origin, tracked }: Pick<Shared, 'origin' | 'tracked'>): Promise<Links> {
-  return { run: origin.run, headSha: origin.commit, logUrl: await origin.logUrl(), tracked }
+export function linksOf({ origin, tracked }: Pick<Shared, 'origin' | 'tracked'>): Links {
+  return { run: origin.run, headSha: origin.commit, logUrl: origin.logUrl, tracked }
 }
 
 /**

@@ -31,8 +31,6 @@ export interface WorkflowRun {
   readonly attempt?: number | undefined
   readonly workflow: string
   readonly job: string
-  /** The name of this machine: it runs one job at a time. */
-  readonly runner: string
   /** Whether only members can read the repository. False if the event does not contain it. */
   readonly isPrivate: boolean
   /** Why the token is read-only, if it is. */
@@ -143,7 +141,6 @@ export function readWorkflowRun(
     attempt: attempt > 0 ? attempt : undefined,
     workflow: variables['GITHUB_WORKFLOW'] ?? '',
     job: variables['GITHUB_JOB'] ?? '',
-    runner: variables['RUNNER_NAME'] ?? '',
     isPrivate: payload.repository?.private === true,
     readOnlyBecause: readOnlyBecause(event, payload, variables['GITHUB_ACTOR']),
   }

@@ -34,7 +34,6 @@ export function createContext(variables: RunnerVariables = {}, payload: Payload 
       GITHUB_ACTOR: 'jo',
       GITHUB_RUN_ID: '77',
       GITHUB_RUN_ATTEMPT: '2',
-      RUNNER_NAME: 'GitHub Actions 3',
       ...variables,
     },
     payload: { repository, ...payload },

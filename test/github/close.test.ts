@@ -1,7 +1,7 @@
 import { getOctokit } from '@actions/github'
 import type { Outcome } from '../../src/gate/run-record.ts'
-import { closeExtras } from '../../src/github/close.ts'
 import { openMarker } from '../../src/github/comment.ts'
+import { closeExtras } from '../../src/github/extras.ts'
 import type { LeftOpen } from '../../src/github/job-state.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import type { ExtraName } from '../../src/inputs.ts'

@@ -2,7 +2,7 @@ import { getOctokit } from '@actions/github'
 import { type EndedRunRecord, type Outcome, openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
 import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
 import { CommitStatus } from '../../src/github/commit-status.ts'
-import { DeploymentStatus, environmentName, environmentUrl } from '../../src/github/deployment-status.ts'
+import { DeploymentStatus, environmentName } from '../../src/github/deployment-status.ts'
 import { type Extra, type Octokit, type Opened, Origin } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
 import { boundedSummary } from '../../src/github/texts.ts'
@@ -66,7 +66,7 @@ function shareOf(context: ActionContext, origin = originOf(context)) {
   return { octokit, origin, name, tracked, onOpened: (each: Opened) => opened.push(each) }
 }
 
-const deployment = { environment: undefined, environmentUrl: () => 'https://shop.example' }
+const deployment = { environment: undefined, environmentUrl: 'https://shop.example' }
 
 const makers: Readonly<Record<ExtraName, (context: ActionContext, origin?: Origin) => Extra>> = {
   'commit-status': (...from) => new CommitStatus(shareOf(...from)),
@@ -288,34 +288,6 @@ it.each([
   expect(environmentName(record)).toBe(name)
 })
 
-const ingress = (spec: unknown, fields: object = {}) => ({
-  exclude: false,
-  manifest: {
-    file: 'k8s/web.yaml',
-    line: 1,
-    lineOf: () => 1,
-    object: { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'web' }, spec, ...fields },
-  },
-})
-const rules = [{ host: 'shop.example' }]
-
-it.each([
-  ['with TLS', [ingress({ rules, tls: [{ hosts: ['shop.example'] }] })], 'https://shop.example'],
-  ['without TLS', [ingress({ rules, tls: [{ hosts: ['other.example'] }, null] })], 'http://shop.example'],
-  ['behind one without a host', [ingress({ rules: [{}, null] }), ingress({ rules })], 'http://shop.example'],
-  ['with a wildcard', [ingress({ rules: [{ host: '*.example' }] })], undefined],
-  [
-    'with fields of other types',
-    [ingress(undefined), ingress({ rules: 'x', tls: 3 }), ingress({ rules: [{ host: 1 }] })],
-    undefined,
-  ],
-  ['that is excluded', [{ ...ingress({ rules }), exclude: true }], undefined],
-  ['of another kind', [ingress({ rules }, { kind: 'Route' })], undefined],
-  ['without a manifest', [{ exclude: false }], undefined],
-])('the URL of the environment is read from an Ingress %s', (_, references, url) => {
-  expect(environmentUrl(references as Parameters<typeof environmentUrl>[0])).toBe(url)
-})
-
 describe('comments', () => {
   it('the comment has a marker that no name can break out of, different for each gate', () => {
     const hostile = commentMarker('--> <script>')
@@ -459,35 +431,9 @@ it('the pull request of a commit whose look-up failed for a while is looked up a
   expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
 })
 
-it.each([
-  [
-    'the job that this runner runs',
-    [
-      ['completed', 'GitHub Actions 3'],
-      ['in_progress', 'GitHub Actions 3'],
-    ],
-    '/job/1',
-  ],
-  ['its run, if no job is found', [['in_progress', 'GitHub Actions 4']], '/attempts/2'],
-  [
-    'its run, if the names of runners are not unique',
-    Array(2).fill(['in_progress', 'GitHub Actions 3']),
-    '/attempts/2',
-  ],
-] as const)('the origin without the number of the job links to the log of %s', async (_, jobs, page) => {
-  answer('actions/list-jobs-for-workflow-run-attempt', {
-    jobs: jobs.map(([status, runner_name], id) => ({ id, status, runner_name })),
-  })
+it('the origin without the number of the job links to the attempt of the run', () => {
   const origin = new Origin(octokit, readRun(createContext()))
-  expect(await origin.logUrl()).toBe(`https://github.com/acme/shop/actions/runs/77${page}`)
-  expect(await origin.logUrl()).toBe(await origin.logUrl())
-  expect(operations()).toHaveLength(1)
-})
-
-it('the origin links to the run if the token may not read jobs', async () => {
-  github.refuse = () => ({ status: 403 })
-  const origin = new Origin(octokit, readRun(createContext()))
-  expect(await origin.logUrl()).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
+  expect(origin.logUrl).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
 })
 
 describe('deleted objects', () => {

@@ -141,7 +141,7 @@ it.each(eventContexts)(
 it('the run is on the server of the runner, with its attempt', () => {
   const context = createContext({ GITHUB_SERVER_URL: 'https://github.acme.example' })
   const repositoryUrl = 'https://github.acme.example/acme/shop'
-  expect(readRun(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2, runner: 'GitHub Actions 3' })
+  expect(readRun(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2 })
   expect(readRun(createContext({ GITHUB_RUN_ATTEMPT: undefined })).attempt).toBeUndefined()
 })
 
