@@ -13,16 +13,15 @@ import {
   requestKey,
   type WatchRequest,
 } from './feed.ts'
-import { FirstLists } from './first-lists.ts'
 import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
-import { asKind, type List, listAll, selection, servedKind } from './list.ts'
+import { asKind, type List, listAll, selection, servedKind } from './list-and-watch.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
 import type { PodPort } from './port-forward.ts'
 import { createRedactor, type Redactor } from './redact.ts'
-import { Reflector, type Sink, withoutVersion } from './reflector.ts'
+import { FirstLists, Reflector, type Sink, withoutVersion } from './reflector.ts'
 import { Secrets } from './secrets.ts'
 import { covers } from './store.ts'
 

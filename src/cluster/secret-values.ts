@@ -1,6 +1,5 @@
 import { jsonValue } from '../errors.ts'
 import { minMaskedCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
-import { decoded } from './proxy.ts'
 import { urlPasswords } from './token-shapes.ts'
 
 /*
@@ -179,4 +178,13 @@ export function base64(text: string): string {
 
 export function unique(strings: readonly string[]): string[] {
   return [...new Set(strings)].filter((text) => text.length >= minMaskedCharacters)
+}
+
+/** The text without its percent-encoding; undefined if a `%` in it begins no escape. */
+export function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }

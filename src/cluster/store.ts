@@ -1,5 +1,4 @@
 import { maxEventsOfObject } from '../thresholds.ts'
-import { byLastOccurrence } from './event-order.ts'
 import {
   deniesAccess,
   type Failure,
@@ -10,6 +9,7 @@ import {
   type WatchRequest,
 } from './feed.ts'
 import {
+  byLastOccurrence,
   type EventObject,
   groupOf,
   type KindName,

@@ -1,9 +1,10 @@
-import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
 import {
+  byLastOccurrence,
   type Condition,
   type EventObject,
   isOfKind,
   type KubeObject,
+  lastOccurrence,
   type Node,
   subjectText,
 } from '../cluster/objects.ts'

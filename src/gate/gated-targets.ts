@@ -1,9 +1,9 @@
-import { lastOccurrence } from '../cluster/event-order.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import {
   type EventObject,
   isOfKind,
   type KubeObject,
+  lastOccurrence,
   nameOf,
   type ObjectMeta,
   type ObjectName,

@@ -1,5 +1,12 @@
-import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
-import { groupOf, type KubeObject, type ObjectOf, shortName, subjectText } from '../cluster/objects.ts'
+import {
+  byLastOccurrence,
+  groupOf,
+  type KubeObject,
+  lastOccurrence,
+  type ObjectOf,
+  shortName,
+  subjectText,
+} from '../cluster/objects.ts'
 import { hintFor } from '../diagnosis/hints.ts'
 import { nearest } from '../errors.ts'
 import { readCondition } from '../lifecycle/custom/status-conditions.ts'

@@ -1,7 +1,7 @@
 import type { Client } from '../../src/cluster/client.ts'
 import { ApiError } from '../../src/cluster/failures.ts'
 import { runInitially } from '../../src/cluster/initial-requests.ts'
-import { listAll } from '../../src/cluster/list.ts'
+import { listAll } from '../../src/cluster/list-and-watch.ts'
 import { titled } from '../kit/rows.ts'
 import { ManualClock } from './manual-clock.ts'
 

@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
-import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
-import { proxyFromEnvironment } from '../../src/cluster/proxy.ts'
+import { loadKubeconfig, proxyFromEnvironment } from '../../src/cluster/kubeconfig.ts'
 
 /**
  * What Node and client-node lack beside kubectl, and `src/cluster` therefore has itself. A test that fails here after an

@@ -1,6 +1,5 @@
 import type { RequestOptions } from 'node:https'
-import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
-import { proxyFromEnvironment } from '../../src/cluster/proxy.ts'
+import { loadKubeconfig, proxyFromEnvironment } from '../../src/cluster/kubeconfig.ts'
 import { rows } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')

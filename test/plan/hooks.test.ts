@@ -1,4 +1,4 @@
-import { readHook } from '../../src/plan/hooks.ts'
+import { readHook } from '../../src/plan/manifest-annotations.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { rows, titled } from '../kit/rows.ts'
 

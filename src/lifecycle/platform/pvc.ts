@@ -1,6 +1,6 @@
-import { firstOccurrence } from '../../cluster/event-order.ts'
 import {
   type EventObject,
+  firstOccurrence,
   hasEnded,
   nameOf,
   type PersistentVolumeClaim,

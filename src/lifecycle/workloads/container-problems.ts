@@ -1,6 +1,4 @@
-import { firstOccurrence, lastOccurrence } from '../../cluster/event-order.ts'
-import type { ContainerStateTerminated } from '../../cluster/objects.ts'
-import { subjectOf } from '../../cluster/objects.ts'
+import { type ContainerStateTerminated, firstOccurrence, lastOccurrence, subjectOf } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import {
   deathsProvenMs,

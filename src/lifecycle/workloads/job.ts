@@ -1,10 +1,10 @@
-import { lastOccurrence } from '../../cluster/event-order.ts'
 import {
   type Condition,
   type EventObject,
   hasEnded,
   isPodSubject,
   type Job,
+  lastOccurrence,
   type Pod,
   subjectOf,
 } from '../../cluster/objects.ts'

@@ -1,5 +1,12 @@
-import { firstOccurrence, lastOccurrence } from '../../cluster/event-order.ts'
-import { type ContainerStatus, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
+import {
+  type ContainerStatus,
+  type EventObject,
+  firstOccurrence,
+  isOfKind,
+  type KubeObject,
+  lastOccurrence,
+  type Pod,
+} from '../../cluster/objects.ts'
 import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'

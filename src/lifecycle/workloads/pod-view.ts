@@ -1,5 +1,4 @@
-import { lastOccurrence } from '../../cluster/event-order.ts'
-import type { EventObject, Pod, Probe } from '../../cluster/objects.ts'
+import { type EventObject, lastOccurrence, type Pod, type Probe } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'

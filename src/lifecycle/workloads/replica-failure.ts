@@ -1,9 +1,9 @@
-import { lastOccurrence } from '../../cluster/event-order.ts'
 import {
   type Condition,
   type Deployment,
   type EventObject,
   type KubeObject,
+  lastOccurrence,
   type ReplicaSet,
   subjectOf,
 } from '../../cluster/objects.ts'
