@@ -1,7 +1,6 @@
 import { isNotFound } from '../cluster/failures.ts'
 import { quote, UserError } from '../errors.ts'
-import { placeOf } from '../plan/reference.ts'
-import { displayName, type Target } from '../plan/target.ts'
+import { displayName, placeOf, type Target } from '../plan/target.ts'
 import type { Run, RunPlan } from '../run/run.ts'
 import { type ObjectChange, type Part, redactChange } from '../views/changes.ts'
 import { type Line, type Paint, paintLines, stableText } from '../views/line.ts'

@@ -1,5 +1,5 @@
+import { Semaphore } from '../cluster/clock.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
-import { Semaphore } from '../cluster/semaphore.ts'
 import type { Mistake } from '../errors.ts'
 import { eventKind } from '../gate/gated-targets.ts'
 import { needsMoreThanToExist } from '../lifecycle/rules.ts'

@@ -112,23 +112,22 @@ export interface Leaf {
   readonly value: unknown
 }
 
-/** The leaves of a value. `isCut`: lists whose elements have only their order are one leaf. */
-export function leavesOf(value: unknown, isCut = false, path: readonly PathStep[] = []): readonly Leaf[] {
+/** @param path to the value */
+export function leavesOf(value: unknown, path: readonly PathStep[] = []): readonly Leaf[] {
   if (value === undefined) return []
   if (Array.isArray(value) && value.length > 0) {
     const steps = stepsByKey(path.at(-1), value)
-    if (steps === undefined && isCut) return [{ path, value }]
     // The order of init containers is a part of their meaning.
     const isOrdered = steps === undefined || path.at(-1) === 'initContainers'
     return value.flatMap((each, index) => {
       const step = steps?.[index] ?? index
-      const own = isOrdered && steps !== undefined && !isCut ? [{ path: [...path, step, 'order'], value: index }] : []
-      return [...own, ...leavesOf(each, isCut, [...path, step])]
+      const own = isOrdered && steps !== undefined ? [{ path: [...path, step, 'order'], value: index }] : []
+      return [...own, ...leavesOf(each, [...path, step])]
     })
   }
   const entries = isObject(value) ? Object.entries(value) : []
   if (entries.length === 0) return [{ path, value }]
-  return entries.flatMap(([name, field]) => leavesOf(field, isCut, [...path, name]))
+  return entries.flatMap(([name, field]) => leavesOf(field, [...path, name]))
 }
 
 /**

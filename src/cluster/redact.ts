@@ -165,7 +165,7 @@ class ObjectWalk {
     const { labels, annotations } = isObject(metadata) ? metadata : {}
     const leaves = [
       ...leavesOf(content),
-      ...leavesOf({ labels, annotations }, false, ['metadata']).filter(({ path }) => path.length > 2),
+      ...leavesOf({ labels, annotations }, ['metadata']).filter(({ path }) => path.length > 2),
     ]
     // `null` counts as not written.
     const written = leaves.filter(({ value }) => value !== null)

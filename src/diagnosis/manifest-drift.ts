@@ -8,9 +8,8 @@ import {
   describeDifference,
   findDriftedFields,
 } from '../plan/manifest-equality.ts'
-import type { Manifest } from '../plan/reference.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
-import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
+import { displayName, type Manifest, nameKey, type Source, type Target } from '../plan/target.ts'
 import { maxDifferences } from '../thresholds.ts'
 
 /** A note on a live object that differs from its manifest. Texts are raw: renderers escape them. */

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { differsOnlyInStatus, specAuthorOf } from '../cluster/author.ts'
-import type { KubeObject, ManagedFields } from '../cluster/objects.ts'
+import { differsOnlyInStatus, type KubeObject, type ManagedFields, specAuthorOf } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { differencesOf, type IdentityChange } from '../lifecycle/versions.ts'

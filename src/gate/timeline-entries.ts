@@ -1,6 +1,4 @@
-import { specAuthorOf } from '../cluster/author.ts'
-import type { KubeObject } from '../cluster/objects.ts'
-import { groupOf, isSameSubject, subjectText } from '../cluster/objects.ts'
+import { groupOf, isSameSubject, type KubeObject, specAuthorOf, subjectText } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { Target } from '../plan/target.ts'
 import {

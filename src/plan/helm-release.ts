@@ -1,7 +1,7 @@
+import { Semaphore } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { type ApiResource, helmRevisions, type WatchRequest } from '../cluster/feed.ts'
 import { controllerOf, type KubeObject, type ObjectMeta } from '../cluster/objects.ts'
-import { Semaphore } from '../cluster/semaphore.ts'
 import { type AddMistake, quote, UserError } from '../errors.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
 import { label } from './names.ts'

@@ -1,7 +1,7 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { nearest, quote } from '../errors.ts'
-import type { Reference } from './reference.ts'
+import type { Reference } from './target.ts'
 
 /** Without the suffix `.k8s.io`. */
 const builtInGroups: ReadonlySet<string> = new Set([

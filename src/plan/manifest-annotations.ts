@@ -1,9 +1,8 @@
 import { isObject } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
 import { type AddMistake, nearest, quote } from '../errors.ts'
-import { annotationPrefix } from './reference.ts'
 import { parseWaitFor } from './reference-flags.ts'
-import { definedClocks, type Hook, type TargetClocks, type WaitFor } from './target.ts'
+import { annotationPrefix, definedClocks, type Hook, type TargetClocks, type WaitFor } from './target.ts'
 
 /** Settings from the annotations of a manifest's object. */
 interface GateAnnotations {

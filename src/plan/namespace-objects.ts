@@ -2,7 +2,7 @@ import { type ApiResource, kindNameOf, type WatchRequest } from '../cluster/feed
 import { controllerOf, type KubeObject } from '../cluster/objects.ts'
 import { kindsOfRelease } from './helm-release.ts'
 import { parseReferences } from './parse-references.ts'
-import type { ParsedReferences } from './reference.ts'
+import type { ParsedReferences } from './target.ts'
 
 interface Scope {
   /** Undefined: all namespaces. */

@@ -9,8 +9,8 @@ import {
   recognizeForeignOutput,
   splitWords,
 } from './kubectl-output.ts'
-import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
+import type { ParsedReferences, Reference, SkippedLine } from './target.ts'
 
 const bothInputsEmpty =
   'resources and manifests are both empty. Write one reference per line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'

@@ -12,11 +12,11 @@ import {
   describeAnnotation,
   duplicateOf,
   type Manifest,
+  nameKey,
   type ParsedReferences,
   type Reference,
   type SkippedLine,
-} from './reference.ts'
-import { nameKey } from './target.ts'
+} from './target.ts'
 
 /**
  * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with

@@ -3,9 +3,8 @@ import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
-import { type ParsedReferences, placeOf } from './reference.ts'
 import { parseRevision, type WantedRevision } from './revision.ts'
-import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
+import { definedClocks, type ParsedReferences, placeOf, type TargetClocks, type WaitFor } from './target.ts'
 
 const flagOptions = {
   all: { type: 'boolean' },

@@ -6,18 +6,21 @@ import { describePlace, type MistakeWithReason, type Place, throwMistakes } from
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
 import { type Release, releaseKind, type Selection } from './helm-release.ts'
+import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
 import {
   annotationOf,
   describeAnnotation,
+  displayName,
   duplicateOf,
   type Manifest,
+  nameKey,
   type ParsedReferences,
   placeOf,
   type Reference,
+  type ReleaseHistory,
   type SkippedLine,
-} from './reference.ts'
-import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
-import { displayName, nameKey, type ReleaseHistory, type Target } from './target.ts'
+  type Target,
+} from './target.ts'
 
 /** The targets of the gate. */
 export interface Plan {

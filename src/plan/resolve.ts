@@ -18,9 +18,8 @@ import {
 } from './helm-release.ts'
 import { definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { checkName, checkNamespace } from './names.ts'
-import { type ParsedReferences, placeOf, type Reference } from './reference.ts'
 import { takesRevision } from './revision.ts'
-import type { WaitFor } from './target.ts'
+import { type ParsedReferences, placeOf, type Reference, type WaitFor } from './target.ts'
 
 /** Values for references that do not contain them. */
 export interface PlanDefaults {

@@ -1,12 +1,10 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
-import type { KindName } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/objects.ts'
+import { groupOf, type KindName } from '../cluster/objects.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
 import { releaseKind, type Selection } from './helm-release.ts'
 import { parseReferences } from './parse-references.ts'
-import type { ParsedReferences, Reference } from './reference.ts'
 import { listRequest, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
-import { displayName, type Target } from './target.ts'
+import { displayName, type ParsedReferences, type Reference, type Target } from './target.ts'
 
 const input = 'stream-logs'
 

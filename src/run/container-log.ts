@@ -1,8 +1,7 @@
-import type { Clock } from '../cluster/clock.ts'
+import type { Clock, Semaphore } from '../cluster/clock.ts'
 import { retryAfterOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/logs.ts'
-import type { Semaphore } from '../cluster/semaphore.ts'
 import { firstLogRetryMs, logSilenceMs, maxLogRetryMs, reportedLogAttempts } from '../thresholds.ts'
 
 /** What live logs use of the class `Cluster`. */

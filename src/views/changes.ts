@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { authorOf } from '../cluster/author.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
-import { isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
+import { authorOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { Store, type Change as StoreChange } from '../cluster/store.ts'
 
 /** One change of the followed part of an object. */

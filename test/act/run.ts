@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Semaphore } from '../../src/cluster/semaphore.ts'
+import { Semaphore } from '../../src/cluster/clock.ts'
 import { buildKubectl, installHelm } from '../cluster/build.ts'
 import { attempt, runScript } from '../cluster/command.ts'
 import { withTestCluster } from '../cluster/test-cluster.ts'

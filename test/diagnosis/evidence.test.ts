@@ -3,7 +3,7 @@ import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
-import type { Manifest } from '../../src/plan/reference.ts'
+import type { Manifest } from '../../src/plan/target.ts'
 import { toSubject } from '../kit/subject.ts'
 import { at, createProblem, createRecord, createTarget, createTargetRecord, start } from '../report/builders.ts'
 

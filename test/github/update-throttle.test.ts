@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
 import type { Extra } from '../../src/github/extra.ts'
-import { Extras } from '../../src/github/extras.ts'
+import { Extras, UpdateThrottle } from '../../src/github/extras.ts'
 import type { Failure } from '../../src/github/failure.ts'
-import { UpdateThrottle } from '../../src/github/update-throttle.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { createRecord, start } from '../report/builders.ts'
 

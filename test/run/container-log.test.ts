@@ -1,5 +1,5 @@
+import { Semaphore } from '../../src/cluster/clock.ts'
 import { ApiError } from '../../src/cluster/failures.ts'
-import { Semaphore } from '../../src/cluster/semaphore.ts'
 import { ContainerLog } from '../../src/run/container-log.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { Kubelet, quiet } from './kubelet.ts'

@@ -1,10 +1,8 @@
 import { applyPatch } from 'rfc6902'
-import { authorOf } from '../../src/cluster/author.ts'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
-import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
+import { authorOf, type KubeObject, type ManagedFields } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
-import type { Part } from '../../src/views/changes.ts'
-import { Changes, type ObjectChange } from '../../src/views/changes.ts'
+import { Changes, type ObjectChange, type Part } from '../../src/views/changes.ts'
 import { changeJson, changeLines, diffYaml, yamlLines } from '../../src/views/render-changes.ts'
 import { added, deleted, modified } from '../kit/gate.ts'
 import { condition, iso, make, moment, podIs, start } from '../kit/objects.ts'
@@ -102,13 +100,8 @@ describe('the author of a change', () => {
     expect(authorOf(by([kubectl]), by([kubectl, argo]))).toBe('argocd (server-side apply)')
   })
 
-  test('is within one second the only manager that can have written the status', () => {
+  test('is unknown for a second write within one second', () => {
     const entries = [kubectl, kubelet(iso(1))]
-    expect(authorOf(by(entries), by(entries, readyPod))).toBe('kubelet (status)')
-  })
-
-  test('is unknown when several managers can have written it', () => {
-    const entries = [{ ...kubelet(iso(1)), manager: 'other' }, kubelet(iso(1))]
     expect(authorOf(by(entries), by(entries, readyPod))).toBeUndefined()
   })
 
