@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts'
-import type { FeedEvent, Observation, WatchRequest } from './feed.ts'
+import { type FeedEvent, isFailure, type Observation, type WatchRequest } from './feed.ts'
 
 /** What a follower uses of the class `Cluster`. */
 export interface WatchedCluster {
@@ -32,8 +32,8 @@ export interface EventConsumer {
 const momentMs = 1
 
 /**
- * Passes the events of a live cluster to a consumer until the consumer is over. Events that arrive together, such as those of a
- * list, are one moment: each goes to `onEvent`, then the consumer handles all of them. Each moment has a time of its own, so a
+ * Passes the events of a live cluster to a consumer until the consumer is over. Events that arrive together, in one turn of
+ * the event loop, are one moment: each goes to `onEvent`, then the consumer handles all of them. Each moment has a time of its own, so a
  * replay of the recording handles the same events together. `onUpdate` is called after events and deadlines, while the consumer
  * is not over.
  *
@@ -99,7 +99,10 @@ export class Follower {
     const isFirst = this.#moment.size === 0
     if (isFirst) this.#beginMoment()
     this.#moment.set({ ...observation, at: this.#latest }, request)
-    if (isFirst) queueMicrotask(() => this.#endMoment())
+    if (this.#isStopped) this.#handleMoment()
+    // The answer to a list may end the gate: then its watch is not opened.
+    else if (observation.type === 'SYNCED' || isFailure(observation)) queueMicrotask(() => this.#endMoment())
+    else if (isFirst) setImmediate(() => this.#endMoment())
   }
 
   /** Handles the earlier deadlines, and sets the time of the events that arrive now. */
@@ -144,7 +147,8 @@ export class Follower {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || this.#confirmingAt !== undefined) return
       this.#cancelTimer = this.#clock.after(Math.max(0, next.at - this.#clock.now()), () => {
-        if (next.needsAnswers) this.#confirm(next.at)
+        if (this.#moment.size > 0) this.#endMoment()
+        else if (next.needsAnswers) this.#confirm(next.at)
         else this.#advanceTo(next.at)
       })
     } catch (error) {

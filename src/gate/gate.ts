@@ -240,17 +240,17 @@ export class Gate {
   }
 
   /**
-   * Handles events of the feed, in the order of their times, and decides once on all events of a moment. Earlier deadlines come before
-   * an event, those of the same moment after it.
+   * Handles events of the feed, in the order of their times. Decides once on those of a moment, as far as they can be decided on
+   * together. Earlier deadlines come before an event, those of the same moment after it.
    */
   handle(events: readonly FeedEvent[]): void {
     const concerned = new Set<GatedTarget>()
+    let before: FeedEvent | undefined
     for (const event of events) {
-      const isAlone = !this.#isOfMoment(event)
-      if (isAlone || event.at > this.#now) this.#decide(concerned)
+      if (before !== undefined && !areTogether(before, event)) this.#decide(concerned)
       this.#passEarlierDeadlines(event.at)
       for (const gated of this.#take(event)) concerned.add(gated)
-      if (isAlone) this.#decide(concerned)
+      before = event
     }
     this.#decide(concerned)
   }
@@ -258,24 +258,6 @@ export class Gate {
   #passEarlierDeadlines(at: number): void {
     for (let next = this.nextDeadline(); next !== undefined && next.at < at; next = this.nextDeadline())
       this.#handleDeadlines(next.at)
-  }
-
-  /**
-   * Whether an event only adds to what is known of its moment. Others are decided on alone: the last state of a deleted target
-   * counts, and refusals, answers and the end depend on what the gate has decided.
-   */
-  #isOfMoment(event: FeedEvent): boolean {
-    switch (event.type) {
-      case 'ADDED':
-      case 'MODIFIED':
-      case 'SYNCED':
-      case 'DISCOVERY':
-        return true
-      case 'DELETED':
-        return this.#targets.named(nameOf(event.object)).length === 0
-      default:
-        return false
-    }
   }
 
   /** Takes one event into what the gate knows. Returns the targets that it concerns. */
@@ -706,4 +688,17 @@ export class Gate {
     this.#logRefusals()
     this.#end = { verdict, at: this.#now }
   }
+}
+
+/**
+ * Whether the gate decides once on two events that follow each other. What was found and what is gone are two: a pod that is removed
+ * explains the failure before it. Refusals, answers and the end depend on what the gate has decided.
+ */
+function areTogether(before: FeedEvent, event: FeedEvent): boolean {
+  if (before.at !== event.at) return false
+  return [before, event].every(({ type }) => type === 'DELETED') || [before, event].every(onlyAdds)
+}
+
+function onlyAdds({ type }: FeedEvent): boolean {
+  return type === 'ADDED' || type === 'MODIFIED' || type === 'SYNCED' || type === 'DISCOVERY'
 }

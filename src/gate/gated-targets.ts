@@ -91,6 +91,8 @@ export class GatedTargets {
   readonly #undecided = new Set<GatedTarget>()
   /** The target that deployed another one. */
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
+  /** The new targets that are not assessed yet. */
+  readonly #deployed: GatedTarget[] = []
   readonly #others = new OtherTargets()
   /** What the last assessments knew of others. */
   #progressKey: string
@@ -376,7 +378,7 @@ export class GatedTargets {
     return this.all.filter((gated) => !isRemovedHook(gated))
   }
 
-  /** Assesses the targets that publish pods first, then those that read the pods of others. */
+  /** Assesses the targets that publish pods first, then those that read the pods of others, then what they have deployed. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
     const dependents = new Set<GatedTarget>()
     const changed = new Set<number>()
@@ -390,6 +392,8 @@ export class GatedTargets {
       for (const gated of this.unended)
         if ([...(gated.reads?.publishers ?? [])].some((index) => changed.has(index))) dependents.add(gated)
     for (const gated of dependents) this.guard(gated, () => this.#assessOne(gated))
+    const deployed = this.#deployed.splice(0)
+    if (deployed.length > 0) this.#assessInOrder(deployed)
   }
 
   /** @param dependents where given, a target that reads the pods of others is added there and stays as it is */
@@ -457,7 +461,7 @@ export class GatedTargets {
     else this.#derived = undefined
   }
 
-  /** What an operator has deployed becomes targets of the gate, which are judged at once. */
+  /** What an operator has deployed becomes targets of the gate. */
   #addDeployed(deployer: GatedTarget, { deployed }: Assessment): void {
     const { clocks, source, apiVersion, kind, namespace, name } = deployer.target
     const deployedBy = { apiVersion, kind, namespace, name }
@@ -471,10 +475,8 @@ export class GatedTargets {
       this.#deployers.set(gated, deployer)
       this.#log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
       const object = this.#store.get(gated.target)
-      this.guard(gated, () => {
-        if (object !== undefined) this.#applyChange(gated, { after: object })
-        this.#assessOne(gated)
-      })
+      if (object !== undefined) this.guard(gated, () => this.#applyChange(gated, { after: object }))
+      this.#deployed.push(gated)
     }
   }
 
