@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { differsOnlyInStatus, type KubeObject, type ManagedFields, specAuthorOf } from '../cluster/objects.ts'
-import type { GateTime } from '../lifecycle/gate-time.ts'
-import { isSinceStart } from '../lifecycle/proof.ts'
+import { type GateTime, isSinceStart } from '../lifecycle/proof.ts'
 import { differencesOf, type IdentityChange } from '../lifecycle/versions.ts'
 import {
   compareRecord,

@@ -2,7 +2,7 @@ import { distinctRequests, requestKey, type WatchRequest } from '../cluster/feed
 import type { KubeObject } from '../cluster/objects.ts'
 import { covers, Store } from '../cluster/store.ts'
 import { assess } from '../lifecycle/assess.ts'
-import { createGateTime } from '../lifecycle/gate-time.ts'
+import { createGateTime } from '../lifecycle/proof.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
 import { createReaders } from '../lifecycle/shared-reader.ts'

@@ -1,8 +1,7 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { messageOf, nodeOfProblem, type Problem } from '../reasons/reasons.ts'
 import { earlierMs } from '../thresholds.ts'
 import type { Assessment, Draft, Milestone } from './assessment.ts'
-import { eventCounters } from './event-counters.ts'
 import type { Reader, Statements } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
 import { nodeRequest } from './selector.ts'
@@ -127,4 +126,20 @@ function terminatingProblem(object: KubeObject, { now, time }: Reader): Problem 
   const { deletionTimestamp, finalizers = [] } = object.metadata
   if (deletionTimestamp === undefined) return undefined
   return { ...ownProblem(object, time(deletionTimestamp) ?? now), reason: 'terminating', detail: { finalizers } }
+}
+
+/**
+ * How far the controller of an object has come, by its events: the kubelet reports each minute how many files of a volume it
+ * has processed (pkg/volume/volume_linux.go).
+ */
+const eventProgress =
+  /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
+
+/** The numbers of an object's events that show progress when they grow. */
+export function eventCounters(events: readonly EventObject[]): readonly (readonly [string, number])[] {
+  return events.flatMap(({ involvedObject, reason, message = '' }) => {
+    const [found, count, percent] = eventProgress.exec(message) ?? []
+    if (found === undefined) return []
+    return [[`${involvedObject?.uid} ${reason} ${message.replace(found, '')}`, Number(count ?? percent)] as const]
+  })
 }

@@ -2,8 +2,7 @@ import type { ObjectName } from '../cluster/objects.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
-import type { PodHistory } from './pod-history.ts'
-import type { Pods } from './pods.ts'
+import type { PodHistory, Pods } from './pods.ts'
 
 /** The state of one milestone. */
 export interface Milestone {

@@ -3,7 +3,7 @@ import type { MilestoneName } from '../inputs.ts'
 import type { RevisionChange } from '../reasons/gate.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { AssessedFacts, Draft, Milestone } from './assessment.ts'
-import type { GateTime } from './gate-time.ts'
+import type { GateTime } from './proof.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 
 /** What the gate knows of an awaited revision besides the object. */

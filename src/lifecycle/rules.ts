@@ -1,6 +1,5 @@
 import { type ApiResource, helmRevisions, kindNameOf } from '../cluster/feed.ts'
-import type { KindName } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/objects.ts'
+import { groupOf, type KindName } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-check-entries.ts'
@@ -12,19 +11,18 @@ import { withCause } from './custom/cause.ts'
 import { genericRule } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { withNamesakes } from './custom/namesakes.ts'
-import type { KindsBehind } from './custom/owned-objects.ts'
 import { servingBeside, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { withExpectedImages } from './expected-images.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
 import { serviceRule } from './network/service.ts'
-import { hpaRule } from './platform/autoscaler.ts'
 import {
   apiServiceRule,
   crdRule,
   csrRule,
   existsRule,
+  hpaRule,
   namespaceRule,
   pdbRule,
   resourceQuotaRule,
@@ -309,7 +307,7 @@ export interface TargetChecks {
 export function kindsBehind(
   kind: KindName,
   { healthChecks = [], catalogue = [] }: TargetChecks = {},
-): Pick<KindsBehind, 'kinds' | 'isKnown'> {
+): Pick<Behind, 'kinds' | 'isKnown'> {
   const entry = findEntry(kind, catalogue)
   const { behind = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } =
     byKey.get(groupKind(kind)) ?? {}

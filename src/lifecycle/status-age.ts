@@ -1,10 +1,8 @@
-import type { Condition, Fields, KindName, KubeObject } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/objects.ts'
+import { type Condition, type Fields, groupOf, type KindName, type KubeObject } from '../cluster/objects.ts'
 import { autoscalerSyncMs } from '../thresholds.ts'
 import type { Milestone } from './assessment.ts'
 import { conditionsOf, isEmpty } from './conditions.ts'
-import type { GateTime } from './gate-time.ts'
-import { latestOfAll, timestampUnitMs } from './proof.ts'
+import { type GateTime, latestOfAll, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
 import type { Judgement } from './rule.ts'
 

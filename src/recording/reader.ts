@@ -8,7 +8,7 @@ import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { errorText, jsonValue, UserError } from '../errors.ts'
-import { momentOf } from '../lifecycle/gate-time.ts'
+import { momentOf } from '../lifecycle/proof.ts'
 import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 

@@ -1,13 +1,16 @@
 import { hasEnded, type Pod, type Service, type ServicePort } from '../cluster/objects.ts'
 import { addressesOf } from '../lifecycle/network/backend.ts'
 import {
+  declaredPorts,
+  isPortMissing,
   isSelectedBy,
+  isUndeclaredPort,
   type ReachedPods,
   reachedPods,
   type SelectedPod,
   type ServiceEndpoint,
+  targetPortNumbers,
 } from '../lifecycle/network/endpoints.ts'
-import { declaredPorts, isPortMissing, isUndeclaredPort, targetPortNumbers } from '../lifecycle/network/ports.ts'
 import { podRequest } from '../lifecycle/selector.ts'
 import { labelsText } from '../reasons/wording.ts'
 import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../src/gate/target-state.ts'
 import { step, type TargetEvent } from '../../src/gate/target-step.ts'
 import type { AssessedFacts, Assessment } from '../../src/lifecycle/assessment.ts'
-import { createGateTime } from '../../src/lifecycle/gate-time.ts'
+import { createGateTime } from '../../src/lifecycle/proof.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { createSettings, createTarget } from '../kit/gate.ts'
 import { make, moment } from '../kit/objects.ts'

@@ -1,5 +1,5 @@
 import type { KubeObject, Node, Pod, PodSpec, PodStatus } from '../../src/cluster/objects.ts'
-import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
+import type { PodHistory } from '../../src/lifecycle/pods.ts'
 import { complete, iso, make, type Overrides } from './objects.ts'
 import { toPodStatus } from './pods.ts'
 import { seenPod } from './rule.ts'

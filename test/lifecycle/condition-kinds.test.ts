@@ -1,6 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { hpaRule } from '../../src/lifecycle/platform/autoscaler.ts'
-import { apiServiceRule, existsRule } from '../../src/lifecycle/platform/condition-kinds.ts'
+import { apiServiceRule, existsRule, hpaRule } from '../../src/lifecycle/platform/condition-kinds.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, make } from '../kit/objects.ts'

@@ -1,6 +1,10 @@
 import type { EventObject } from '../../src/cluster/objects.ts'
-import { explainDeath, missingObject, probeFailure } from '../../src/lifecycle/workloads/kubelet-messages.ts'
-import { runtimeError } from '../../src/lifecycle/workloads/runtime-error.ts'
+import {
+  explainDeath,
+  missingObject,
+  probeFailure,
+  runtimeError,
+} from '../../src/lifecycle/workloads/kubelet-messages.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { make } from '../kit/objects.ts'

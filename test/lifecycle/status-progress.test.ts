@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { progressCounters, progressStates } from '../../src/lifecycle/custom/progress.ts'
+import { progressCounters, progressStates } from '../../src/lifecycle/custom/status.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { condition, moment } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'

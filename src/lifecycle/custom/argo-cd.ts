@@ -3,7 +3,7 @@ import { type Fields, isObject, type KubeObject, type ObjectName } from '../../c
 import { matchesRevision, type WantedRevision } from '../../plan/revision.ts'
 import { argoPollMs } from '../../thresholds.ts'
 import { fieldsOf } from '../conditions.ts'
-import { momentOf } from '../gate-time.ts'
+import { momentOf } from '../proof.ts'
 import {
   type Attempt,
   describeVersion,

@@ -1,15 +1,38 @@
-import type { KindName, KubeObject } from '../../cluster/objects.ts'
-import { ownedListsMs } from '../../thresholds.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { WatchRequest } from '../../cluster/feed.ts'
+import {
+  type Fields,
+  groupOf,
+  type KindName,
+  type KubeObject,
+  type LabelSelector,
+  type ObjectName,
+  type Pod,
+} from '../../cluster/objects.ts'
+import { isBuiltIn } from '../../plan/kinds.ts'
+import { maxApplied, ownedListsMs } from '../../thresholds.ts'
 import { assess } from '../assess.ts'
 import type { Assessment } from '../assessment.ts'
+import { fieldsOf } from '../conditions.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { type Reader, watchingBy } from '../reader.ts'
 import type { Rule } from '../rule.ts'
+import { formatSelector, namespaceRequest } from '../selector.ts'
+import { isOfPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
-import { appliedRequests, directlyBehind, type KindsBehind, ownedRequests } from './owned-objects.ts'
 
 /** How the objects behind a custom resource are found and judged. */
-export interface Behind extends KindsBehind {
+export interface Behind {
+  /** The kinds of the objects that an object owns or selects. */
+  readonly kinds: readonly KindName[]
+  /** False if the operator is unknown: the kinds are those that most operators create. */
+  readonly isKnown: boolean
+  /** Whether the operator of a kind lists in the status what it has applied; see `inventoryOf`. */
+  hasInventory(kind: KindName): boolean
+  /** Whether objects of older revisions are behind it too; by default, only those of the present one are. */
+  readonly revisions?: 'present' | 'all'
+  /** The value of a label that only the objects of its present revision have; undefined if unknown. */
+  revisionOf?(object: KubeObject): string | undefined
   /** It runs pods as a Deployment does: a proven problem of its pods fails it. */
   readonly isWorkload: boolean
   /**
@@ -19,6 +42,238 @@ export interface Behind extends KindsBehind {
   readonly awaitsWorkloads: 'all' | 'written' | 'none'
   /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are behind it too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
+}
+
+/** Kinds with many objects in a namespace, each of one revision of its owner. */
+const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
+
+/**
+ * The watches that find the objects behind a custom resource, without those that its owned workloads need.
+ *
+ * Pods are watched by the selector in its status. A namespace may have thousands of pods and ReplicaSets: all of them
+ * are watched only for a kind that is known to own them. Otherwise the selectors of the owned workloads find the pods.
+ * A cluster-scoped object owns objects in any namespace: only known kinds with few objects are watched for it.
+ */
+export function ownedRequests(object: KubeObject, behind: Behind): readonly WatchRequest[] {
+  const { kinds, isKnown } = behind
+  const { namespace } = object.metadata
+  const labelSelector = statusSelector(object)
+  const owned = kinds.flatMap((kind) => {
+    if (kind.kind === 'Pod' && namespace && labelSelector !== undefined) return [{ ...kind, namespace, labelSelector }]
+    const isWatched = revisionedKinds.has(kind.kind) ? isKnown && namespace !== undefined : isKnown || namespace
+    return isWatched ? [{ ...kind, namespace }] : []
+  })
+  return [...owned, ...appliedRequests(object, behind)]
+}
+
+/**
+ * The watches of the objects that an object names in its status and spec. Its author chooses these names: an object is used
+ * only if it refers back; see `refersTo`.
+ */
+function appliedRequests(object: KubeObject, { hasInventory }: Pick<Behind, 'hasInventory'>): readonly ObjectName[] {
+  return [...(hasInventory(object) ? inventoryOf(object) : []), ...composedBy(object)].slice(0, maxApplied)
+}
+
+/**
+ * The objects that a GitOps controller has applied, by the inventory in its status: `shop_web_apps_Deployment`
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). They have no owner references, and may be in
+ * other namespaces.
+ */
+export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
+  const { inventory } = (status ?? {}) as { inventory?: { entries?: unknown } | null }
+  return fieldsOf(inventory?.entries).flatMap(({ id, v }) => {
+    const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []
+    const [group, kind] = rest.splice(-2)
+    const name = rest.join('_')
+    if (!kind || name === '' || typeof v !== 'string') return []
+    const apiVersion = group ? `${group}/${v}` : v
+    return [{ apiVersion, kind, name, ...(namespace ? { namespace } : {}) }]
+  })
+}
+
+/**
+ * The objects that a composite resource of Crossplane refers to, whose kinds a composition chooses (`spec.resourceRefs`
+ * before version 2), and the composite resource of a claim
+ * (https://docs.crossplane.io/latest/composition/composite-resources/). A composite resource in a namespace composes only
+ * objects of this namespace. That of a claim has no namespace. A name in another scope than that of its kind names nothing;
+ * see `Cluster.watch`.
+ */
+function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
+  const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
+  const nested = fieldsOf([crossplane]).flatMap((each) => fieldsOf(each['resourceRefs']))
+  const composed = [...nested, ...fieldsOf(resourceRefs)].filter(
+    ({ namespace = metadata.namespace }) => metadata.namespace === undefined || namespace === metadata.namespace,
+  )
+  return [
+    ...composed.map((each) => ({ namespace: metadata.namespace, ...each })),
+    ...fieldsOf([resourceRef]).filter(({ namespace }) => namespace === undefined),
+  ].flatMap(({ apiVersion, kind, name, namespace }: Fields) => {
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof name !== 'string') return []
+    return [{ apiVersion, kind, name, ...(typeof namespace === 'string' ? { namespace } : {}) }]
+  })
+}
+
+/**
+ * Whether an object that is named by another one refers back to it: by an owner reference; by the labels of its operator; or,
+ * for the composite resource of a claim, by `spec.claimRef`.
+ */
+function refersTo(named: KubeObject, owner: KubeObject): boolean {
+  const { apiVersion, kind, metadata } = owner
+  const { name, namespace } = metadata
+  if (isOwnedBy(named, owner) || isLabelledBy(named, { apiVersion, kind, name, namespace })) return true
+  return (
+    named.metadata.namespace === undefined &&
+    fieldsOf([(named.spec as Fields | undefined)?.['claimRef']]).some(
+      ({ apiVersion: version, ...claim }) =>
+        isDeepStrictEqual(claim, { kind, name, namespace }) && groupOf(String(version)) === groupOf(apiVersion),
+    )
+  )
+}
+
+/**
+ * Whether an object has the labels that Flux gives what it applies, `kustomize.toolkit.fluxcd.io/name` and `…/namespace`
+ * (https://github.com/fluxcd/pkg/blob/main/ssa/manager.go).
+ */
+function isLabelledBy({ metadata: { labels = {} } }: KubeObject, { apiVersion, namespace, name }: ObjectName): boolean {
+  const group = groupOf(apiVersion)
+  return labels[`${group}/name`] === name && labels[`${group}/namespace`] === namespace
+}
+
+/**
+ * Whether an object has the label or annotation by which a GitOps operator marks what it deploys: the labels of Flux; of Argo
+ * CD the annotation `argocd.argoproj.io/tracking-id: APP:…`, with `NAMESPACE_` before it for applications outside of
+ * its own namespace, or a label with the same value
+ * (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
+ */
+export function isMarkedBy(object: KubeObject, deployer: ObjectName): boolean {
+  if (isLabelledBy(object, deployer)) return true
+  const { labels = {}, annotations = {} } = object.metadata
+  const { namespace, name } = deployer
+  const [tracked] = annotations['argocd.argoproj.io/tracking-id']?.split(':') ?? []
+  const marks = [tracked, labels['app.kubernetes.io/instance'], labels['argocd.argoproj.io/instance']]
+  return marks.some((mark) => mark === name || mark === `${namespace}_${name}`)
+}
+
+/** Whether an object has an owner reference to another one, which is in its namespace or in none. */
+function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace } }: KubeObject): boolean {
+  const isInScope = namespace === undefined || namespace === metadata.namespace
+  return isInScope && (metadata.ownerReferences ?? []).some((each) => each.uid === uid)
+}
+
+/**
+ * The members of an ApplySet whose parent is the object, in its namespace: its tool gives them a label instead of an owner
+ * reference, as `kubectl apply --applyset` and kro do
+ * (https://github.com/kubernetes/enhancements/tree/master/keps/sig-cli/3659-kubectl-apply-prune#applyset-identification).
+ */
+function membersOf({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
+  const id = metadata.labels?.['applyset.kubernetes.io/id']
+  if (id === undefined) return []
+  const kinds = metadata.annotations?.['applyset.kubernetes.io/contains-group-kinds'] ?? ''
+  return kinds.split(',').flatMap((each) => {
+    const [kind = '', ...group] = each.split('.')
+    return reader.known(
+      { apiVersion: `${group.join('.')}/`, kind, namespace: metadata.namespace },
+      (member) =>
+        groupOf(member.apiVersion) === group.join('.') &&
+        member.metadata.labels?.['applyset.kubernetes.io/part-of'] === id,
+    )
+  })
+}
+
+/** A label selector with a bounded length and safe characters, because it is sent to the server. */
+const selectorPattern = /^[\w./=!, ()-]{1,500}$/
+
+/**
+ * The label selector of its pods in the status: `status.selector` or `status.labelSelector` of the subresource `scale`
+ * (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource).
+ */
+function statusSelector({ status }: KubeObject): string | undefined {
+  const { selector, labelSelector } = (status ?? {}) as Fields
+  const found = [selector, labelSelector].find((each) => each !== undefined && each !== null && each !== '')
+  const text = isLabelSelector(found) ? formatSelector(found) : found
+  return typeof text === 'string' && selectorPattern.test(text) ? text : undefined
+}
+
+function isLabelSelector(value: unknown): value is LabelSelector {
+  const { matchLabels } = (typeof value === 'object' ? (value ?? {}) : {}) as Fields
+  return typeof matchLabels === 'object' && matchLabels !== null
+}
+
+/** Whether the selector in the status of a custom resource selects a pod. Only selectors with `=` are read. */
+function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boolean {
+  const terms = statusSelector(object)?.split(',') ?? []
+  return (
+    terms.length > 0 &&
+    metadata.namespace === object.metadata.namespace &&
+    terms.every((term) => {
+      const [, key = '', value] = /^\s*([^=!() ]+)\s*==?\s*([^=!() ]+)\s*$/.exec(term) ?? []
+      return value !== undefined && metadata.labels?.[key] === value
+    })
+  )
+}
+
+/**
+ * The objects directly behind an object: those that it owns or has applied, and the pods that its status selects. An object in
+ * another namespace is behind an object without a namespace, or in its inventory. Objects that are being deleted are excluded.
+ * @param object the custom resource, or an object that it owns
+ */
+function directlyBehind(
+  object: KubeObject,
+  custom: KubeObject,
+  reader: Reader,
+  behind: Pick<Behind, 'hasInventory' | 'revisionOf' | 'revisions'>,
+): readonly KubeObject[] {
+  const owned = reader.knownOwned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  const selected = selectedPods(object, reader).filter((pod) => !hasKnownOwner(pod, reader))
+  const applied = appliedRequests(object, behind).flatMap((request) =>
+    reader.known(request, (each) => refersTo(each, object)),
+  )
+  const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, reader)])].filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  )
+  if (behind.revisions === 'all') return present
+  const revision = behind.revisionOf?.(custom)
+  const byKind = Map.groupBy(present, ({ kind }) => kind)
+  const ofPresent = [...byKind.values()].flatMap((objects) => ofPresentRevision(objects, custom, reader, revision))
+  const kept = new Set(ofPresent)
+  return present.filter((each) => kept.has(each))
+}
+
+/**
+ * Those of the objects of one kind that are of the present revision: that have its label, or that were created since the spec
+ * changed. If there is none, all are.
+ */
+function ofPresentRevision(
+  objects: readonly KubeObject[],
+  custom: KubeObject,
+  reader: Reader,
+  revision: string | undefined,
+): readonly KubeObject[] {
+  if (revision !== undefined) {
+    const labelled = objects.filter(({ metadata }) => Object.values(metadata.labels ?? {}).includes(revision))
+    if (labelled.length > 0 || objects.some(({ kind }) => revisionedKinds.has(kind))) return labelled
+  }
+  const created = objects.filter((each) => isOfPresentSpec(each, custom, reader))
+  return created.length === 0 ? objects : [...created, ...objects.filter(isUpdatedInPlace)]
+}
+
+/** The pods that the selector in the status of an object selects. */
+function selectedPods(object: KubeObject, reader: Reader): readonly Pod[] {
+  if (statusSelector(object) === undefined) return []
+  return reader.known(namespaceRequest('v1', 'Pod', object), (pod) => isSelectedByStatus(object, pod))
+}
+
+/** Built-in kinds that controllers change in place; of other kinds, many create a new object instead. */
+function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
+  return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
+}
+
+/** Whether the controller of a pod is known: the pod is then examined with it, or belongs to something else. */
+function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeObject, reader: Reader): boolean {
+  return ownerReferences.some(
+    ({ apiVersion, kind, name, uid }) =>
+      reader.known({ apiVersion, kind, namespace, name }, ({ metadata }) => metadata.uid === uid).length > 0,
+  )
 }
 
 /** An object behind a custom resource. */

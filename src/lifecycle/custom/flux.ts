@@ -3,7 +3,7 @@ import { gitNameOf, hasDigest } from '../../plan/revision.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
 import { conditionsOf, fieldsOf } from '../conditions.ts'
 import { isStale, presentConditions } from '../status-age.ts'
-import { inventoryOf } from './owned-objects.ts'
+import { inventoryOf } from './behind.ts'
 import {
   fields,
   isSameVersion,

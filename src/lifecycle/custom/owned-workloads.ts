@@ -11,7 +11,7 @@ import { isBuiltIn } from '../../plan/kinds.ts'
 import type { Reader } from '../reader.ts'
 import { type Rule, type Serving, waitingDraft, withCheck } from '../rule.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
-import { workloadServing } from '../workloads/serving.ts'
+import { workloadServing } from '../workloads/workload.ts'
 import {
   allBehind,
   assessOwned,
@@ -19,9 +19,9 @@ import {
   type Behind,
   explainingReader,
   type ObjectBehind,
+  ownedRequests,
   unwatchingReader,
 } from './behind.ts'
-import { ownedRequests } from './owned-objects.ts'
 
 /**
  * A custom resource of some operators is ready only after the Deployments, StatefulSets and DaemonSets behind it, and after

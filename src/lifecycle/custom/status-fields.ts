@@ -1,8 +1,14 @@
 import { type Fields, isObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
 import { conditionsIn, fieldsOf, isEmpty } from '../conditions.ts'
-import { summarizeSignals } from './signal-summary.ts'
-import { conditionHolders, notRequested, readCondition, type Signal, typeOf } from './status-conditions.ts'
+import {
+  conditionHolders,
+  notRequested,
+  readCondition,
+  type Signal,
+  summarizeSignals,
+  typeOf,
+} from './status-conditions.ts'
 import { activities, hasAny, isEnd, type Meaning, meaningOf, tokensOf } from './words.ts'
 
 /*

@@ -1,8 +1,16 @@
 import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
-import { type EndpointSlice, type KubeObject, oncePerObject, type Pod, type Service } from '../../cluster/objects.ts'
+import {
+  type EndpointSlice,
+  type KubeObject,
+  oncePerObject,
+  type Pod,
+  type Service,
+  type ServicePort,
+} from '../../cluster/objects.ts'
 import type { Reader } from '../reader.ts'
-import type { Labelled } from '../rule.ts'
+import type { Labelled, ServedPort } from '../rule.ts'
 import { podRequest, podsMetadata } from '../selector.ts'
+import { portsOf } from '../workloads/pod-fields.ts'
 
 /*
  * How a Service reaches its pods: the pods that it selects, their endpoints, and the workloads that make such pods.
@@ -94,4 +102,50 @@ export function standaloneWorkloads(
 /** The workloads whose pods a Service selects, even without pods. */
 export function workloadsBehind(service: Service, reader: Pick<Reader, 'list'>): readonly KubeObject[] {
   return standaloneWorkloads(service, reader, (each) => isSelectedBy(service, podsMetadata(each)))
+}
+
+/*
+ * The ports of pods. Of a pod, those of its containers and sidecars count: init containers that end serve no traffic.
+ */
+
+/** The port of a Service as far as it names one of its pods. */
+type TargetPort = Pick<ServicePort, 'port' | 'targetPort' | 'protocol'>
+
+/**
+ * The number of a Service's target port in a pod; undefined if no container declares this name and protocol (FindPort,
+ * k8s.io/endpointslice).
+ */
+export function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TCP' }: TargetPort): number | undefined {
+  if (typeof targetPort !== 'string') return targetPort
+  return portsOf(pod).find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol)?.containerPort
+}
+
+/** The numbers of a named target port in these pods. */
+export function targetPortNumbers(pods: readonly Pod[], port: ServicePort): readonly number[] {
+  return [...new Set(pods.flatMap((pod) => targetPortIn(pod, port) ?? []))]
+}
+
+export function isPortMissing(pod: Pod, port: ServicePort): boolean {
+  return typeof port.targetPort === 'string' && targetPortIn(pod, port) === undefined
+}
+
+/**
+ * Whether a target port is a number that the containers do not declare, although they declare others. Traffic may still
+ * arrive: declared ports are only information.
+ */
+export function isUndeclaredPort({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
+  const declared = pods.flatMap(portsOf).map(({ containerPort }) => containerPort)
+  return typeof targetPort === 'number' && declared.length > 0 && !declared.includes(targetPort)
+}
+
+/** The declared ports of a pod's containers: `8080 (http), 9090`. */
+export function declaredPorts(pod: Pod): string {
+  return portsOf(pod)
+    .map(({ name, containerPort }) => portText({ name, port: containerPort }))
+    .join(', ')
+}
+
+/** A port with its name, if it has one: `8080 (http)`. */
+export function portText({ name, port }: Pick<ServedPort, 'name' | 'port'>): string {
+  return name ? `${port} (${name})` : String(port)
 }

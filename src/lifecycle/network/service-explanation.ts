@@ -15,8 +15,16 @@ import { ownProblem } from '../status-problems.ts'
 import { condition, isReady, isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
-import { isSelectedBy, type ReachedPods, standaloneWorkloads } from './endpoints.ts'
-import { declaredPorts, isPortMissing, isUndeclaredPort, targetPortIn, targetPortNumbers } from './ports.ts'
+import {
+  declaredPorts,
+  isPortMissing,
+  isSelectedBy,
+  isUndeclaredPort,
+  type ReachedPods,
+  standaloneWorkloads,
+  targetPortIn,
+  targetPortNumbers,
+} from './endpoints.ts'
 
 /**
  * Why no endpoint is ready for some ports of a Service. Follows the order of

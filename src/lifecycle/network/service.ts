@@ -27,10 +27,10 @@ import {
   type ReachedPods,
   reachedPods,
   type ServiceEndpoint,
+  targetPortIn,
   workloadRequests,
   workloadsBehind,
 } from './endpoints.ts'
-import { targetPortIn } from './ports.ts'
 import { explainUnserved } from './service-explanation.ts'
 
 /**

@@ -9,15 +9,14 @@ import {
   missingObjectMs,
   startTimeMs,
 } from '../../thresholds.ts'
-import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
+import type { ContainerHistory, PullReason, Refusals } from '../pods.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'
-import { explainDeath, missingObject, probeFailure, refusedStart } from './kubelet-messages.ts'
+import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
 import { isStartError } from './pod-fields.ts'
 import { type ContainerView, type Detector, type Finding, findFirst, type TimeReader } from './pod-view.ts'
-import { runtimeError } from './runtime-error.ts'
 
 /** What may be wrong with a container in each state; the first problem found counts. */
 const detectors: Readonly<Record<'init' | 'runs' | 'hook' | 'waits', readonly Detector<ContainerView>[]>> = {

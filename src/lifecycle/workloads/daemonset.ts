@@ -4,9 +4,9 @@ import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { isReady, isReplaced } from './pod-fields.ts'
-import { podCount } from './pod-milestones.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, newestOf, templateCreatedAt } from './revision.ts'
+import { podCount } from './revision-pods.ts'
 import {
   countSettled,
   type ExaminedPods,

@@ -1,8 +1,7 @@
 import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
 import { earlierDeathsMs, recoveredMs } from '../../thresholds.ts'
-import type { GateTime } from '../gate-time.ts'
-import type { DeathCount, RunningInstance } from '../pod-history.ts'
-import { isSinceStart } from '../proof.ts'
+import type { DeathCount, RunningInstance } from '../pods.ts'
+import { type GateTime, isSinceStart } from '../proof.ts'
 import { condition, type PodContainer } from './pod-fields.ts'
 
 /** One instance of a container: it ends with a death. Moments are on the runner's clock. */

@@ -1,5 +1,12 @@
-import type { Condition, Deployment, KubeObject, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
-import { isPodSubject, oncePerObject } from '../../cluster/objects.ts'
+import {
+  type Condition,
+  type Deployment,
+  isPodSubject,
+  type KubeObject,
+  oncePerObject,
+  type ReplicaSet,
+  type WorkloadStatus,
+} from '../../cluster/objects.ts'
 import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
@@ -11,10 +18,10 @@ import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { reportedProbe } from './container-problems.ts'
 import { condition } from './pod-fields.ts'
-import { countMilestone, momentOf, podCount, readyText } from './pod-milestones.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
+import { countMilestone, momentOf, podCount, readyText } from './revision-pods.ts'
 import { countSettled, type ExaminedPods, examineWorkloadPods, type WorkloadFacts, workloadRule } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */

@@ -15,7 +15,7 @@ import { condition, hasFailed } from './pod-fields.ts'
 import { examinePod, type PodState, pulledAt } from './pod-state.ts'
 import type { ContainerView } from './pod-view.ts'
 import { newestOf } from './revision.ts'
-import { podServing } from './serving.ts'
+import { podServing } from './workload.ts'
 
 /**
  * A bare Pod: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/

@@ -8,8 +8,7 @@ import {
   oncePerObject,
   type PodTemplate,
 } from '../../cluster/objects.ts'
-import type { GateTime } from '../gate-time.ts'
-import { timestampUnitMs } from '../proof.ts'
+import { type GateTime, timestampUnitMs } from '../proof.ts'
 import type { ChangeReader } from '../rule.ts'
 import { lastWriteOf, specWrittenAt } from '../status-age.ts'
 import { isSameTemplate } from './template.ts'

@@ -7,15 +7,14 @@ import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { isReplaced } from './pod-fields.ts'
-import { podCount, readyText } from './pod-milestones.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
-import { examinePods } from './revision-pods.ts'
-import { orderedServing } from './serving.ts'
+import { examinePods, podCount, readyText } from './revision-pods.ts'
 import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
+  orderedServing,
   stallHold,
   type WorkloadFacts,
   workloadMilestones,

@@ -1,19 +1,27 @@
-import type { KubeObject, Pod, Workload } from '../../cluster/objects.ts'
-import { isPodSubject } from '../../cluster/objects.ts'
+import { isPodSubject, type KubeObject, type Pod, type Workload } from '../../cluster/objects.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { awaitedPods, type Pods } from '../pods.ts'
 import { isAhead, latest, withoutProof } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
-import type { ChangeReader, Judgement, Rule } from '../rule.ts'
+import type { ChangeReader, Judgement, Rule, ServedPort, Serving } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, observedMilestone } from '../status-age.ts'
-import { condition } from './pod-fields.ts'
-import { countMilestone, podCount, podMilestones, withMomentOf } from './pod-milestones.ts'
+import { condition, portsOf } from './pod-fields.ts'
 import { becamePresentAt } from './revision.ts'
-import { byImportance, examinePods, lostPodNotes, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
-import { workloadServing } from './serving.ts'
+import {
+  byImportance,
+  countMilestone,
+  examinePods,
+  lostPodNotes,
+  type PodsState,
+  podCount,
+  podMilestones,
+  sortPods,
+  stuckPods,
+  withMomentOf,
+} from './revision-pods.ts'
 import { undoRule, watchReleaseHooks } from './undo.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
@@ -323,4 +331,29 @@ export function isAnyUnavailable(
   const readyAt = (pod: Pod) => time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0
   const pods = minReadySeconds === 0 ? [] : (state?.pods ?? [])
   return pods.some(({ ready, pod }) => ready && !passed(readyAt(pod) + minReadySeconds * 1_000))
+}
+
+/** How requests reach the pods of a workload: at their own ports. A DaemonSet is empty if no node should run a pod. */
+export const workloadServing: Serving<Workload> = {
+  ports: ({ spec }) => servedPorts({ spec: spec?.template?.spec }),
+  pods: (object, assessed, reader) => {
+    reader.watch(podRequest(object))
+    return assessed.pods?.new ?? []
+  },
+  isEmpty: ({ spec, status }) => spec?.replicas === 0 || status?.desiredNumberScheduled === 0,
+}
+
+export const orderedServing: Serving<Workload> = { ...workloadServing, isOrdered: true }
+
+/** A bare pod is its own only pod. */
+export const podServing: Serving<Pod> = {
+  ports: servedPorts,
+  pods: (pod) => [pod],
+  isEmpty: () => false,
+}
+
+function servedPorts(pod: Pick<Pod, 'spec'>): readonly ServedPort[] {
+  return portsOf(pod).flatMap(({ name, containerPort, protocol = 'TCP' }) =>
+    protocol === 'TCP' ? [{ name, port: containerPort, target: containerPort }] : [],
+  )
 }
