@@ -194,7 +194,7 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
   const run = async (reporter: Reporter & { end(record: EndedRunRecord): void }) => {
     const clock = new ManualClock()
     const exit = new Exit(reporter, secrets, clock)
-    exit.texts.follow(() => [])
+    exit.follow(() => [])
     exit.onStart(() => record, [text])
     for (const entry of record.entries) exit.onEntry(entry)
     exit.onLog({ at: start, target: 0, pod: 'web', container: 'app', type: 'line', text })

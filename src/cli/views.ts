@@ -2,12 +2,11 @@ import { isNotFound } from '../cluster/failures.ts'
 import { quote, UserError } from '../errors.ts'
 import { displayName, placeOf, type Target } from '../plan/target.ts'
 import type { Run, RunPlan } from '../run/run.ts'
-import { type ObjectChange, type Part, redactChange } from '../views/changes.ts'
+import { type ChangeListener, ChangesView, type ObjectChange, type Part, redactChange } from '../views/changes.ts'
 import { type Line, type Paint, paintLines, stableText } from '../views/line.ts'
 import { changeJson, changeLines, overviewLines } from '../views/render-changes.ts'
 import { Trace, type TraceState } from '../views/trace.ts'
 import { renderTrace } from '../views/trace-view.ts'
-import { type ChangeListener, ChangesView } from '../views/views.ts'
 import type { Arguments } from './arguments.ts'
 import { flagAsWritten } from './inputs.ts'
 import {
@@ -42,15 +41,16 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
     const drawing = openDrawing(args, context, cluster !== undefined)
     let isReady = false
     const view = new Trace(target, settings, run, (state) => {
-      exit.texts.push(() => drawing.draw(state))
+      exit.push(() => drawing.draw(state))
       isReady = endsWhenReady && state.isReady
       return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
     })
     try {
-      if (!(await run.show(view))) return cancelledCode
+      await run.follow(view)
     } finally {
       drawing.close()
     }
+    if (context.cancelled.aborted) return cancelledCode
     if (isReady || !endsWhenReady) return 0
     printMessage(context.stderr, 'The resource was not ready in time.')
     return 1
@@ -126,13 +126,13 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
     const { plan, cluster, exit } = run
     const targets = existingTargets(plan)
     const endsWhenReady = args.flags.has('until-ready')
-    const print = (lines: () => readonly string[]) => exit.texts.push(() => printLines(stdout, lines()))
+    const print = (lines: () => readonly string[]) => exit.push(() => printLines(stdout, lines()))
     const changes = changePrinter(part, plan.settings.startedAt, printing, print)
     const isJudged = endsWhenReady || changes.onOverview !== undefined
     const gate = isJudged ? run.createGate() : undefined
     const listener = { ...changes, ...(cluster === undefined ? {} : messagesTo(context, cluster)) }
-    const hasEnded = await run.show(new ChangesView(targets, part, listener, { gate, endsWhenReady }))
-    return hasEnded ? 0 : cancelledCode
+    await run.follow(new ChangesView(targets, part, listener, run, { gate, endsWhenReady }))
+    return context.cancelled.aborted ? cancelledCode : 0
   })
 }
 

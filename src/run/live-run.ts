@@ -1,6 +1,7 @@
-import { unlessAborted } from '../cluster/clock.ts'
+import { type Clock, unlessAborted } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
+import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { EvidenceReader } from '../diagnosis/evidence-reader.ts'
 import { ManifestDrift } from '../diagnosis/manifest-drift.ts'
@@ -15,10 +16,8 @@ import { withComparableManifests } from '../plan/manifest-equality.ts'
 import { nameKey, type Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lookMs } from '../thresholds.ts'
-import type { View } from '../views/views.ts'
 import type { Checker } from './checker.ts'
-import { Exit } from './exit.ts'
-import { follow, followView } from './follow.ts'
+import { Exit, type TextQueue } from './exit.ts'
 import type { LiveLogs } from './live-logs.ts'
 import { Run, type RunPlan } from './run.ts'
 import { openFiles, type RunOptions } from './run-inputs.ts'
@@ -188,7 +187,7 @@ export class LiveRun extends Run {
     else this.#logs.entry(entry)
   }
 
-  async follow(gate: Gate): Promise<void> {
+  protected override async followGate(gate: Gate): Promise<void> {
     const { purpose, inputs, clock, cancelled } = this.#options
     const { exit, cluster } = this
     const createChecker = await this.#loadChecker()
@@ -207,7 +206,7 @@ export class LiveRun extends Run {
       this.#logs?.update()
       // A gate that is cancelled has another verdict; a recording that is cancelled has its end.
       const isEnd = purpose === 'recording' && event.type === 'CANCEL'
-      if (recording !== undefined && !isEnd) exit.texts.push(() => recording.write(event))
+      if (recording !== undefined && !isEnd) exit.push(() => recording.write(event))
       this.#compare(event, gate)
     }
     const finish = async () => {
@@ -217,14 +216,13 @@ export class LiveRun extends Run {
       await Promise.all([this.#evidence?.finish(clock, limitMs), this.#logs?.finish()])
     }
     try {
-      const { texts } = exit
-      await follow(gate, cluster, { clock, texts, cancelled, onStart, onEvent, onUpdate: ask, finish })
+      await follow(gate, cluster, { clock, exit, cancelled, onStart, onEvent, onUpdate: ask, finish })
     } finally {
       checker?.close()
       this.#logs?.close()
       // The verdict does not depend on the recording.
       await recording?.end(this.now()).catch((error) => this.#reportUnwritten(error))
-      exit.texts.flush()
+      exit.flush()
     }
   }
 
@@ -285,8 +283,53 @@ export class LiveRun extends Run {
     this.exit.onWarning(message)
   }
 
-  show(view: View): Promise<boolean> {
+  follow(consumer: EventConsumer): Promise<void> {
     const { clock, cancelled } = this.#options
-    return followView(view, this.cluster, { clock, texts: this.exit.texts, cancelled })
+    return follow(consumer, this.cluster, { clock, exit: this.exit, cancelled })
+  }
+}
+
+interface FollowOptions {
+  readonly clock: Clock
+  /** Its texts wait until the secrets in them are known. */
+  readonly exit: TextQueue
+  /** Aborted by Ctrl-C, or when the job is cancelled. */
+  readonly cancelled: AbortSignal
+  /** Called before the first event with the function that adds observations of other requests than watches. */
+  readonly onStart?: (observe: (observation: Observation) => void) => void
+  /** Called with every event before the consumer handles it. */
+  readonly onEvent?: (event: FeedEvent) => void
+  /** Called after events and deadlines. */
+  readonly onUpdate?: () => void
+  /** Waits for what belongs to the events, once the consumer is over. */
+  readonly finish?: () => Promise<unknown>
+}
+
+/**
+ * Passes the events of a cluster to a consumer until it is over or the run is cancelled, then waits until the last texts may leave.
+ * @throws the error of the consumer
+ */
+export async function follow(
+  consumer: EventConsumer,
+  cluster: WatchedCluster,
+  { clock, exit, cancelled, onStart, onEvent, onUpdate, finish }: FollowOptions,
+): Promise<void> {
+  const onEach = (event: FeedEvent) => {
+    exit.observe(event)
+    onEvent?.(event)
+  }
+  const follower = new Follower(consumer, cluster, clock, clock.now(), onEach, onUpdate)
+  const cancel = () => follower.cancel()
+  exit.follow(() => consumer.requests)
+  cancelled.addEventListener('abort', cancel)
+  try {
+    onStart?.((observation) => follower.observe(observation))
+    if (cancelled.aborted) cancel()
+    await follower.run()
+    await finish?.()
+    await exit.finish((requests) => cluster.refresh(requests), cancelled)
+  } finally {
+    exit.flush()
+    cancelled.removeEventListener('abort', cancel)
   }
 }

@@ -1,9 +1,9 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../cluster/clock.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import type { EventConsumer } from '../cluster/follower.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { throwMistakes } from '../errors.ts'
-import type { Gate } from '../gate/gate.ts'
 import { type GateSettings, gateSettings, type Purpose, settingsFor } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
@@ -17,7 +17,6 @@ import { readEvents, readHeader } from '../recording/reader.ts'
 import { indexRecording, isKind, type RecordingIndex } from '../recording/recording-index.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
-import type { View } from '../views/views.ts'
 import { Exit } from './exit.ts'
 import { Run, type RunPlan } from './run.ts'
 import { importChecks, type RunOptions, readChecks, resolveKinds } from './run-inputs.ts'
@@ -125,49 +124,44 @@ export class RecordedRun extends Run {
 
   /**
    * Passes the events to a gate, on a virtual clock: the verdict is the same as in the live run. The clocks go on beyond the last
-   * line, so a recording that stops early ends by a deadline. A gate without clocks is cancelled.
+   * line, so a recording that stops early ends by a deadline. A gate without clocks is cancelled. A look and a view get the events
+   * until their moment.
+   * @throws the reason of the signal, for a look or a view
    */
-  async follow(gate: Gate): Promise<void> {
+  async follow(consumer: EventConsumer): Promise<void> {
     const { purpose, cancelled } = this.#options
-    if (purpose !== 'gate') return this.#showEvents((events) => gate.handle(events))
+    if (purpose !== 'gate') {
+      await this.#passUntil(this.now(), consumer)
+      return
+    }
     const { waitUntil } = this.#clock
     let reached = this.plan.settings.startedAt
     const advanceTo = async (at: number) => {
       const end = Math.max(reached, at)
-      for (let next = gate.nextDeadline(); next !== undefined && next.at < end; next = gate.nextDeadline()) {
+      for (let next = consumer.nextDeadline(); next !== undefined && next.at < end; next = consumer.nextDeadline()) {
         reached = await waitUntil(next.at, reached)
         if (cancelled.aborted) return
-        gate.advance(reached)
+        consumer.advance(reached)
       }
-      reached = gate.verdict === undefined ? await waitUntil(end, reached) : end
+      reached = consumer.isOver ? end : await waitUntil(end, reached)
     }
     for await (const events of momentsOf(this.#events('replayed'))) {
       await advanceTo(events[0].at)
       if (cancelled.aborted) break
-      gate.handle(events)
+      consumer.handle(events, noWatch)
     }
     const clocksMs = longestTimeoutMs(this.plan) + (this.plan.settings.afterReady?.holdMs ?? 0)
     if (!cancelled.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
-    gate.handle([{ type: 'CANCEL', at: reached }])
+    consumer.handle([{ type: 'CANCEL', at: reached }], noWatch)
   }
 
-  /** Shows the view as it is at its moment. */
-  async show(view: View): Promise<boolean> {
-    await this.#showEvents((events) => {
-      for (const event of events) view.handle(event)
-    })
-    view.draw(this.now(), true)
-    return true
-  }
-
-  /** @throws the reason of the signal */
-  async #showEvents(handle: (events: readonly FeedEvent[]) => void): Promise<void> {
-    const until = this.now()
+  async #passUntil(moment: number, consumer: EventConsumer): Promise<void> {
     for await (const events of momentsOf(this.#events('shown'))) {
-      if (events[0].at > until) break
-      handle(events)
+      if (events[0].at > moment) break
+      consumer.handle(events, noWatch)
     }
     this.#options.cancelled.throwIfAborted()
+    consumer.advance(moment)
   }
 
   /** The events. Then warns once for each reason why this version cannot use lines. */
@@ -194,6 +188,9 @@ export class RecordedRun extends Run {
     }
   }
 }
+
+/** No event of a recording belongs to a watch. */
+const noWatch = () => undefined
 
 /** The events of each moment: a gate decides once on those that a live run handled together. */
 async function* momentsOf(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {

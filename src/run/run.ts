@@ -1,11 +1,11 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
+import type { EventConsumer } from '../cluster/follower.ts'
 import { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { ParsedReferences } from '../plan/target.ts'
-import type { View } from '../views/views.ts'
 import type { Exit } from './exit.ts'
 
 /** What a run judges, and how. */
@@ -31,10 +31,13 @@ export abstract class Run {
   abstract willSync(request: WatchRequest): boolean
   /** The names of the objects that a request selects; undefined until they are known. */
   abstract namesOf(request: WatchRequest): readonly string[] | undefined
-  /** Passes the events to a gate until it is over, or the run is cancelled. Then waits for what explains the verdict. */
-  abstract follow(gate: Gate): Promise<void>
-  /** Passes the events to a view. Returns whether the view ended by itself; false if cancelled. */
-  abstract show(view: View): Promise<boolean>
+  /** Passes the events to a consumer until it is over, or the run is cancelled. */
+  abstract follow(consumer: EventConsumer): Promise<void>
+
+  /** As `follow`, then waits for what explains the verdict. */
+  protected followGate(gate: Gate): Promise<void> {
+    return this.follow(gate)
+  }
 
   /** Gets the entries of the gate. */
   protected onEntry(entry: Entry): void {
@@ -51,7 +54,7 @@ export abstract class Run {
     const { plan, exit } = this
     const gate = this.createGate((entry) => this.onEntry(entry))
     exit.onStart(() => gate.record(this.now()), plan.notices)
-    await this.follow(gate)
+    await this.followGate(gate)
     return gate
   }
 

@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { FeedEvent } from '../cluster/feed.ts'
+import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { authorOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
-import { Store, type Change as StoreChange } from '../cluster/store.ts'
+import { covers, Store, type Change as StoreChange } from '../cluster/store.ts'
+import type { Gate } from '../gate/gate.ts'
+import { lookAt } from '../gate/look.ts'
+import type { RunRecord } from '../gate/run-record.ts'
+import { consolidate } from '../gate/watch-requests.ts'
+import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { forbidden, View, type ViewSource } from './view.ts'
 
 /** One change of the followed part of an object. */
 export interface ObjectChange {
@@ -85,4 +91,98 @@ function mapTexts(value: unknown, map: (text: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, map))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [map(name), mapTexts(child, map)]))
+}
+
+/** Callbacks of `ChangesView`. */
+export interface ChangeListener {
+  readonly onChange: (change: ObjectChange) => void
+  /** Called before the first change with the state of the objects. Without this function, there is no overview. */
+  readonly onOverview?: (look: RunRecord) => void
+  /** Called for each target that does not exist when its first list is complete. */
+  readonly onWaiting?: (target: Target) => void
+  /** Called with the error when the server stops answering, and with undefined when it answers again. */
+  readonly onConnection?: (error: string | undefined) => void
+}
+
+/** How long the changes wait for the overview, which comes before them. */
+const overviewMs = 3_000
+
+/** The changes of targets, with an overview before them. Throws UserError if a target cannot be read. */
+export class ChangesView extends View {
+  readonly #targets: ReadonlyMap<string, Target>
+  readonly #watches: readonly WatchRequest[]
+  readonly #changes: Changes
+  readonly #listener: ChangeListener
+  readonly #gate: Gate | undefined
+  readonly #endsWhenReady: boolean
+  readonly #overviewMs: number
+  /** The keys of the targets of which neither an object nor its absence was reported. */
+  readonly #unknown: Set<string>
+  /** The changes that wait for the overview; undefined once it is shown, and without one. */
+  #waitingChanges: ObjectChange[] | undefined
+  #startedAt: number | undefined
+
+  /** @param options.gate judges the targets; without it there is no overview, and the view ends only when cancelled */
+  constructor(
+    targets: readonly Target[],
+    part: Part,
+    listener: ChangeListener,
+    source: Pick<ViewSource, 'now' | 'cluster'>,
+    { gate, endsWhenReady = false }: { readonly gate?: Gate | undefined; readonly endsWhenReady?: boolean } = {},
+  ) {
+    super(source)
+    this.#targets = new Map(targets.map((target) => [nameKey(target), target]))
+    this.#watches = consolidate(targets.map(targetWatch))
+    this.#changes = new Changes(part, (object) => this.#targets.has(nameKey(nameOf(object))))
+    this.#listener = listener
+    this.#gate = gate
+    this.#endsWhenReady = endsWhenReady
+    this.#overviewMs = source.cluster === undefined ? 0 : overviewMs
+    this.#unknown = new Set(this.#targets.keys())
+    this.#waitingChanges = gate === undefined || listener.onOverview === undefined ? undefined : []
+  }
+
+  get requests(): readonly WatchRequest[] {
+    return [...this.#watches, ...(this.#gate?.requests ?? [])]
+  }
+
+  protected observe(event: FeedEvent): void {
+    this.#startedAt ??= event.at
+    this.#gate?.handle([event])
+    if ('object' in event) this.#unknown.delete(nameKey(nameOf(event.object)))
+    else this.#report(event)
+    for (const change of this.#changes.handle(event)) {
+      if (this.#waitingChanges === undefined) this.#listener.onChange(change)
+      else this.#waitingChanges.push(change)
+    }
+  }
+
+  /** Reports whether the watches of the targets answer, and which targets do not exist. */
+  #report(event: FeedEvent): void {
+    const watch = this.#watches.find((each) => requestKey(each) === requestKey(event as Partial<WatchRequest>))
+    if (watch === undefined) return
+    if (deniesAccess(event)) throw forbidden({ ...watch, name: watch.name ?? '' }, event)
+    if (isFailure(event)) this.#listener.onConnection?.(event.message)
+    if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
+    if (event.type !== 'SYNCED') return
+    for (const [key, target] of this.#targets)
+      if (covers(watch, targetWatch(target)) && this.#unknown.delete(key)) this.#listener.onWaiting?.(target)
+  }
+
+  protected draw(now: number): boolean {
+    if (this.#waitingChanges !== undefined) this.#introduce(now)
+    if (!this.#endsWhenReady || this.#gate === undefined) return false
+    this.#gate.advance(now)
+    return this.#gate.record(now).targets.every(({ outcome }) => outcome === 'ready')
+  }
+
+  /** Reports the overview and the changes before it, once the first lists have arrived. */
+  #introduce(now: number): void {
+    this.#gate?.advance(now)
+    const look = this.#gate?.isComplete ? lookAt(this.#gate, now) : undefined
+    if (look === undefined && now < (this.#startedAt ?? now) + this.#overviewMs) return
+    if (look !== undefined) this.#listener.onOverview?.(look)
+    for (const change of this.#waitingChanges ?? []) this.#listener.onChange(change)
+    this.#waitingChanges = undefined
+  }
 }

@@ -20,7 +20,7 @@ import { kindRule, kindsBehind } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
-import { forbidden, type View } from './views.ts'
+import { forbidden, View, type ViewSource } from './view.ts'
 
 /** The content of a trace view at one time. Times are milliseconds since the epoch on this machine's clock. */
 export interface TraceState {
@@ -72,14 +72,6 @@ export interface DepartedObject {
   readonly how: 'deleted' | 'released'
 }
 
-/** Where the events of a trace come from. */
-interface TraceSource {
-  /** Whether the first list of a request is expected (see Store). */
-  willSync(request: WatchRequest): boolean
-  /** The names of the objects that a request selects, if they are known: the nearest one of a missing resource is shown. */
-  namesOf(request: WatchRequest): readonly string[] | undefined
-}
-
 const departedMs = 15_000
 
 /**
@@ -87,10 +79,10 @@ const departedMs = 15_000
  * resource may recover, and a deleted one may be created again. Its time advances only when `handle` or `state` is called.
  * Throws UserError if the resource cannot be read.
  */
-export class Trace implements View {
+export class Trace extends View {
   readonly #target: Target
   readonly #settings: GateSettings
-  readonly #source: TraceSource
+  readonly #source: ViewSource
   readonly #draw: (state: TraceState) => boolean
   readonly #gate: Gate
   #departed: DepartedObject[] = []
@@ -99,15 +91,11 @@ export class Trace implements View {
   #connectionError: string | undefined
 
   /**
-   * @param source by default, all requests are watched, and no names are known
+   * @param source the names of the objects of its kind are those from which the nearest of a missing resource is shown
    * @param draw called with every state that is shown; returns true to end the view
    */
-  constructor(
-    target: Target,
-    settings: GateSettings,
-    source: TraceSource = { willSync: () => true, namesOf: () => undefined },
-    draw: (state: TraceState) => boolean = () => false,
-  ) {
+  constructor(target: Target, settings: GateSettings, source: ViewSource, draw: (state: TraceState) => boolean) {
+    super(source)
     this.#target = target
     this.#settings = settings
     this.#source = source
@@ -122,11 +110,11 @@ export class Trace implements View {
     return [...wide, ...others]
   }
 
-  draw(now: number): boolean {
+  protected draw(now: number): boolean {
     return this.#draw(this.state(now))
   }
 
-  handle(event: FeedEvent, request?: WatchRequest): void {
+  protected observe(event: FeedEvent, request?: WatchRequest): void {
     const isOwn = () => request !== undefined && requestKey(request) === requestKey(targetWatch(this.#target))
     if (deniesAccess(event) && isOwn()) throw forbidden(this.#target, event)
     this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined

@@ -3,16 +3,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { nameOf } from '../../src/cluster/objects.ts'
-import { TextQueue } from '../../src/cluster/text-queue.ts'
 import { nameKey, type Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { followView } from '../../src/run/follow.ts'
+import { TextQueue } from '../../src/run/exit.ts'
+import { follow } from '../../src/run/live-run.ts'
 import { settingsOf } from '../../src/run/recorded-run.ts'
+import { ChangesView } from '../../src/views/changes.ts'
 import { paintLines } from '../../src/views/line.ts'
 import { changeJson } from '../../src/views/render-changes.ts'
 import { Trace } from '../../src/views/trace.ts'
 import { renderTrace } from '../../src/views/trace-view.ts'
-import { ChangesView, type View } from '../../src/views/views.ts'
+import type { View, ViewSource } from '../../src/views/view.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { runCommand } from '../support/command.ts'
 import { recordedEvents, recordingPath } from '../support/recordings.ts'
@@ -96,14 +97,19 @@ async function open(name: string): Promise<Played> {
 }
 
 /** Plays a recording to a view, and calls `onMoment` at each of its moments. */
-async function play({ events, startedAt, moments }: Played, view: View, onMoment: (at: number) => void): Promise<void> {
+async function play<V extends View>(
+  { events, startedAt, moments }: Played,
+  viewOf: (source: ViewSource) => V,
+  onMoment: (at: number, view: V) => void,
+): Promise<void> {
   const clock = new ManualClock(startedAt)
   const cluster = new PlayedCluster(events)
+  const view = viewOf({ now: () => clock.now(), willSync: () => true, namesOf: () => undefined, cluster })
   const cancelled = new AbortController()
-  const ended = followView(view, cluster, { clock, texts: new TextQueue(clock), cancelled: cancelled.signal })
+  const ended = follow(view, cluster, { clock, exit: new TextQueue(clock), cancelled: cancelled.signal })
   const steps = [
     ...events.map((event) => ({ at: event.at, act: () => cluster.play(event) })),
-    ...moments.map((at) => ({ at, act: () => onMoment(at) })),
+    ...moments.map((at) => ({ at, act: () => onMoment(at, view) })),
   ].toSorted((a, b) => a.at - b.at)
   for (const { at, act } of steps) {
     clock.advance(at - clock.now())
@@ -123,14 +129,16 @@ describe.each(recordings)('the recording %s', (name) => {
   test('has at ten moments the views that trace showed live', async () => {
     const played = await open(name)
     const settings = settingsOf(await readHeader(played.path))
-    const trace = new Trace(played.target, settings)
     const live: string[] = []
-    await play(played, trace, (at) =>
-      live.push(
-        renderTrace(trace.state(at))
-          .flatMap((line) => paintLines(line, { color: false, redact: String }))
-          .join('\n'),
-      ),
+    await play(
+      played,
+      (source) => new Trace(played.target, settings, source, () => false),
+      (at, trace) =>
+        live.push(
+          renderTrace(trace.state(at))
+            .flatMap((line) => paintLines(line, { color: false, redact: String }))
+            .join('\n'),
+        ),
     )
     const { kind, name: ofTarget, namespace } = played.target
     const recorded: string[] = []
@@ -156,7 +164,11 @@ describe.each(recordings)('the recording %s', (name) => {
     const onChange = (change: Parameters<typeof changeJson>[0]) => printed.push(changeJson(change, played.startedAt))
     const part = command === 'status' ? 'status' : 'object'
     const live: string[] = []
-    await play(played, new ChangesView(played.targets, part, { onChange }), () => live.push(printed.join('\n')))
+    await play(
+      played,
+      (source) => new ChangesView(played.targets, part, { onChange }, source),
+      () => live.push(printed.join('\n')),
+    )
     const recorded: string[] = []
     for (const at of played.moments) {
       const { code, stdout } = await runCommand([

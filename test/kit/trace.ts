@@ -53,14 +53,15 @@ export function createSlice(ready: readonly Pod[], port?: number, others: readon
 export type Step = readonly [seconds: number, ...observations: readonly Observation[]]
 
 export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
-  const trace = new Trace(target, createSettings())
+  const source = { now: () => moment(0), willSync: () => true, namesOf: () => undefined, cluster: undefined }
+  const trace = new Trace(target, createSettings(), source, () => false)
   for (const [seconds, ...observations] of steps) {
-    for (const observation of observations) trace.handle({ ...observation, at: moment(seconds) })
+    for (const observation of observations) trace.handle([{ ...observation, at: moment(seconds) }])
     if (steps[0]?.[0] === seconds) {
       // The first lists end after the objects of the first step, because these determine the watches of relatives.
       for (const request of trace.requests)
         if (!observations.some((each) => isFailure(each) && covers(each, request)))
-          trace.handle({ type: 'SYNCED', ...request, at: moment(seconds) })
+          trace.handle([{ type: 'SYNCED', ...request, at: moment(seconds) }])
     }
   }
   return trace

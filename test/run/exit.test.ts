@@ -22,10 +22,10 @@ function open() {
     onWarning: (text) => shown.push(text),
   }
   const exit = new Exit(reporter, secrets, clock)
-  exit.texts.follow(() => [pods])
+  exit.follow(() => [pods])
   const learn = () => {
     secrets.learnSecret('password', password)
-    exit.texts.observe({ type: 'SYNCED', at: clock.now(), ...pods })
+    exit.observe({ type: 'SYNCED', at: clock.now(), ...pods })
   }
   return { clock, exit, shown, learn, state: () => present?.() }
 }

@@ -154,7 +154,7 @@ describe('a resource that does not exist', () => {
 
   test('is not judged before the first lists are complete', () => {
     const trace = createTrace(target)
-    trace.handle({ type: 'ADDED', object: v1, at: 0 })
+    trace.handle([{ type: 'ADDED', object: v1, at: 0 }])
     expect(viewAt(trace, 1)[1]).toBe('… looking')
   })
 
@@ -188,10 +188,10 @@ describe('what cannot be read', () => {
 
   test('a kind that the server does not have is not waited for', () => {
     const trace = createTrace(target)
-    trace.handle({ type: 'ADDED', object: v1, at: 0 })
+    trace.handle([{ type: 'ADDED', object: v1, at: 0 }])
     for (const request of trace.requests) {
       const missing = { type: 'MISSING', message: 'no such kind', ...request, at: 0 } as const
-      trace.handle(request.kind === 'Pod' ? missing : { type: 'SYNCED', ...request, at: 0 })
+      trace.handle([request.kind === 'Pod' ? missing : { type: 'SYNCED', ...request, at: 0 }])
     }
     expect(viewAt(trace, 5)[1]).not.toBe('… looking')
   })
@@ -200,7 +200,7 @@ describe('what cannot be read', () => {
     const error = failed(0, undefined, 'connection refused')
     const trace = createTrace(target, [0, ...added(v1)], [5, error])
     expect(viewAt(trace, 6)).toContain('! the server does not answer at present: connection refused')
-    trace.handle({ type: 'ALIVE', at: 7 })
+    trace.handle([{ type: 'ALIVE', at: 7 }])
     expect(viewAt(trace, 8).join()).not.toContain('does not answer')
   })
 })

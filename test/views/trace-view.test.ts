@@ -23,7 +23,7 @@ describe('a view without a terminal', () => {
     drawing.draw(trace.state(moment(9)))
     expect(written).toHaveLength(1)
     for (const observation of modified(make.barePod({ status: podIs.ready() }))) {
-      trace.handle({ ...observation, at: moment(10) })
+      trace.handle([{ ...observation, at: moment(10) }])
     }
     drawing.draw(trace.state(moment(10)))
     expect(written).toHaveLength(2)

@@ -1,6 +1,6 @@
 import type { FeedEvent, WatchRequest } from '../../src/cluster/feed.ts'
-import { TextQueue } from '../../src/cluster/text-queue.ts'
-import { ManualClock } from './manual-clock.ts'
+import { TextQueue } from '../../src/run/exit.ts'
+import { ManualClock } from '../cluster-api/manual-clock.ts'
 
 const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const secrets: WatchRequest = { apiVersion: 'v1', kind: 'Secret', namespace: 'shop', name: 'db' }

@@ -1,0 +1,81 @@
+import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import type { EventConsumer } from '../cluster/follower.ts'
+import { UserError } from '../errors.ts'
+import { displayName, type Target } from '../plan/target.ts'
+
+/** Changes within this time are drawn together. */
+const drawDelayMs = 50
+/** The view is drawn again at this interval, because ages and some states change without an event. */
+const tickMs = 1_000
+
+/** Where the events of a view come from. */
+export interface ViewSource {
+  /** Undefined if no further events will come. */
+  readonly cluster: unknown
+  /** The present moment, in milliseconds since the epoch. */
+  now(): number
+  /** Whether the first list of a request is expected (see Store). */
+  willSync(request: WatchRequest): boolean
+  /** The names of the objects that a request selects, if they are known. */
+  namesOf(request: WatchRequest): readonly string[] | undefined
+}
+
+/** Shows the events of a run, live or recorded: it is drawn soon after each change, and every second. */
+export abstract class View implements EventConsumer {
+  readonly #source: Pick<ViewSource, 'now'>
+  #drawAt: number
+  #isOver = false
+
+  constructor(source: Pick<ViewSource, 'now'>) {
+    this.#source = source
+    this.#drawAt = source.now()
+  }
+
+  abstract readonly requests: readonly WatchRequest[]
+
+  /**
+   * Takes in an event. `request` is the watch that reported it; absent in a recording.
+   * @throws UserError if objects cannot be read
+   */
+  protected abstract observe(event: FeedEvent, request?: WatchRequest): void
+
+  /** Shows the state at `now`. Returns whether the view is over. */
+  protected abstract draw(now: number): boolean
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  handle(
+    events: readonly FeedEvent[],
+    watchOf: (event: FeedEvent) => WatchRequest | undefined = () => undefined,
+  ): void {
+    for (const event of events) {
+      this.observe(event, watchOf(event))
+      this.#drawAt = Math.min(this.#drawAt, event.at + drawDelayMs)
+    }
+  }
+
+  nextDeadline(): { readonly at: number; readonly needsAnswers: boolean } {
+    return { at: this.#drawAt, needsAnswers: false }
+  }
+
+  /** Draws the present state: the machine may have been suspended for many ticks. */
+  advance(): void {
+    const now = this.#source.now()
+    this.#isOver = this.draw(now)
+    this.#drawAt = now + tickMs
+  }
+
+  requestsToConfirm(): readonly WatchRequest[] {
+    return []
+  }
+}
+
+export function forbidden(
+  target: Pick<Target, 'apiVersion' | 'kind' | 'name'>,
+  { message }: { message: string },
+): UserError {
+  const what = target.name === '' ? `${target.kind} objects` : displayName(target)
+  return new UserError([{ input: what, message: `It cannot be read: ${message}` }], 'forbidden')
+}
