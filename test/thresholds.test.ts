@@ -77,6 +77,7 @@ it('a time or size with a name stands in src/thresholds.ts', () => {
   expect(found.toSorted()).toEqual([
     'src/cli/terminal-log.ts: redrawMs',
     'src/cluster/client.ts: smallAnswerBytes',
+    'src/cluster/follower.ts: momentMs',
     'src/entrypoints.ts: maxYoungBytes',
     'src/lifecycle/proof.ts: timestampUnitMs',
     'src/recording/reader.ts: readBytes',
