@@ -116,9 +116,7 @@ export class Follower {
     this.#latest = this.#confirmingAt ?? now
   }
 
-  /** The moment of a deadline lasts until the watches have answered. */
   #endMoment(): void {
-    if (this.#confirmingAt !== undefined && !this.#isStopped) return
     this.#handleMoment()
     this.#update()
   }
