@@ -1,7 +1,7 @@
 import { Semaphore } from '../cluster/clock.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { Mistake } from '../errors.ts'
-import { eventKind } from '../gate/gated-targets.ts'
+import { eventKind } from '../gate/watch-requests.ts'
 import { needsMoreThanToExist } from '../lifecycle/rules.ts'
 import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { printableJson } from '../report/escape.ts'

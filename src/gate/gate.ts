@@ -26,9 +26,9 @@ import {
   requestIntervalMs,
   unknownMs,
 } from '../thresholds.ts'
-import { ApiHealth } from './api-health.ts'
+import { ApiHealth, WatchAnswers } from './api-health.ts'
+import { Assessor } from './assessor.ts'
 import { type Deadline, needsAnswers, sortDeadlines, targetDeadlines, timeoutVerdict } from './deadlines.ts'
-import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, firstFailureAt } from './outcome.ts'
 import {
   deniedVerdict,
@@ -44,9 +44,9 @@ import {
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
 import { type GatedTarget, hasStallHold, objectOf, requestsOf } from './target-state.ts'
+import { Targets } from './targets.ts'
 import { heartbeatText } from './timeline-entries.ts'
-import { WatchAnswers } from './watch-answers.ts'
-import { consolidate, isConsolidated } from './watch-requests.ts'
+import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
 
 /** The next moment at which time alone may change something. */
 interface NextDeadline {
@@ -73,7 +73,8 @@ export interface TargetView {
 export class Gate {
   readonly store: Store
   readonly #settings: GateSettings
-  readonly #targets: GatedTargets
+  readonly #targets: Targets
+  readonly #assessor: Assessor
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
   /** Watches of a whole namespace that the server refused: watches of single objects replace them. */
@@ -121,13 +122,11 @@ export class Gate {
     this.#onEntry = onEntry
     this.store = new Store(willSync, this.#watched)
     this.#health = new ApiHealth(this.#watched)
-    this.#targets = new GatedTargets(targets, {
-      settings: this.#settings,
-      store: this.store,
-      health: this.#health,
-      now: () => this.#now,
-      log: this.#log,
-    })
+    const { store } = this
+    const parts = { settings: this.#settings, store, health: this.#health, now: () => this.#now, log: this.#log }
+    this.#targets = new Targets(parts)
+    this.#assessor = new Assessor(this.#targets, parts)
+    this.#assessor.add(targets)
     // A gate without targets is ready.
     this.#decide(new Set())
   }
@@ -195,8 +194,8 @@ export class Gate {
     return {
       gated,
       isAbsent: objectOf(gated.state) === undefined && this.#targets.isAbsenceKnown(gated),
-      readerAt: (now) => this.#targets.readerOf(gated, now),
-      isBehind: (object) => this.#targets.isBehind(gated, object),
+      readerAt: (now) => this.#assessor.readerOf(gated, now),
+      isBehind: (object) => this.#targets.behind(object).includes(gated),
     }
   }
 
@@ -288,7 +287,7 @@ export class Gate {
   /** Assesses these targets, concludes, and sets the next deadlines. Empties the set. */
   #decide(concerned: Set<GatedTarget>): void {
     if (this.#end !== undefined) return
-    this.#targets.assess([...concerned])
+    this.#assessor.assess([...concerned])
     concerned.clear()
     this.#conclude()
     this.#updateDeadlines()
@@ -299,8 +298,8 @@ export class Gate {
   #applyEvent(event: FeedEvent): readonly GatedTarget[] {
     if (event.type === 'ANSWER') return this.#applyAnswer(event)
     const changes = this.#isValid(event) ? this.store.apply(event) : []
-    if (event.type === 'SYNCED') return this.#targets.concernedByList(event)
-    return [...new Set(changes.flatMap((change) => [...this.#targets.handleChange(change)]))]
+    if (event.type === 'SYNCED') return this.#assessor.concernedByList(event)
+    return [...new Set(changes.flatMap((change) => [...this.#assessor.concernedBy(change)]))]
   }
 
   /** After the verdict: keeps what explains it. */
@@ -385,7 +384,7 @@ export class Gate {
   /** Assesses the targets for which a moment that their assessments asked for has come. */
   #recheck(at: number): void {
     const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
-    this.#targets.assess(rechecked)
+    this.#assessor.assess(rechecked)
   }
 
   /** Handles the deadlines that are due. */
@@ -653,7 +652,7 @@ export class Gate {
     this.#targets.holding = { since: this.#now, until: this.#now + holdMs }
     this.#log({ kind: 'note', text: `everything is ready: it must stay so for ${duration(holdMs)}` })
     // In the hold, pods that have answered are asked again.
-    this.#targets.assess(this.#targets.all)
+    this.#assessor.assess(this.#targets.all)
   }
 
   /** When the watches must answer before the gate ends as ready. During an outage, the lists after it are the answers. */

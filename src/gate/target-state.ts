@@ -231,7 +231,7 @@ export function areSameRequests(a: Requests, b: Requests): boolean {
 }
 
 /** The watches that the target needs, as far as they are known. */
-export function requestsOf({ state, requests }: GatedTarget): readonly WatchRequest[] {
+export function requestsOf({ state, requests }: Pick<GatedTarget, 'state' | 'requests'>): readonly WatchRequest[] {
   return state.type === 'ready' && state.isUnread ? noRequests : requests.needed
 }
 

@@ -8,7 +8,9 @@ import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
 import { createReaders } from '../lifecycle/shared-reader.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
-import { eventKind } from './gated-targets.ts'
+
+/** The gate watches Events for targets of every kind: Events contain facts that no status contains. */
+export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 
 /**
  * Removes duplicates. Replaces many watches of one kind in a namespace with one watch of the whole namespace, unless

@@ -1,0 +1,402 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+import { type EventObject, isOfKind, type KubeObject, lastOccurrence, nameOf, type Pod } from '../cluster/objects.ts'
+import { type Change, covers } from '../cluster/store.ts'
+import { assess } from '../lifecycle/assess.ts'
+import type { Assessment } from '../lifecycle/assessment.ts'
+import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
+import { haveImagesArrived } from '../lifecycle/expected-images.ts'
+import { haveSamePods, isGatedPod, isKeptPod } from '../lifecycle/pods.ts'
+import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
+import type { PodRevision, Reader } from '../lifecycle/reader.ts'
+import { keyedChange, ReadIndex, type Reads } from '../lifecycle/reads.ts'
+import { targetRule } from '../lifecycle/rules.ts'
+import { podsMetadata } from '../lifecycle/selector.ts'
+import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
+import { specWrittenAt } from '../lifecycle/status-age.ts'
+import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
+import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
+import { definedClocks, displayName, fullNames, type Target, targetWatch } from '../plan/target.ts'
+import { traitsOf } from '../reasons/reasons.ts'
+import { isChangeRequired } from './present-version.ts'
+import {
+  firstRequests,
+  firstState,
+  type GatedTarget,
+  objectOf,
+  requestsOf,
+  requestsOfReads,
+  wasDeleted,
+} from './target-state.ts'
+import type { GateParts, Targets } from './targets.ts'
+import { isOwnProblem } from './timeline-entries.ts'
+
+/** Judges the targets of a gate: finds those that a change concerns, and assesses them through their readers. */
+export class Assessor {
+  readonly #parts: GateParts
+  readonly #targets: Targets
+  readonly #gateTime: GateTime
+  readonly #sharedReaders: SharedReaders
+  readonly #readIndex = new ReadIndex<GatedTarget>()
+  /** The new targets that are not assessed yet. */
+  readonly #deployed: GatedTarget[] = []
+  /** What the last assessments knew of others. */
+  #progressKey: string
+
+  constructor(targets: Targets, parts: GateParts) {
+    this.#parts = parts
+    this.#targets = targets
+    this.#gateTime = createGateTime(parts.settings)
+    this.#sharedReaders = createReaders(parts.store, this.#gateTime, parts.settings)
+    this.#progressKey = targets.progressKey
+  }
+
+  /**
+   * Adds targets. They are assessed in the next round.
+   * @param addedAt when the objects became targets, if that was after the gate's start
+   */
+  add(targets: readonly Target[], deployer?: GatedTarget, addedAt?: number): readonly GatedTarget[] {
+    const { all } = this.#targets
+    const names = fullNames([...all.map(({ target }) => target), ...targets])
+    const known = all.length
+    const added = targets.map((target, index) => this.#gate(target, known + index, names[known + index] ?? '', addedAt))
+    this.#targets.add(added, deployer)
+    return added
+  }
+
+  #gate(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
+    const { settings } = this.#parts
+    const own = targetRule(target, settings)
+    const rule = settings.afterReady?.rule(own, target) ?? own
+    const changedAt = rule.versions?.changedAt ?? specWrittenAt
+    /**
+     * The latest result of `changedAt`: most assessments follow a change of a pod, and ask for it again with the same
+     * object.
+     */
+    let change:
+      | { readonly object: KubeObject; readonly revisions: unknown; readonly at: number | undefined }
+      | undefined
+    const gated: GatedTarget = {
+      target,
+      index,
+      name,
+      rule,
+      settings,
+      gateTime: this.#gateTime,
+      changedAt: (object) => {
+        const revisions = gated.state.seen?.revisions
+        if (change?.object !== object || change.revisions !== revisions)
+          change = { object, revisions, at: changedAt(object, this.#sharedReaders.at(this.#parts.now())) }
+        return change.at
+      },
+      haveImagesArrived: (object, listed) => {
+        const isRequired = isChangeRequired(gated)
+        const expected = settings.expectImages
+        if (!isRequired && !this.#expectsImages) return undefined
+        const reader = this.#readerWith(gated, observeTarget(undefined, object, this.#parts.now()), this.#parts.now())
+        if (isRequired) changedAt(object, reader)
+        const isOfSpec = haveImagesArrived(own, object, listed, expected, undefined)
+        const isOfPods = isOfSpec === false ? haveImagesArrived(own, object, listed, expected, reader) : isOfSpec
+        this.#readIndex.replace(gated, gated.reads, reader.reads)
+        this.#keepReads(gated, reader.reads)
+        return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
+      },
+      holding: () => this.#targets.holding,
+      takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#parts.store),
+      findUndo: (object, revision, problem) =>
+        rule.versions?.undo?.find(object, revision, problem, this.readerOf(gated, this.#parts.now())),
+      state: firstState({ rule, settings, target }, addedAt),
+      requests: firstRequests(target),
+    }
+    return gated
+  }
+
+  get #expectsImages(): boolean {
+    return Object.keys(this.#parts.settings.expectImages).length > 0
+  }
+
+  /** Handles a change of the store. Returns the targets that it affects. */
+  concernedBy(change: Change): ReadonlySet<GatedTarget> {
+    const { before, after } = change
+    const object = after ?? before
+    const concerned = new Set<GatedTarget>()
+    this.#sharedReaders.observe(change, this.#parts.now())
+    const changed = keyedChange(change, this.#parts.store)
+    for (const gated of [...this.#readIndex.of(changed)].toSorted((a, b) => a.index - b.index))
+      this.#targets.guard(gated, () => {
+        if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
+      })
+    if (isOfKind(object, 'Event')) {
+      for (const gated of this.#subjects(object)) concerned.add(gated)
+      return concerned
+    }
+    for (const gated of this.#targets.named(nameOf(object))) {
+      this.#targets.guard(gated, () => this.#applyChange(gated, change))
+      concerned.add(gated)
+    }
+    if (before !== undefined) this.#logRemoval(before, after, concerned)
+    return concerned
+  }
+
+  /** Handles a change of the target's own object. */
+  #applyChange(gated: GatedTarget, { before, after }: Change): void {
+    if (after === undefined) {
+      if (objectOf(gated.state)?.metadata.uid === before?.metadata.uid) this.#assessLastState(gated, before)
+      this.#targets.apply(gated, { type: 'deleted' })
+      return
+    }
+    const isFirstSight = this.#parts.store.listState(targetWatch(gated.target)) !== 'complete'
+    const declaresStatus = this.#parts.store.declaresStatus(gated.target)
+    this.#targets.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
+  }
+
+  /** The targets that a complete list may change: those that need it, or were assessed by its state. */
+  concernedByList(list: WatchRequest): readonly GatedTarget[] {
+    return this.#targets.unended.filter(
+      (gated) =>
+        gated.target.selector !== undefined ||
+        gated.reads?.awaits(list) ||
+        [...gated.requests.needed, ...gated.requests.optional].some((request) => covers(list, request)),
+    )
+  }
+
+  /** The targets that an Event is about, also absent ones. */
+  #subjects({ involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject) {
+    return this.#targets.named({ apiVersion, kind, namespace, name }).filter(({ state }) => state.type !== 'ended')
+  }
+
+  /** Logs why a pod of a gated revision is removed; its controller replaces it. */
+  #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<GatedTarget>): void {
+    const text = removalMessage(before, after)
+    if (text === undefined) return
+    for (const { state, index } of concerned) {
+      const pods = state.type === 'ended' ? undefined : state.assessment?.pods
+      if (pods !== undefined && isGatedPod(pods, before)) this.#parts.log({ kind: 'note', text, target: index })
+    }
+  }
+
+  /** Assesses these targets, then those that read whether others progress, if that has changed since the last time. */
+  assess(targets: readonly GatedTarget[]): void {
+    this.#assessInOrder(targets)
+    const { progressKey } = this.#targets
+    const before = this.#progressKey
+    this.#progressKey = progressKey
+    if (progressKey !== before) this.#assessInOrder(this.#targets.unended.filter(({ reads }) => reads?.readsOthers))
+    this.#targets.passRemovedHooks()
+  }
+
+  /** Assesses the targets that publish pods first, then those that read the pods of others, then what they have deployed. */
+  #assessInOrder(targets: readonly GatedTarget[]): void {
+    const dependents = new Set<GatedTarget>()
+    const changed = new Set<number>()
+    for (const gated of targets) {
+      const { assessment: before } = gated.state
+      if (gated.reads?.publishers.size) dependents.add(gated)
+      else this.#targets.guard(gated, () => this.#assessOne(gated, dependents))
+      if (!haveSamePods(gated.state.assessment?.pods, before?.pods)) changed.add(gated.index)
+    }
+    if (changed.size > 0)
+      for (const gated of this.#targets.unended)
+        if ([...(gated.reads?.publishers ?? [])].some((index) => changed.has(index))) dependents.add(gated)
+    for (const gated of dependents) this.#targets.guard(gated, () => this.#assessOne(gated))
+    const deployed = this.#deployed.splice(0)
+    if (deployed.length > 0) this.#assessInOrder(deployed)
+  }
+
+  /** @param dependents where given, a target that reads the pods of others is added there and stays as it is */
+  #assessOne(gated: GatedTarget, dependents?: Set<GatedTarget>): void {
+    this.#targets.touch(gated)
+    if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
+    const awaited = gated.state.type === 'awaiting-change' && this.#expectsImages && this.#parts.store.get(gated.target)
+    if (awaited) this.#applyChange(gated, { after: awaited })
+    const object = objectOf(gated.state)
+    if (object === undefined) {
+      this.#assessAbsent(gated)
+    } else if (gated.readObject === object && this.#targets.isPending(gated)) {
+      this.#targets.apply(gated, { type: 'list-pending' })
+    } else {
+      this.#assessObject(gated, object, dependents)
+    }
+  }
+
+  /** @param dependents see `#assessOne` */
+  #assessObject(gated: GatedTarget, object: KubeObject, dependents?: Set<GatedTarget>): void {
+    const { reads: before } = gated
+    this.#readAndApply(gated, object, dependents)
+    // What was read after the assessment counts too.
+    if (gated.reads !== undefined && gated.reads !== before) this.#readIndex.replace(gated, before, gated.reads)
+  }
+
+  #readAndApply(gated: GatedTarget, object: KubeObject, dependents: Set<GatedTarget> | undefined): void {
+    const { rule, state } = gated
+    const reader = this.readerOf(gated, this.#parts.now())
+    const revisions = revisionsOf(object, reader)
+    const assessment = assess(rule, object, reader)
+    this.#keepReads(gated, reader.reads)
+    gated.readObject = object
+    if (this.#targets.isPending(gated)) {
+      this.#targets.apply(gated, { type: 'list-pending' })
+      return
+    }
+    if (dependents !== undefined && reader.reads.publishers.size > 0) {
+      dependents.add(gated)
+      return
+    }
+    gated.recheckAt = reader.nextMoment()
+    this.#targets.apply(gated, { type: 'revisions-listed', revisions })
+    if (gated.state.type === 'ended') return
+    const { failure } = assessment
+    // What the target itself reports does not depend on the objects that explain it.
+    const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : gated.requests.explaining
+    const isUnavailable = this.#parts.health.isUnavailable([...requestsOf(gated), ...explaining])
+    const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).yieldsTo === 'awaited')
+    const awaitsOther = hasConsequence && this.#targets.awaitsOther(gated, assessment)
+    const availableRevision =
+      state.assessment === undefined ? rule.versions?.undo?.availableRevision(object, reader) : undefined
+    this.#addDeployed(gated, assessment)
+    this.#targets.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
+  }
+
+  /** Keeps what an assessment has read. What the gate watches for the target follows from it. */
+  #keepReads(gated: GatedTarget, reads: Reads): void {
+    gated.reads = reads
+    const requests = requestsOfReads(gated, reads)
+    // What explains it is known once all is listed that it needs.
+    const isPending = this.#targets.isPending({ state: gated.state, requests })
+    const { explaining } = isPending ? gated.requests : requests
+    this.#targets.setRequests(gated, { ...requests, explaining })
+  }
+
+  /** What an operator has deployed becomes targets of the gate. */
+  #addDeployed(deployer: GatedTarget, { deployed }: Assessment): void {
+    const { clocks, source, apiVersion, kind, namespace, name } = deployer.target
+    const deployedBy = { apiVersion, kind, namespace, name }
+    const names = deployed?.filter((each) => this.#targets.named(each).length === 0) ?? []
+    if (names.length === 0) return
+    const { stallTimeoutMs } = clocks
+    const targets = names.map((each): Target => {
+      return { ...each, clocks: definedClocks({ stallTimeoutMs }), source, deployedBy }
+    })
+    for (const gated of this.add(targets, deployer, this.#parts.now())) {
+      this.#parts.log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
+      const object = this.#parts.store.get(gated.target)
+      if (object !== undefined) this.#targets.guard(gated, () => this.#applyChange(gated, { after: object }))
+      this.#deployed.push(gated)
+    }
+  }
+
+  #assessAbsent(gated: GatedTarget): void {
+    const { deployedBy } = gated.target
+    if (deployedBy !== undefined && !wasDeleted(gated.state) && this.#targets.isUnreadable(gated.target)) {
+      const text = `the credentials cannot read it: it counts by the word of ${displayName(deployedBy)}`
+      this.#targets.apply(gated, { type: 'unreadable', text })
+      return
+    }
+    if (gated.state.type === 'awaiting-change' || !this.#targets.isAbsenceKnown(gated)) return
+    if (gated.rule.readyWhenAbsent === undefined) this.#assessLastState(gated, gated.state.seen?.gated)
+    this.#targets.apply(gated, { type: 'absence-known' })
+  }
+
+  /**
+   * Judges a deleted object by its last state, if that is known.
+   * @param object its last version; undefined if the gate never saw the object, and there are only events about it after the
+   * gate's start
+   */
+  #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {
+    const { rule, state } = gated
+    if (rule.lastState === undefined || state.type === 'ended' || state.assessment?.completed) return
+    const last = object ?? this.#subjectOfLastEvent(gated.target)
+    const lastState = last && rule.lastState(last, this.#parts.store.eventsOf(last))
+    if (lastState === undefined) return
+    const deletedAt = state.type === 'absent' ? state.absence.since : this.#parts.now()
+    this.#targets.apply(gated, { type: 'last-state-found', object: lastState })
+    this.#assessObject(gated, lastState)
+    this.#targets.apply(gated, { type: 'last-state-judged', deletedAt })
+  }
+
+  /**
+   * An object that the gate never saw, with the uid from its latest event. Undefined if that event is older than the
+   * gate.
+   */
+  #subjectOfLastEvent({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
+    const latest = this.#parts.store.eventsOf({ apiVersion, kind, metadata: { name, namespace } }).at(-1)
+    const { uid } = latest?.involvedObject ?? {}
+    if (latest === undefined || uid === undefined) return undefined
+    const isCurrent = isSinceStart(this.#gateTime.time(lastOccurrence(latest)), this.#parts.settings)
+    return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
+  }
+
+  /** What the rule of a target may read at `now`. The target must have been seen. */
+  readerOf(gated: GatedTarget, now: number): Reader {
+    const { seen, assessment: before } = gated.state
+    if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
+    const { history, arrival } = seen
+    return {
+      ...this.#readerWith(gated, history, now),
+      knownRevision: arrival?.known,
+      lastAssessment: before,
+      holding: this.#targets.holding,
+    }
+  }
+
+  #readerWith(gated: GatedTarget, history: TargetHistory, now: number): Reader {
+    const reader = this.#sharedReaders.at(now)
+    const { reads } = reader
+    const others = () => {
+      reads.readsOthers = true
+      return this.#targets.othersOf(gated)
+    }
+    let behind: { readonly hasUnjudged: boolean; readonly hasGated: boolean } | undefined
+    const findBehind = () => {
+      const workloads = this.#workloadsBehind(gated)
+      for (const { index } of workloads) reads.publishers.add(index)
+      return {
+        hasUnjudged: workloads.some((other) => !hasAssessment(other)),
+        hasGated: workloads.some((other) => this.#wantsPods(other)),
+      }
+    }
+    return {
+      ...reader,
+      history,
+      othersProgress: () => others().progress,
+      othersReadyAt: () => others().readyAt,
+      revisionOf: (pod) => {
+        behind ??= findBehind()
+        if (behind.hasUnjudged) return 'other'
+        return this.#revisionOf(pod, reads) ?? (behind.hasGated ? 'other' : undefined)
+      },
+    }
+  }
+
+  /** The gated workloads whose pods a target selects. */
+  #workloadsBehind({ rule: { serving }, state }: GatedTarget): readonly GatedTarget[] {
+    const object = objectOf(state)
+    if (object === undefined || serving?.selects === undefined) return []
+    return this.#targets.all.filter(({ target, rule }) => {
+      if (target.namespace !== object.metadata.namespace || rule.serving === undefined) return false
+      const workload = rule.serving.selects === undefined ? this.#parts.store.get(target) : undefined
+      return workload !== undefined && serving.selects?.(object, podsMetadata(workload)) === true
+    })
+  }
+
+  /** Whether a gated workload has published its pods, and wants any. */
+  #wantsPods(gated: GatedTarget): boolean {
+    const { state, rule } = gated
+    const object = objectOf(state)
+    if (object === undefined || state.assessment?.pods === undefined) return false
+    return rule.serving?.isEmpty(object, this.readerOf(gated, this.#parts.now())) === false
+  }
+
+  #revisionOf(pod: Pod, { publishers }: Reads): PodRevision | undefined {
+    const owners = this.#targets.behind(pod)
+    for (const { index } of owners) publishers.add(index)
+    const published = owners.flatMap(({ state }) => state.assessment?.pods ?? [])
+    if (published.length === 0) return undefined
+    if (published.some((pods) => isKeptPod(pods, pod))) return 'kept'
+    return published.some((pods) => isGatedPod(pods, pod)) ? 'gated' : 'other'
+  }
+}
+
+/** Whether a workload has published its pods: its revisions are listed, and its change has arrived. */
+function hasAssessment({ state }: GatedTarget): boolean {
+  return state.assessment !== undefined || state.type === 'ended'
+}

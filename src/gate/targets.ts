@@ -1,0 +1,363 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+import { type KubeObject, nameOf, type ObjectMeta, type ObjectName } from '../cluster/objects.ts'
+import { covers, type Store } from '../cluster/store.ts'
+import { errorText } from '../errors.ts'
+import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
+import type { Hold } from '../lifecycle/reader.ts'
+import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import type { ApiHealth } from './api-health.ts'
+import { findCauses } from './causes.ts'
+import { firstFailureAt } from './outcome.ts'
+import type { Entry } from './run-record.ts'
+import type { GateSettings } from './settings.ts'
+import {
+  areSameRequests,
+  type GatedTarget,
+  isRemovedHook,
+  isUndecided,
+  type Requests,
+  requestsOf,
+  type TargetState,
+  wasDeleted,
+} from './target-state.ts'
+import { step, type TargetEvent } from './target-step.ts'
+
+/** The longest chain of owners that is followed: owner references may form a circle. */
+const maxOwners = 6
+
+/** Lists that follow from all targets. */
+interface Derived {
+  readonly unended: readonly GatedTarget[]
+  /** The watches that they need. */
+  readonly needed: readonly WatchRequest[]
+  /** The watches of all targets, whatever they are for. */
+  readonly requests: readonly WatchRequest[]
+  /** The hooks that their tool removes after success. */
+  readonly removedHooks: readonly GatedTarget[]
+}
+
+/** The parts of the gate that its targets and their assessments share. */
+export interface GateParts {
+  readonly settings: GateSettings
+  readonly store: Store
+  readonly health: ApiHealth
+  readonly now: () => number
+  readonly log: (entry: Omit<Entry, 'at'>) => void
+}
+
+/** The targets of a gate with their states: which there are, what they wait for, and the watches that they need. */
+export class Targets {
+  readonly #parts: GateParts
+  readonly #all: GatedTarget[] = []
+  readonly #byName = new Map<string, GatedTarget[]>()
+  /** The target that deployed another one. */
+  readonly #deployers = new Map<GatedTarget, GatedTarget>()
+  readonly #others = new OtherTargets()
+  /** The hold, once it has begun. */
+  holding: Hold | undefined
+  /** What follows from all targets together; absent since a target ended, was added, or reads other watches. */
+  #derived: Derived | undefined
+  #changed = new Set<GatedTarget>()
+
+  constructor(parts: GateParts) {
+    this.#parts = parts
+  }
+
+  /** All targets: those of the gate's start in the order of the input, then those that operators deployed. */
+  get all(): readonly GatedTarget[] {
+    return this.#all
+  }
+
+  get open(): readonly GatedTarget[] {
+    return this.all.filter(({ state }) => isUndecided(state))
+  }
+
+  /** Whether no target is open that may still decide: what an operator deployed does not, once the operator's object failed. */
+  get isDone(): boolean {
+    return this.open.every((gated) => this.#hasFailed(this.#deployers.get(gated)))
+  }
+
+  /** Whether an open target may show another problem: the object of an operator does not, once an object that it deployed failed. */
+  get mayShowProblem(): boolean {
+    const waiting = new Set(
+      [...this.#deployers].flatMap(([gated, deployer]) => (this.#hasFailed(gated) ? deployer : [])),
+    )
+    return this.open.some((gated) => !waiting.has(gated))
+  }
+
+  #hasFailed(gated: GatedTarget | undefined): boolean {
+    return gated !== undefined && firstFailureAt([gated], this.#parts.settings) !== undefined
+  }
+
+  /** @param deployer the target whose object deployed them */
+  add(added: readonly GatedTarget[], deployer?: GatedTarget): void {
+    this.#derived = undefined
+    for (const gated of added) {
+      this.#all.push(gated)
+      const key = nameKey(gated.target)
+      this.#byName.set(key, [...(this.#byName.get(key) ?? []), gated])
+      this.#changed.add(gated)
+      if (deployer !== undefined) this.#deployers.set(gated, deployer)
+    }
+  }
+
+  /** Keeps the watches that a target needs by its last assessment. */
+  setRequests(gated: GatedTarget, requests: Requests): void {
+    if (areSameRequests(gated.requests, requests)) return
+    gated.requests = requests
+    this.#derived = undefined
+  }
+
+  /** Which other targets of one progress or are ready. */
+  othersOf({ index }: GatedTarget): ReturnType<OtherTargets['othersOf']> {
+    return this.#others.othersOf(index)
+  }
+
+  /** Changes whenever `othersOf` of a target may change. */
+  get progressKey(): string {
+    return this.#others.progressKey
+  }
+
+  /** The targets with this name: several references may name one object. */
+  named(reference: Parameters<typeof nameKey>[0]): readonly GatedTarget[] {
+    return this.#byName.get(nameKey(reference)) ?? []
+  }
+
+  get #lists(): Derived {
+    if (this.#derived !== undefined) return this.#derived
+    const unended = this.all.filter(({ state }) => state.type !== 'ended')
+    this.#derived = {
+      unended,
+      needed: unended.flatMap(requestsOf),
+      requests: this.all.flatMap((gated) => [
+        ...requestsOf(gated),
+        ...gated.requests.explaining,
+        ...gated.requests.optional,
+        ...gated.requests.undo,
+      ]),
+      removedHooks: this.all.filter(({ target }) => target.hook?.removal !== undefined),
+    }
+    return this.#derived
+  }
+
+  /** The watches that all targets need, those that explain them, optional ones and those of undos. The same array while nothing changes. */
+  get requests(): readonly WatchRequest[] {
+    return this.#lists.requests
+  }
+
+  /** Whether only warnings need what a request reads. */
+  isOptional(request: Partial<WatchRequest>): boolean {
+    const isRead = (each: WatchRequest) => covers(request, each)
+    return (
+      this.all.some((gated) => [...gated.requests.optional, ...gated.requests.undo].some(isRead)) &&
+      !this.all.some((gated) => [...requestsOf(gated), ...gated.requests.explaining].some(isRead))
+    )
+  }
+
+  /** The watches that the unended targets need. */
+  get neededRequests(): readonly WatchRequest[] {
+    return this.#lists.needed
+  }
+
+  get unended(): readonly GatedTarget[] {
+    return this.#lists.unended
+  }
+
+  /** The targets whose deadlines may have changed since the last call. */
+  takeChanged(): ReadonlySet<GatedTarget> {
+    const changed = this.#changed
+    this.#changed = new Set()
+    return changed
+  }
+
+  /** Sets the deadlines of a target again. */
+  touch(gated: GatedTarget): void {
+    this.#changed.add(gated)
+  }
+
+  /** Ends the targets whose own object is invalid. Returns whether there are any. */
+  refuse(object: KubeObject, mistake: string): boolean {
+    const concerned = this.named(nameOf(object))
+    for (const gated of concerned) this.apply(gated, { type: 'unjudged', message: mistake })
+    return concerned.length > 0
+  }
+
+  /** Does work for one target. An error ends this target, not the gate: an object may have what no rule expects. */
+  guard(gated: GatedTarget, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      const message = `Rollout Gate itself failed when it judged this object: ${errorText(error)}`
+      this.apply(gated, { type: 'unjudged', message })
+    }
+  }
+
+  /** Hooks that their tool removes after success are ready once all other targets are. */
+  passRemovedHooks(): void {
+    const { removedHooks } = this.#lists
+    if (removedHooks.length === 0 || this.open.length > removedHooks.length) return
+    const open = removedHooks.filter((gated) => isUndecided(gated.state) && this.#isRemoved(gated))
+    const others = open.length === 0 ? [] : this.#targetsBesideHooks()
+    if (others.length === 0 || others.some(({ state }) => state.type !== 'ready')) return
+    for (const gated of open) this.apply(gated, { type: 'hook-removed' })
+  }
+
+  /** Whether a target is a hook that does not exist because its tool may have removed it after success. */
+  #isRemoved(gated: GatedTarget): boolean {
+    return isRemovedHook(gated) && this.isAbsenceKnown(gated) && this.#parts.store.get(gated.target) === undefined
+  }
+
+  /** The targets for which the removed hooks wait. */
+  #targetsBesideHooks(): readonly GatedTarget[] {
+    return this.all.filter((gated) => !isRemovedHook(gated))
+  }
+
+  /** Whether a target waits for another open target, or for an object that belongs to one. */
+  awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
+    const isOtherOpen = (other: GatedTarget) => other !== gated && isUndecided(other.state)
+    return awaits.some((awaited) => {
+      const object = this.#parts.store.get(awaited)
+      return this.named(awaited).some(isOtherOpen) || (object !== undefined && this.behind(object).some(isOtherOpen))
+    })
+  }
+
+  /** The targets that only wait for another one, with the target that each waits for, by their indexes. */
+  causes(): ReadonlyMap<number, number> {
+    const causes = new Map(findCauses(this.all, (object, gated) => this.#ownerOf(object, gated)))
+    for (const gated of this.#lists.removedHooks) {
+      if (gated.state.type === 'ready' || !this.#isRemoved(gated)) continue
+      const awaited = this.#targetsBesideHooks().find(({ state }) => state.type !== 'ready')
+      if (awaited !== undefined) causes.set(gated.index, causes.get(awaited.index) ?? awaited.index)
+    }
+    return causes
+  }
+
+  /** The targets that an object is, or whose objects own it directly or indirectly. */
+  behind(object: KubeObject): readonly GatedTarget[] {
+    const found = new Set([object])
+    for (const { metadata } of found)
+      for (const reference of metadata.ownerReferences ?? []) {
+        const owner = this.#parts.store.lastKnown({ ...reference, namespace: metadata.namespace })
+        if (owner?.metadata.uid === reference.uid) found.add(owner)
+      }
+    return [...found].flatMap((each) =>
+      this.named(nameOf(each)).filter(({ state }) => state.seen?.object.metadata.uid === each.metadata.uid),
+    )
+  }
+
+  /** The other target that an object is, or whose object owns it; undefined if the given target is nearer. */
+  #ownerOf(object: ObjectName, gated: GatedTarget): GatedTarget | undefined {
+    let next: ObjectName | undefined = object
+    for (let depth = 0; next !== undefined && depth < maxOwners; depth++) {
+      const targets = this.named(next)
+      if (targets.length > 0) return targets.includes(gated) ? undefined : targets[0]
+      const { ownerReferences = [], namespace }: Partial<ObjectMeta> = this.#parts.store.get(next)?.metadata ?? {}
+      const owner = ownerReferences.find(({ controller }) => controller !== false)
+      next = owner && { ...owner, namespace }
+    }
+    return undefined
+  }
+
+  /** Whether access to a target is refused, its kind is not served, or a recording does not contain it. */
+  isUnreadable(target: Target): boolean {
+    const request = targetWatch(target)
+    const isMissing = this.#parts.store.refusal(request)?.type === 'MISSING'
+    return isMissing || this.#parts.store.listState(request) === 'unknown'
+  }
+
+  /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */
+  get revisionsArrivedAt(): number | undefined {
+    const moments = this.all.flatMap(({ state, rule }) => {
+      if (rule.versions?.arrival === undefined) return []
+      return state.type === 'awaiting-change' ? [Infinity] : (state.seen?.arrival?.at ?? [])
+    })
+    return moments.length === 0 ? undefined : Math.max(...moments)
+  }
+
+  /** Whether a watch that the target needs is unavailable, or its first list is not complete. */
+  isUnanswered(gated: GatedTarget): boolean {
+    return this.#parts.health.isUnavailable(requestsOf(gated)) || this.isPending(gated)
+  }
+
+  /** Whether a target is a removed hook that waits for other targets: its own clocks do not end it. */
+  isWaitingHook(gated: GatedTarget): boolean {
+    return this.#isRemoved(gated) && this.#targetsBesideHooks().some(({ state }) => isUndecided(state))
+  }
+
+  /** Whether a first list that the target needs is not complete, or an optional one that the server may still answer. */
+  isPending(gated: Pick<GatedTarget, 'state' | 'requests'>): boolean {
+    const isPending = (request: WatchRequest) => this.#parts.store.listState(request) === 'pending'
+    return (
+      requestsOf(gated).some(isPending) ||
+      gated.requests.optional.some((request) => isPending(request) && !this.#parts.health.isUnavailable([request]))
+    )
+  }
+
+  /**
+   * Whether a target is certainly absent: it was deleted, the complete list of its kind does not contain it, or its selector
+   * matched nothing when the targets were resolved.
+   */
+  isAbsenceKnown({ state, target }: GatedTarget): boolean {
+    return (
+      target.selector !== undefined ||
+      wasDeleted(state) ||
+      this.#parts.store.listState(targetWatch(target)) === 'complete'
+    )
+  }
+
+  /** Applies an event to a target. No other code changes the target's state. */
+  apply(gated: GatedTarget, event: TargetEvent): void {
+    const { state: before } = gated
+    const { state, entries } = step(before, event, this.#parts.now(), gated)
+    if (state === before) return
+    gated.state = state
+    if (state.type === 'ended') this.#derived = undefined
+    this.#others.update(gated)
+    this.#changed.add(gated)
+    if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
+      for (const other of this.all)
+        if (other.state.assessment?.awaits !== undefined || other.target.hook?.removal !== undefined)
+          this.#changed.add(other)
+    for (const entry of entries) this.#parts.log({ ...entry, target: gated.index })
+  }
+}
+
+/**
+ * Which targets progress or are ready, by index. While one target progresses, the others have more time. When a target
+ * becomes ready, containers that crashed before may have waited for it.
+ */
+class OtherTargets {
+  readonly #progressing = new Set<number>()
+  readonly #readyAt = new Map<number, number>()
+  /** The index and moment of each ready target, in the order in which they became ready. */
+  #ready: readonly (readonly [index: number, at: number])[] = []
+
+  update({ index, state }: GatedTarget): void {
+    if (isProgressing(state)) this.#progressing.add(index)
+    else this.#progressing.delete(index)
+    if ((state.type === 'ready') === this.#readyAt.has(index)) return
+    if (state.type === 'ready') this.#readyAt.set(index, state.at)
+    else this.#readyAt.delete(index)
+    this.#ready = [...this.#readyAt]
+  }
+
+  /** Changes whenever `othersOf` a target may change: with the only target that progresses, or the last one that became ready. */
+  get progressKey(): string {
+    const [first] = this.#progressing
+    return `${this.#progressing.size > 1 ? 'several' : first} ${this.#ready.at(-1)}`
+  }
+
+  /** Whether another target progresses, and when another one last became ready. */
+  othersOf(index: number): { readonly progress: boolean; readonly readyAt: number | undefined } {
+    return {
+      progress: this.#progressing.size > (this.#progressing.has(index) ? 1 : 0),
+      readyAt: this.#ready.findLast(([other]) => other !== index)?.[1],
+    }
+  }
+}
+
+/** Whether a target progresses without a problem. A target that awaits its change counts too. */
+function isProgressing(state: TargetState): boolean {
+  if (state.type === 'awaiting-change') return true
+  return isUndecided(state) && state.assessment !== undefined && isUndisturbed(state.assessment)
+}
