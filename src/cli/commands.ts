@@ -11,10 +11,9 @@ import {
   replayFlags,
   shownReferenceOptions,
 } from './arguments.ts'
+import { record, replay, wait } from './gate-commands.ts'
 import type { CommandContext } from './output.ts'
-import { record } from './record.ts'
-import { changes, status, trace } from './views.ts'
-import { wait } from './wait.ts'
+import { changes, status, trace, why } from './view-commands.ts'
 
 /** A command: its arguments, help and function. */
 export interface Command extends Grammar {
@@ -130,8 +129,7 @@ export const commands: readonly Command[] = [
       jsonFlag,
       colorFlag,
     ],
-    // Loaded when used, to keep the start of the other commands short.
-    run: async (args, context) => (await import('./why.ts')).why(args, context),
+    run: why,
   },
   {
     name: 'replay',
@@ -153,8 +151,7 @@ export const commands: readonly Command[] = [
       jsonFlag,
       colorFlag,
     ],
-    // Loaded when used, to keep the start of the other commands short.
-    run: async (args, context) => (await import('./replay.ts')).replay(args, context),
+    run: replay,
   },
   {
     name: 'merge',

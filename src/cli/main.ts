@@ -58,7 +58,7 @@ export async function runCommandLine(
     return first === '' ? misconfiguredCode : 0
   }
   // The scripts of the command `completion` call it.
-  if (first === '__complete') return (await import('./complete.ts')).complete(rest, context)
+  if (first === '__complete') return (await import('./completion.ts')).complete(rest, commands, context)
   const command = commands.find(({ name }) => name === first)
   if (command === undefined) {
     printMessage(stderr, describeMistake({ input: program, message: explainNoCommand(first, program) }))

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { openDrawing } from '../../src/cli/views.ts'
+import { openDrawing } from '../../src/cli/view-commands.ts'
 import { added, modified } from '../kit/gate.ts'
 import { make, moment, podIs } from '../kit/objects.ts'
 import { createTarget, createTrace } from '../kit/trace.ts'

@@ -1,24 +1,161 @@
+import { Semaphore } from '../cluster/clock.ts'
 import { isNotFound } from '../cluster/failures.ts'
-import { quote, UserError } from '../errors.ts'
+import type { WatchRequest } from '../cluster/feed.ts'
+import { parseDuration } from '../duration.ts'
+import { type Mistake, quote, UserError } from '../errors.ts'
+import { eventKind } from '../gate/watch-requests.ts'
+import { needsMoreThanToExist } from '../lifecycle/rules.ts'
+import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { displayName, placeOf, type Target } from '../plan/target.ts'
+import { plain, printableJson } from '../report/escape.ts'
+import { buildReport } from '../report/json-report.ts'
+import { renderLook } from '../report/why.ts'
+import { withRun } from '../run/live-run.ts'
 import type { Run, RunPlan } from '../run/run.ts'
+import type { RunOptions } from '../run/run-inputs.ts'
+import { releaseListsAtOnce } from '../thresholds.ts'
 import { type ChangeListener, ChangesView, type ObjectChange, type Part, redactChange } from '../views/changes.ts'
 import { type Line, type Paint, paintLines, stableText } from '../views/line.ts'
 import { changeJson, changeLines, overviewLines } from '../views/render-changes.ts'
 import { Trace, type TraceState } from '../views/trace.ts'
 import { renderTrace } from '../views/trace-view.ts'
 import type { Arguments } from './arguments.ts'
-import { flagAsWritten } from './inputs.ts'
+import { flagAsWritten, type InputOptions, inputsAmong, runWithInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
+  connectionOf,
   isInteractive,
   printLines,
   printMessage,
   Screen,
   usesColor,
 } from './output.ts'
-import { showRun } from './show-run.ts'
+
+interface ShowOptions extends Pick<RunOptions, 'findReferences'>, Pick<InputOptions, 'needsReference' | 'isReported'> {
+  readonly purpose: 'look' | 'view'
+  /** Mistakes found in the flags of the command. */
+  readonly mistakes?: readonly Mistake[]
+}
+
+/**
+ * Shows a cluster as it is now or, with `--recording`, as it was at a moment.
+ * @param name the name of the command, shown in an example
+ * @param show returns the exit code
+ */
+function showRun(
+  name: string,
+  args: Arguments,
+  context: CommandContext,
+  { purpose, findReferences, needsReference, mistakes = [], ...options }: ShowOptions,
+  show: (run: Run) => Promise<number>,
+): Promise<number> {
+  const { flags } = args
+  const { cancelled, secrets, stderr } = context
+  const file = flags.get('recording')
+  const isOffline = file !== undefined
+  const all = [...mistakes]
+  const atMs = readMoment(args, isOffline, all)
+  const ofInputs = { ...options, mistakes: all, needsReference: needsReference ?? !isOffline, isOffline }
+  return runWithInputs(name, args, context, ofInputs, async (read) => {
+    const common = { purpose, cancelled, reporter: quietReporter(stderr) }
+    if (file === undefined) {
+      const options = { ...read, ...connectionOf(context), ...common, findReferences }
+      return (await withRun(options, show)) ?? cancelledCode
+    }
+    // Loaded when used, to keep the start of the other commands short.
+    const { RecordedRun } = await import('../run/recorded-run.ts')
+    const { resources: _, manifests: _files, ...overrides } = inputsAmong(flags)
+    const run = await RecordedRun.open({
+      ...common,
+      file,
+      secrets,
+      usesFlags: true,
+      overrides,
+      references: read.references.references.length === 0 ? undefined : read.references,
+      atMs,
+      warn: (line, text) => printMessage(stderr, `${file}, line ${line}: ${text}`),
+    })
+    return show(run)
+  })
+}
+
+/** Prints only what concerns the inputs. */
+function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter'] {
+  return {
+    onStart: (_, notices) =>
+      printLines(
+        stderr,
+        notices.map((text) => plain(text)),
+      ),
+    onEntry: () => {},
+    onLog: () => {},
+    onWarning: (text) => printMessage(stderr, `Warning: ${text}`),
+  }
+}
+
+/** The moment that `--at` names, in milliseconds since the start of the gate; undefined: the end. */
+function readMoment(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): number | undefined {
+  const written = args.flags.get('at')
+  if (isRecorded && args.flags.has('until-ready'))
+    mistakes.push({ input: '--until-ready', message: 'A recording does not go on. Leave it out.' })
+  if (!isRecorded && written !== undefined)
+    mistakes.push({ input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' })
+  if (!isRecorded || written === undefined) return undefined
+  const [isElapsed, hours = '0', minutes = '0', seconds = '0'] =
+    /^(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)$/.exec(written) ?? []
+  if (isElapsed !== undefined) return (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000
+  return parseDuration(written, (message) => {
+    mistakes.push({ input: flagAsWritten(args, 'at'), message: `${message} Or write it as the log does: 0:34.` })
+  })
+}
+
+/**
+ * `why`: one look at what is not ready, and why. Returns 1 if something failed or has a problem that stands in its way, else 0,
+ * also while it progresses.
+ */
+export function why(args: Arguments, context: CommandContext): Promise<number> {
+  const { flags } = args
+  const { cancelled, stdout, env } = context
+  const isJson = flags.has('json')
+  const options = {
+    purpose: 'look',
+    mistakes: flagMistakes(args),
+    needsReference: false,
+    isReported: isJson,
+    findReferences: wholeNamespace(args),
+  } as const
+  return showRun('why', args, context, options, async (run) => {
+    const record = await run.look()
+    if (cancelled.aborted) return cancelledCode
+    const groups = env['GITHUB_ACTIONS'] === 'true' && !isInteractive(stdout, env)
+    if (isJson) stdout.write(`${printableJson(buildReport(record))}\n`)
+    else printLines(stdout, renderLook(record, { color: usesColor(stdout, flags.get('color')), groups }))
+    return record.outcome === 'progressing' || record.outcome === 'ready' ? 0 : 1
+  })
+}
+
+function flagMistakes(args: Arguments): readonly Mistake[] {
+  if (!args.flags.has('all-namespaces') || args.references.length === 0) return []
+  const message =
+    'It stands for everything in all namespaces. Leave the references out, or name their namespace with -n.'
+  return [{ input: flagAsWritten(args, 'all-namespaces'), message }]
+}
+
+/** Finds the references for a call without references: all objects of the namespace, or of all namespaces. */
+function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findReferences'] {
+  const slots = new Semaphore(releaseListsAtOnce)
+  return async (cluster, kinds) => {
+    const namespace = flags.has('all-namespaces') ? undefined : cluster.namespace
+    const scope = { namespace, labelSelector: referenceFlags.get('selector') }
+    const list = (request: WatchRequest) =>
+      slots.run(() => cluster.selectPresent(request, request.labelSelector !== undefined))
+    const events = list({ ...eventKind, namespace })
+    const references = await namespaceObjects(kinds, scope, needsMoreThanToExist, list)
+    await events
+    return references
+  }
+}
 
 const maxNames = 5
 

@@ -1,0 +1,187 @@
+import { writeFile } from 'node:fs/promises'
+import { parseDuration } from '../duration.ts'
+import { errorText, type Mistake, mapMistakes, UserError } from '../errors.ts'
+import { redactRecord } from '../gate/redact-record.ts'
+import { type EndedRunRecord, emptyRecord, verdictOf } from '../gate/run-record.ts'
+import { readInputs } from '../inputs.ts'
+import { gateRollout, withRun } from '../run/live-run.ts'
+import type { Arguments } from './arguments.ts'
+import { inputsAmong, onFlag, runWithInputs } from './inputs.ts'
+import {
+  type CommandContext,
+  cancelledCode,
+  connectionOf,
+  endWithMistakes,
+  exitCodeOf,
+  type Output,
+  printCrash,
+  printMessage,
+  printReport,
+} from './output.ts'
+import { openTerminalLog, type TerminalLog } from './terminal-log.ts'
+
+/**
+ * Prints the log of a gate while it runs and, with `--json`, its report.
+ * @param output gets the log
+ * @param gate passes the events of the gate to the log, and resolves to its record
+ */
+async function printGate<Ended extends { readonly record: EndedRunRecord }>(
+  output: Output,
+  { flags }: Pick<Arguments, 'flags'>,
+  context: CommandContext,
+  gate: (log: TerminalLog) => Promise<Ended>,
+  options: { readonly drawsState?: boolean } = {},
+): Promise<Ended> {
+  const log = openTerminalLog(output, flags, context, options)
+  try {
+    const ended = await gate(log)
+    log.end(ended.record)
+    if (flags.has('json')) printReport(context.stdout, ended.record)
+    return ended
+  } finally {
+    log.close()
+  }
+}
+
+/** `wait`: gates a rollout. Returns the exit code. */
+export function wait(args: Arguments, context: CommandContext): Promise<number> {
+  const { stdout, stderr, cancelled } = context
+  const isJson = args.flags.has('json')
+  return runWithInputs('wait', args, context, { isReported: isJson }, async (read) => {
+    const connection = connectionOf(context)
+    const { record } = await printGate(isJson ? stderr : stdout, args, context, async (reporter) => ({
+      record: await gateRollout({ ...read, ...connection, purpose: 'gate', reporter, cancelled }),
+    }))
+    const summaryFile = args.flags.get('summary')
+    if (summaryFile !== undefined) await writeSummary(summaryFile, record, context)
+    return exitCodeOf(record, read.inputs.onSuperseded)
+  })
+}
+
+/** Writes the summary. A file that cannot be written is a message: it decides nothing. */
+async function writeSummary(file: string, record: EndedRunRecord, { stdout, stderr }: CommandContext): Promise<void> {
+  // Loaded when used, to keep the start short.
+  const { renderSummary } = await import('../report/summary.ts')
+  await writeFile(file, renderSummary(redactRecord(record, stdout.redact))).catch((error: unknown) =>
+    printMessage(stderr, `--summary ${file}: It cannot be written: ${errorText(error)}.`),
+  )
+}
+
+/**
+ * `record`: writes to a file everything that a gate would watch, until cancelled, also after the verdict; with `--until-ready` until
+ * the gate is over. Returns the exit code.
+ */
+export function record(args: Arguments, context: CommandContext): Promise<number> {
+  const { stdout, cancelled } = context
+  const { path, durationMs, mistakes } = readRecordFlags(args)
+  return runWithInputs('record', args, context, { mistakes }, async (read) => {
+    const inputs = { ...read.inputs, record: path }
+    const options = { ...read, ...connectionOf(context), cancelled, requiresRecording: true }
+    if (args.flags.has('until-ready')) {
+      const written = new Map(inputs.written).set('timeout', args.flags.get('for') ?? '')
+      const timeout = durationMs === undefined ? {} : { timeoutMs: durationMs, written }
+      const { record } = await printGate(stdout, args, context, async (reporter) => ({
+        record: await gateRollout({ ...options, purpose: 'gate', reporter, inputs: { ...inputs, ...timeout } }),
+      }))
+      printMessage(stdout, `Recorded to ${path}`)
+      return exitCodeOf(record, inputs.onSuperseded)
+    }
+    const reporter = openTerminalLog(stdout, args.flags, context)
+    const end = durationMs === undefined ? cancelled : AbortSignal.any([cancelled, AbortSignal.timeout(durationMs)])
+    const recording = { ...options, purpose: 'recording', reporter, inputs, cancelled: end } as const
+    const gate = await withRun(recording, (run) => run.judge()).finally(() => reporter.close())
+    if (gate !== undefined) printMessage(stdout, `Recorded to ${path}`)
+    return cancelled.aborted ? cancelledCode : 0
+  })
+}
+
+/** The flags that only this command has. */
+function readRecordFlags({ flags }: Arguments): { path: string; durationMs?: number; mistakes: Mistake[] } {
+  const mistakes: Mistake[] = []
+  const path = flags.get('output')
+  if (path === undefined) mistakes.push({ input: '--output', message: 'Name the file to write: -o rollout.ndjson.gz' })
+  const addMistake = (message: string) => void mistakes.push({ input: '--for', message })
+  const written = flags.get('for')
+  const durationMs = written === undefined ? undefined : parseDuration(written, addMistake)
+  if (durationMs === 0) addMistake('The duration must not be zero. Omit it, or write 2m.')
+  return { path: path ?? '', durationMs, mistakes }
+}
+
+interface ReplayOptions {
+  readonly args: Arguments
+  /** Inputs that replace the recorded ones. */
+  readonly overrides: Readonly<Record<string, string>>
+  /** Recorded seconds for each second of real time; undefined: as fast as possible. */
+  readonly speed: number | undefined
+  readonly isJson: boolean
+}
+
+/** `replay`: prints the verdict of each recording in order. Returns the worst exit code. */
+export async function replay(args: Arguments, context: CommandContext): Promise<number> {
+  const { flags, files } = args
+  const overrides = inputsAmong(flags)
+  const mistakes = [...readInputs(overrides).mistakes.map(onFlag(args)), ...args.mistakes]
+  const speed = readSpeed(flags.get('speed'), mistakes)
+  if (files.length === 0) mistakes.push({ input: 'FILE', message: 'Name the recording to replay.' })
+  if (mistakes.length > 0) return endWithMistakes(new UserError(mistakes), context)
+  const options = { args, overrides, speed, isJson: flags.has('json') }
+  let worst = 0
+  for (const [index, file] of files.entries()) {
+    if (context.cancelled.aborted) break
+    if (files.length > 1 && !options.isJson) {
+      if (index > 0) context.stdout.write('\n')
+      printMessage(context.stdout, `${file}:`)
+    }
+    worst = Math.max(worst, await replayFile(file, options, context))
+  }
+  return worst
+}
+
+async function replayFile(file: string, replayOptions: ReplayOptions, context: CommandContext): Promise<number> {
+  const { args, isJson, ...replayed } = replayOptions
+  const { stdout, stderr, cancelled, secrets } = context
+  const output = isJson ? { write: () => {} } : stdout
+  const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
+  const common = { purpose: 'gate', secrets, cancelled, warn, usesFlags: true } as const
+  // Loaded when used, to keep the start of the other commands short.
+  const { RecordedRun } = await import('../run/recorded-run.ts')
+  try {
+    const judge = async (reporter: TerminalLog) => {
+      const run = await RecordedRun.open({ ...common, ...replayed, reporter, file })
+      return { record: await run.judgeTargets(), inputs: run.inputs }
+    }
+    const options = { drawsState: replayed.speed !== undefined }
+    const { record, inputs } = await printGate(output, args, context, judge, options)
+    return exitCodeOf(record, inputs.onSuperseded)
+  } catch (error) {
+    // The other files are replayed all the same.
+    if (!cancelled.aborted && !(error instanceof UserError)) {
+      const message = `Rollout Gate itself failed on ${file}`
+      printCrash(stderr, message, error)
+      if (isJson) printReport(stdout, emptyRecord({ outcome: 'unknown', reason: '', message }, 0, 0))
+      return 1
+    }
+    const { readHeader } = await import('../recording/reader.ts')
+    const startedAt = await readHeader(file).then(
+      (header) => Date.parse(header.startedAt),
+      () => 0,
+    )
+    const moments = [startedAt, startedAt] as const
+    if (cancelled.aborted) {
+      if (isJson) printReport(stdout, emptyRecord(verdictOf('cancelled', 'cancelled', {}), ...moments))
+      return cancelledCode
+    }
+    const inFile = mapMistakes(error, (mistake) =>
+      mistake.input === file ? mistake : { ...mistake, input: `${file}: ${mistake.input}` },
+    )
+    return endWithMistakes(inFile, context, isJson ? moments : undefined)
+  }
+}
+
+function readSpeed(written: string | undefined, mistakes: Mistake[]): number | undefined {
+  if (written === undefined) return undefined
+  const speed = Number(written)
+  if (speed > 0 && speed <= 1e6) return speed
+  mistakes.push({ input: '--speed', message: 'Write 1 for real time, 10 for ten times as fast, or leave it out.' })
+  return undefined
+}
