@@ -7,28 +7,20 @@
 
 /** The input `timeout`. As long as a Deployment has to make progress by default (progressDeadlineSeconds). */
 export const defaultTimeoutMs = 10 * 60_000
-
 /** The input `stall-timeout`. As long as the longest wait of the kubelet between two attempts (MaxContainerBackOff). */
 export const defaultStallTimeoutMs = 5 * 60_000
-
 /** The input `settle-time`. Most containers that crash at their start have crashed by then. */
 export const defaultSettleTimeMs = 10_000
-
 /** The default of `milestone-timeouts` for `created`: a misspelt name costs no more than this. */
 export const defaultCreatedTimeoutMs = 30_000
-
 /** The input `max-restarts`: a container may wait for another one that starts later. */
 export const defaultMaxRestarts = 2
-
 /** The input `log-lines`: a stack trace with its cause, in a log that still fits on a screen. */
 export const defaultLogLines = 25
-
 /** The longest duration, a week: runners do not wait longer, and timers of Node.js are limited to 24 days. */
 export const maxDurationMs = 168 * 3_600_000
-
 /** The largest number that an input accepts: a larger one is a typing error. */
 export const maxNumber = 1_000
-
 /** The default of `--timeout` in a line of `http-checks`: five times the default timeout of a probe. */
 export const defaultRequestTimeoutMs = 5_000
 
@@ -36,25 +28,18 @@ export const defaultRequestTimeoutMs = 5_000
 
 /** A pod is asked at this interval until it has answered, and through the hold: as often as a probe asks by default. */
 export const requestIntervalMs = 10_000
-
 /** How many wrong or missing answers in a row prove that a pod does not answer: a probe's default failureThreshold. */
 export const answersProven = 3
-
 /** The least time between the first and the last of these answers: a cache or a connection pool may need that long. */
 export const answersProvenMs = 30_000
-
 /** How much of the body of an answer is kept: its first line most often says what is wrong. */
 export const answerBodyCharacters = 200
-
 /** How many right and wrong answers to a line the summary and the report keep besides their numbers. */
 export const maxRecordedAnswers = 20
-
 /** How many wrong answers to a line the summary shows. */
 export const maxShownAnswers = 10
-
 /** How long the end of the hold waits for the answers to its last questions. */
 export const lastAnswerMs = 30_000
-
 /**
  * How long a target without pods of its own may be not ready before the end of the hold counts: controllers that reconcile at an
  * interval report so for some seconds, as those of Flux do (`Ready=Unknown`).
@@ -65,49 +50,36 @@ export const fallenMs = 10_000
 
 /** The least time from a container's first death to the third: what it waits for may come with the same apply. */
 export const deathsProvenMs = 30_000
-
 /** `deathsProvenMs` while another target still progresses: the container may wait for that target. */
 export const deathsProvenWhileOthersProgressMs = 90_000
-
 /** A container that ran as long as this and ends with 126 or 127 gives the code itself: a shell that finds no program ends at once. */
 export const shellMs = 2_000
-
 /** The number of refusals of a registry that prove that an image is missing: a push may race the first. */
 export const notFoundRefusals = 2
-
 /** The number of refusals that prove that a pull is not authorized: credentials may be replaced during the apply. */
 export const unauthorizedRefusals = 3
-
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
-
 /**
  * The time in which the kubelet has certainly retried to create a container: it does so after 10 to 15 s (backOffPeriod and
  * its jitter, pkg/kubelet).
  */
 export const kubeletRetryMs = 20_000
-
 /** What is older than this at the gate's start is not of the apply before it: most gates start seconds after that. */
 export const earlierMs = 60_000
-
 /**
  * A container that runs for less than this is starting: its failing probe is not logged. A probe with a period of 1 s and a
  * threshold of 1 fails while any server starts.
  */
 export const startTimeMs = 10_000
-
 /** An init container or hook that runs longer than this is reported: it may wait for something that is missing. */
 export const longStepMs = 30_000
-
 /** A pod older than this at the gate's start may have died before this rollout. */
 export const earlierDeathsMs = 10 * 60_000
-
 /** A container that ran for this time has recovered; the kubelet resets its back-off after the same time. */
 export const recoveredMs = 10 * 60_000
-
 /** The kubelet may write the status this long after the attempt; its events have no such delay. */
 export const statusLagMs = 20_000
-
 /** The kubelet's first back-off between pulls, unless a node is configured with less (pkg/kubelet). */
 export const firstPullBackOffMs = 10_000
 
@@ -115,32 +87,26 @@ export const firstPullBackOffMs = 10_000
 
 /** The time after which a pod that no scheduler or kubelet has acknowledged has a problem: most need about a second. */
 export const acknowledgedMs = 10_000
-
 /** How long a pod on a lost node may stay after its toleration: a controller deletes it, and its owner replaces it. */
 export const replacedMs = 10_000
-
 /**
  * The time without a report about a pod after which its node is asked for. The node controller marks a lost node after 50 s
  * (`--node-monitor-grace-period` of kube-controller-manager); nothing else reports a pod of the node that was not ready
  * before.
  */
 export const quietNodeMs = 120_000
-
 /**
  * The maximum number of nodes that are asked for because nothing is reported about their pods: if there are more, the nodes
  * are hardly the cause.
  */
 export const maxQuietNodes = 5
-
 /**
  * The longest time between two attempts of the kubelet to mount a volume; it doubles up to this limit (exponentialbackoff,
  * pkg/util/goroutinemap).
  */
 export const mountRetryMs = 122_000
-
 /** How long after its grace period a pod may still exist: the kubelet ends its containers, and deletes it shortly after. */
 export const overdueDeletionMs = 10_000
-
 /**
  * How long a claim must be Lost. If its volume is restored, the controller binds the claim again at its next sync,
  * every 15 s (syncBoundClaim, pkg/controller/volume/persistentvolume).
@@ -151,46 +117,35 @@ export const lostClaimMs = 30_000
 
 /** How long before the report of a failure a problem may have ended that explains it: an operator removes what failed. */
 export const removedCauseMs = 60_000
-
 /** How long after its first refusal a policy must deny pods again: its own change may come with the workload's. */
 export const deniedMs = 3_000
-
 /** How often a policy must deny the pods, or the API server find them invalid. */
 export const refusedCreations = 2
-
 /**
  * A controller's wait after the first refused attempt to create a pod (DefaultTypedControllerRateLimiter, client-go); it
  * doubles.
  */
 export const firstCreationRetryMs = 5
-
 /** The longest wait of a controller between two attempts to create a pod (DefaultTypedControllerRateLimiter, client-go). */
 export const maxCreationRetryMs = 1_000_000
-
 /** What the next attempt may be late by: the controller has other work. */
 export const creationRetrySlackMs = 10_000
-
 /** The wait of the Job controller after the first failure (DefaultJobPodFailureBackOff, pkg/controller/job); it doubles. */
 export const firstJobBackOffMs = 10_000
-
 /** The longest wait of the Job controller (MaxJobPodFailureBackOff, pkg/controller/job). */
 export const maxJobBackOffMs = 10 * 60_000
-
 /**
  * Controllers that have lost their leader report the end of a pod after this time at the latest: a lease lasts 15 s
  * (leaseDuration, k8s.io/component-base/config), and the next leader first lists all objects.
  */
 export const leaderChangeMs = 30_000
-
 /** A deadline that had passed at first sight counts after this time without progress: an undo or a scale keeps it. */
 export const standingDeadlineMs = 10_000
-
 /**
  * How often the controller of HorizontalPodAutoscalers works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-
  * manager).
  */
 export const autoscalerSyncMs = 15_000
-
 /** How long a load balancer may need to move to an address that is requested of it. */
 export const addressMovesMs = 120_000
 
@@ -198,19 +153,14 @@ export const addressMovesMs = 120_000
 
 /** How long a reported failure must persist: controllers also report one for the moment between two attempts. */
 export const reportedFailureMs = 10_000
-
 /** How many settle times a status of unknown meaning must stay unchanged: before, the object may still be starting. */
 export const unclearSettles = 3
-
 /** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
 export const ownedListsMs = 5_000
-
 /** How long a custom resource may report no failure before all objects behind it are watched: each kind is a watch. */
 export const causeSearchMs = 10_000
-
 /** How many causes of a custom resource are reported: each is one line of the log and one section of the summary. */
 export const maxCauses = 5
-
 /** The maximum number of objects that are watched by name for one custom resource: each is a watch of its own. */
 export const maxApplied = 50
 
@@ -218,50 +168,36 @@ export const maxApplied = 50
 
 /** How long the gate continues after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
-
 /** How soon a deleted object may be created again: `kubectl replace` and hooks delete objects to create them anew. */
 export const deletedMs = 5_000
-
 /** How long the gate waits for further matches of a selector: one apply creates its objects one after the other. */
 export const selectorCompleteMs = 5_000
-
 /** After this time without an entry, a heartbeat lists the open targets: a log that is silent for longer looks stuck. */
 export const heartbeatMs = 30_000
-
 /** If pods settle in less time, the log does not mention it. */
 export const shortestSettlingMs = 2_000
-
 /**
  * A version that came within this time before the gate is this change: the timeline begins with it, and the output `changed`
  * contains it. A target that is ready at first sight with an older one is unchanged. The work of an older Job does not
  * prevent an undo. The events of a pod are kept for as long.
  */
 export const recentVersionMs = 3_600_000
-
 /** Changes with a longer pause between them are of several deployments. */
 export const deploymentPauseMs = 60_000
-
 /** A change that came this long before the gate is shown before it: elapsed times are whole seconds. */
 export const shownBeforeMs = 1_000
-
 /** Up to this count, the gate logs each repetition of a problem; then only when the count has doubled. */
 export const countsInFull = 10
-
 /** A list is this long recent: the first lists of a gate take some time. */
 export const recentListMs = 1_000
-
 /** A change is this long recent: a controller writes the status of an object soon after the change of its pod. */
 export const recentChangeMs = 250
-
 /** The maximum number of objects that are listed again after a recent change: a list of more takes long. */
 export const manyObjects = 100
-
 /** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
 export const furtherMistakesMs = 5_000
-
 /** How many targets a heartbeat names: it is one line. */
 export const heartbeatTargets = 5
-
 /** Maximum number of wordings of one problem that are logged: a text that changes with each event would fill the log. */
 export const maxWordings = 5
 
@@ -269,102 +205,72 @@ export const maxWordings = 5
 
 /** After this time without a success, the state of the rollout is unknown: a single API server restarts in less. */
 export const unknownMs = 2 * 60_000
-
 /** After this time, a server that never answered is a mistake in the kubeconfig. */
 export const neverReachedMs = 30_000
-
 /** Withdrawn access ends the gate only after this time: someone may just be replacing a Role. */
 export const withdrawnMs = 30_000
-
 /** How often the server must refuse the credentials, unless they cannot be renewed: a token may just be replaced. */
 export const credentialRefusals = 2
-
 /** Kinds that are refused within this time are one line of the log. */
 export const refusalsMs = 1_000
-
 /** The gate's timeout waits for an answer, but at most this long, or half of itself, after the last success of a watch. */
 export const outageAtTimeoutMs = 30_000
-
 /** How long the first requests are repeated, unless the gate's timeout is shorter. */
 export const maxInitialMs = 30_000
-
 /** The wait before the first requests are repeated; it doubles. */
 export const firstInitialRetryMs = 200
-
 /** The longest wait before the first requests are repeated. */
 export const maxInitialRetryMs = 3_000
-
 /**
  * If no byte arrives for this time, a small list request tests the server. If it succeeds, the watch is opened again.
  */
 export const watchSilenceMs = 30_000
-
 /** The shortest time that the server is asked to keep a watch open. With the spread, a watch ends within a minute. */
 export const minWatchSeconds = 45
-
 /** Watches end at random times in this interval after `minWatchSeconds`, so that they are not all opened again at once. */
 export const watchSpreadSeconds = 16
-
 /** The interval of the lists that replace a watch which is forbidden, or fails while lists succeed. */
 export const watchForbiddenPollMs = 5_000
-
 /**
  * The maximum number of pages of a list: no page proves that the list ends. The 150,000 pods of the largest cluster that
  * Kubernetes supports are 300 pages.
  */
 export const maxListPages = 1_000
-
 /** The maximum size of a list: some 30,000 pods of 8 KB, far more than a namespace has. */
 export const maxListBytes = 256 << 20
-
 /**
  * How many events about an object are kept, the latest: anyone with access may create any number. Clients send at most 25
  * about an object at once, and one in five minutes (EventSourceObjectSpamFilter, client-go), for each component.
  */
 export const maxEventsOfObject = 300
-
 /** The maximum size of an answer: a page of 500 objects is far smaller, so a longer answer is not from an API server. */
 export const maxAnswerBytes = 128 << 20
-
 /** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
 export const maxTextWaitMs = 10_000
-
 /** How often the clock checks that the process runs. */
 export const clockCheckMs = 1_000
-
 /** If the process has not run for this time, it was suspended, or its machine slept. */
 export const suspendedMs = 10_000
-
 /** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
 export const rediscoveryMs = 5_000
-
 /** Time limit of a credential plugin: one that takes longer probably waits for an interactive login. */
 export const credentialPluginMs = 60_000
-
 /** How long first lists may delay a watch: a list of many pages must not delay the other watches longer. */
 export const maxFirstListDelayMs = 1_000
-
 /** If the first requests succeed within this time, their repetition is not reported. */
 export const unreportedRetriesMs = 2_000
-
 /** The longest line of a watch: one object of at most 1.5 MiB in etcd, plus the fields that the API server adds. */
 export const maxWatchLineBytes = 16 << 20
-
 /** The maximum size of an error of the API server. It is a Status, which is far smaller. */
 export const maxErrorBytes = 64 << 10
-
 /** The maximum size of a message of a forwarded port. Container runtimes copy 32 KiB at a time (Go, `io.Copy`). */
 export const maxMessageBytes = 1 << 20
-
 /** Requests to pods at a time: those to 1,000 pods must not disturb the API server. */
 export const maxConcurrentQuestions = 16
-
 /** The wait before a pod is asked again after the API server has refused to forward the question. */
 export const questionRetryMs = 5_000
-
 /** How much of a body is searched for the text of `--expect-body`. */
 export const maxCheckedBodyBytes = 64 << 10
-
 /** Time limit of a request that has no other one. */
 export const requestMs = 30_000
 
@@ -372,61 +278,44 @@ export const requestMs = 30_000
 
 /** Maximum time without a byte during a list. */
 export const listSilenceMs = 30_000
-
 /** Maximum time without a byte during a refresh; also the time limit of a probe and of opening a watch. */
 export const answerTimeoutMs = 10_000
-
 /**
  * The shortest time limit of a refresh. A deadline waits for a refresh, and pages do not prove that a list ends. The limit
  * is twice the time of the last complete list, but at least this.
  */
 export const minRefreshMs = 10_000
-
 /** The longest time limit of a refresh. */
 export const maxRefreshMs = 2 * 60_000
-
 /** The maximum time that is taken for the duration of a list that a refresh interrupted: it may never end. */
 export const maxPartialListMs = 15_000
-
 /** If the server does not end a watch after `timeoutSeconds`, the reflector ends it this much later. */
 export const watchOverdueMs = 10_000
-
 /** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
 export const healthyWatchMs = 1_000
-
 /** After this number of polls, a watch that is forbidden or fails is tried again; sooner after the first failures. */
 export const pollsBetweenWatches = 12
-
 /** A watch may fail this often in a row, or end at once, before polls replace it. */
 export const failedWatchesBeforePolls = 3
-
 /** The wait before the first retry of a watch or list; it doubles. */
 export const minWatchBackOffMs = 100
-
 /** The longest wait before a retry of a watch or list. */
 export const maxWatchBackOffMs = 5_000
-
 /** The longest wait that the server may request (Retry-After). */
 export const maxRetryAfterMs = 30_000
-
 /** The wait before a refused request is repeated. It seldom succeeds later, but access may be granted or a CRD installed. */
 export const refusedBackOffMs = 20_000
-
 /** The wait before the next request for a kind that does not exist: its CRD may be installed by the apply. */
 export const missingBackOffMs = 5_000
-
 /** How many retries after a 403 come sooner: a Role may be deleted and created again within seconds. */
 export const quickRetries = 4
-
 /** The wait before each of the `quickRetries` after a 403. */
 export const quickRetryMs = 7_000
-
 /**
  * Maximum number of watches of one kind in a namespace: each is a connection of its own. More of them
  * become one watch of the namespace.
  */
 export const maxWatchesOfKind = 8
-
 /** For how many requests the permissions are checked: each check is a request. */
 export const maxCheckedRequests = 60
 
@@ -434,19 +323,14 @@ export const maxCheckedRequests = 60
 
 /** Values of Secrets with fewer characters are not redacted in other text: `web` and `true` occur in any text. */
 export const minSecretCharacters = 8
-
 /** `minSecretCharacters` for a value with a name of secrets, such as `password`, unless it consists of words. */
 export const minNamedSecretCharacters = 6
-
 /** The longest value that is redacted in other text: longer values are files or Helm releases, which no log quotes. */
 export const maxSecretCharacters = 10_000
-
 /** How long the end of the gate waits for the first lists, before it prints the waiting texts. */
 export const textFinishMs = 2_000
-
 /** `textFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const textFinishWhenCancelledMs = 500
-
 /** The minimum length of a string that is masked: shorter ones would make the log unreadable. */
 export const minMaskedCharacters = 4
 
@@ -454,55 +338,39 @@ export const minMaskedCharacters = 4
 
 /** How many more lines all containers together may show. The last lines of each container are always shown. */
 export const liveLogLines = 5_000
-
 /** How many first lines of each container are shown without delay: enough for a migration. */
 export const liveLogHeadLines = 500
-
 /** How much of the first lines is shown without delay. */
 export const liveLogHeadBytes = 128 << 10
-
 /** After the first lines of a live log, the newest lines are shown at this interval. */
 export const liveLogIntervalMs = 10_000
-
 /** How many of the newest lines are shown at each interval, and of the last ones at the end. */
 export const liveLogTailLines = 25
-
 /** How many logs are read at the same time: each is a connection to the API server. */
 export const liveLogStreams = 20
-
 /** The maximum length of a line of a log: a longer one is cut. A line with a stack trace usually fits. */
 export const logLineBytes = 4_000
-
 /** The maximum size of the last log lines of a container that are kept as evidence. */
 export const maxTailBytes = 64 << 10
-
 /** Time limit for reading the last lines of a log. */
 export const logReadMs = 10_000
-
 /** The kubelet cuts off the *end* of the tail at this limit, so the limit must be larger than any tail. */
 export const maxLogAnswerBytes = 4 << 20
-
 /** Bytes read beyond `logLineBytes`, so that a secret that crosses this limit can be redacted. */
 export const logReadAheadBytes = 4_000
-
 /**
  * If a stream is silent for this time, it is opened again: the connection may be dead, or the kubelet may have lost the
  * log file when it was rotated. This costs one request, and no line is lost.
  */
 export const logSilenceMs = 60_000
-
 /** The wait before a broken stream of a log is opened again; it doubles. */
 export const firstLogRetryMs = 500
-
 /** The longest wait before a broken stream of a log is opened again. */
 export const maxLogRetryMs = 10_000
-
 /** When this number of attempts in a row has failed, the failure is reported. Fewer are only retried. */
 export const reportedLogAttempts = 3
-
 /** How long a verdict waits for the last lines; less in a cancelled job, which has little time left. */
 export const lastLogLinesMs = 1_000
-
 /** `lastLogLinesMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const lastLogLinesWhenCancelledMs = 300
 
@@ -510,31 +378,22 @@ export const lastLogLinesWhenCancelledMs = 300
 
 /** The maximum number of containers whose logs are read as evidence: enough if hundreds of targets fail. */
 export const maxEvidenceContainers = 24
-
 /** The maximum number of nodes whose states are read as evidence: enough if hundreds of targets fail. */
 export const maxEvidenceNodes = 8
-
 /** The maximum number of containers of one target whose logs are read as evidence. */
 export const maxContainersOfTarget = 3
-
 /** How many events of a target are shown: more would hide the cause. */
 export const maxEvidenceEvents = 20
-
 /** How long one look (`why`) waits for the first lists: a server that answers needs less than a second. */
 export const lookMs = 5_000
-
 /** How long the end of the gate waits for the evidence. */
 export const evidenceFinishMs = 5_000
-
 /** `evidenceFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const evidenceFinishWhenCancelledMs = 1_500
-
 /** Events and lines of logs from longer before the gate's start are not shown, because they belong to earlier rollouts. */
 export const shownHistoryMs = 10 * 60_000
-
 /** How many fields a warning lists that differ from the manifest. */
 export const maxDifferences = 5
-
 /** How many fields that still differ from the manifest a change that did not arrive names. */
 export const maxOpenFields = 3
 
@@ -542,86 +401,62 @@ export const maxOpenFields = 3
 
 /** The least time between two updates on GitHub. */
 export const updateIntervalMs = 15_000
-
 /**
  * Time limit for showing the outcome on GitHub: longer than most secondary rate limits, after which a required check would
  * block merging.
  */
 export const outcomeLimitMs = 90_000
-
 /** `outcomeLimitMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const outcomeLimitWhenCancelledMs = 4_000
-
 /** Time limit for all requests. Waits for most secondary rate limits to end. */
 export const closeLimitMs = 60_000
-
 /** The maximum size of an output with a list: an operating system limits the size of an environment variable. */
 export const failedResourcesBytes = 64 * 1024
-
 /** The minimum duration of a gate for which the summary contains a diagram. */
 export const shortestDiagramMs = 2_000
-
 /** The minimum time of a wait that the details of a target show. */
 export const shortestWaitMs = 100
-
 /** How many annotations a gate writes: GitHub shows ten annotations of a step; two are left for the step itself. */
 export const maxAnnotations = 8
-
 /** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
 export const maxSummaryBytes = 1_040_000
-
 /**
  * How long the step at the end of the job waits for the action, which needs some 6 s after a signal; see
  * `textFinishWhenCancelledMs`.
  */
 export const jobEndMs = 8_000
-
 /** How often the end of the action is checked for. */
 export const jobEndPollMs = 100
-
 /** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
 export const updateTimeoutMs = 10_000
-
 /** Time limit of one attempt to show the outcome. A comment may need several requests. */
 export const outcomeTimeoutMs = 30_000
-
 /** The wait before an update on GitHub is tried again; it doubles. */
 export const firstUpdateRetryMs = 1_000
-
 /**
  * The number of refusals in a row after which a token that worked counts as withdrawn. GitHub sometimes refuses a good
  * token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586
  */
 export const maxGithubRefusals = 3
-
 /** How many problems the details of a target contain. */
 export const maxShownProblems = 5
-
 /** How many changes of the template the details of a target contain. */
 export const maxShownChanges = 20
-
 /** How many lines of a log the summary shows before and after the one that looks like the error: context and stack. */
 export const linesBeforeError = 3
 export const linesAfterError = 6
-
 /** How many last lines of evidence about a target the log and the summary contain. */
 export const maxEvidenceLines = 200
-
 /** How many lines of the timeline the summary contains: the first and the last ones. */
 export const maxTimelineLines = 2_000
-
 /** How many targets that are not ready the table of the summary contains. */
 export const maxRows = 500
-
 /** How many targets that are not ready have details in the summary. */
 export const maxDetails = 50
-
 /** How many rows the summary shows: more are folded, which keeps the overview short. */
 export const unfoldedRows = 15
-
 /** How many details the summary shows: more are folded into one section. */
 export const unfoldedDetails = 10
-
 /** If more targets than this are not ready, those in progress are only in the table. */
 export const maxOpenDetails = 10
 
@@ -629,81 +464,58 @@ export const maxOpenDetails = 10
 
 /** The largest report that is merged: many times that of a gate of a thousand failed targets. */
 export const maxReportBytes = 64 * 1024 * 1024
-
 /** How many reports are merged: more gates than any summary can show. */
 export const maxReports = 200
-
 /** The most entries of lists that nested macros of CEL may read. Two macros over 400 conditions read 160,000. */
 export const expressionSteps = 200_000
-
 /** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
 export const expressionMs = 1_000
-
 /** The largest manifest: an object has at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the text. */
 export const maxManifestBytes = 8 * 1024 * 1024
-
 /** How many manifests are read: more than any apply has. */
 export const maxManifestFiles = 5_000
-
 /** How many objects references or manifests may name: more than in any apply. Each needs a watch. Limits `a,b,c,… 1 2 3 …`. */
 export const maxNamedObjects = 5_000
-
 /**
  * The number of server errors after which a kind of a Helm release is skipped: the conversion webhook of a custom kind may
  * be down, and the release need not contain the kind.
  */
 export const maxKindErrors = 3
-
 /**
  * Helm begins a revision before it changes objects. Both moments are whole seconds, and the offset of the server's clock is
  * measured: their difference is smaller than this.
  */
 export const releaseClockMs = 2_000
-
 /** How long Helm may work on a revision before it changes a workload, or its hooks run: twice its default `--timeout`. */
 export const hookLeadMs = 600_000
-
 /** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
 export const releaseListsAtOnce = 8
-
 /** How many lines `http-checks` may have: each asks a pod every few seconds. */
 export const maxRequestLines = 100
-
 /** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */
 export const awaitRevisionMs = 600_000
-
 /**
  * How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter
  * (https://argo-cd.readthedocs.io/en/stable/operator-manual/high_availability/).
  */
 export const argoPollMs = 180_000
-
 /** How many objects that an operator has deployed become targets: more than most applications have. Each needs a watch. */
 export const maxDeployed = 500
-
 /** The interval of the lists until a selector has its first match. */
 export const selectorPollMs = 1_000
-
 /** Time limit of git, which answers in some 5 ms. */
 export const gitMs = 5_000
-
 /** How many commits before and after an awaited revision are read from the checkout: a recording contains them. */
 export const maxCommitsAround = 200
-
 /** No moment of a recording is later after its start: GitHub ends a workflow run after 35 days. */
 export const maxRecordedMs = 35 * 86_400_000
-
 /** A replay lets the process handle signals at this interval of real time. */
 export const replaySliceMs = 50
-
 /** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
 export const replayCancelMs = 3_600_000
-
 /** The longest line of a recording: a short compressed file may contain an endless line. */
 export const maxRecordedLineCharacters = 16 << 20
-
 /** How many lines a recording may have: a gate of a week on a large cluster writes far fewer. */
 export const maxRecordedLines = 1_000_000
-
 /** The longest recording, without compression. */
 export const maxRecordingCharacters = 1 << 30
