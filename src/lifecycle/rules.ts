@@ -10,7 +10,6 @@ import type { Behind } from './custom/behind.ts'
 import { withCause } from './custom/cause.ts'
 import { genericRule } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
-import { withNamesakes } from './custom/namesakes.ts'
 import { servingBeside, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { withExpectedImages } from './expected-images.ts'
@@ -329,9 +328,7 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const knowsPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
   const ofKind = knowsPods ? undefined : servingBeside(ruleOf(target))
   const serving = isExplained ? servingOfOwned(behind) : ofKind
-  const own = isExplained
-    ? withNamesakes(withCause(withOwnedWorkloads(rule, behind), behind), checkOf(target, checks)?.refersTo)
-    : rule
+  const own = isExplained ? withCause(withOwnedWorkloads(rule, behind), behind) : rule
   const explained = { ...own, ...(serving && { serving }) }
   const { withRevision = missingRevisionRule, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)

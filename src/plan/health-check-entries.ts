@@ -21,14 +21,7 @@ export interface HealthCheck
   extends KindPattern,
     Pick<
       HealthCheckEntry,
-      | 'documentation'
-      | 'ignoresGeneration'
-      | 'resume'
-      | 'owns'
-      | 'applies'
-      | 'refersTo'
-      | 'isWorkload'
-      | 'awaitsWorkloads'
+      'documentation' | 'ignoresGeneration' | 'resume' | 'owns' | 'applies' | 'isWorkload' | 'awaitsWorkloads'
     > {
   /** Whether the user wrote the health check. */
   readonly isUsers: boolean

@@ -76,7 +76,6 @@ export const entrySchema = z.strictObject({
   applies: kinds(
     'those among the objects that its `status.inventory` lists, also in other namespaces; each must carry the labels `GROUP/name` and `GROUP/namespace` of it',
   ),
-  refersTo: kinds('objects that its spec names; similar names of a missing one are shown'),
   awaitsWorkloads: flag('`true`: its workloads must be ready too, because its status does not show it'),
   ignoresGeneration: flag('`true`: its `observedGeneration` is not the generation that its status is about'),
   revision: optional(

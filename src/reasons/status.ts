@@ -1,4 +1,4 @@
-import { type Subject, subjectText } from '../cluster/objects.ts'
+import { subjectText } from '../cluster/objects.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
 import { clusterCommand, named, optional } from './wording.ts'
 
@@ -13,9 +13,6 @@ export interface StatusSignal {
   readonly reason?: string
   readonly message?: string
 }
-
-/** Objects whose name is similar to that of a missing one, or that have its name and another kind. */
-type Namesakes = readonly Subject[]
 
 export interface StatusDetails {
   readonly 'claim-pending': {
@@ -37,14 +34,12 @@ export interface StatusDetails {
     readonly needsMetricsServer?: boolean
     /** The Helm release whose revision is pending. */
     readonly release?: string
-    readonly namesakes?: Namesakes
   }
   readonly 'reported-failed': {
     /** Empty if only an expression in CEL shows the failure. */
     readonly signals: readonly StatusSignal[]
     /** The operator's own sentence about the cause, which replaces the signals. */
     readonly cause?: string
-    readonly namesakes?: Namesakes
     /** The Helm release whose revision has failed, and the Job of a hook that explains it. */
     readonly release?: string
     readonly hook?: string | undefined
@@ -96,13 +91,11 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
         ? named`its condition ${first.name} is False`
         : undefined
     },
-    sentence: ({ cause, signals, namesakes }) => clause((cause ?? signalsText(signals)) + namesakesText(namesakes)),
+    sentence: ({ cause, signals }) => clause(cause ?? signalsText(signals)),
     hint: (detail, words) =>
       detail.needsMetricsServer
         ? `The cluster serves no resource metrics: is a metrics server installed, and does it run? ${words.command('top', 'pods')} works once it does.`
-        : (namesakesHint(detail.namesakes) ??
-          pendingHint(detail, words) ??
-          `Its status contains what it waits for: ${words.describeTarget}.`),
+        : (pendingHint(detail, words) ?? `Its status contains what it waits for: ${words.describeTarget}.`),
   },
   'reported-failed': {
     class: 'strike',
@@ -110,19 +103,19 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     isAnonymous: true,
     title: 'it reports a failure',
     headline: (detail, { cause }) => cause?.headline ?? statedFailure(detail),
-    sentence: ({ signals, cause, healthCheck, namesakes }, { cause: behind }) => {
-      const own = (cause ?? signalsText(signals)) + namesakesText(namesakes)
+    sentence: ({ signals, cause, healthCheck }, { cause: behind }) => {
+      const own = cause ?? signalsText(signals)
       const text = [own, optional`cause: ${behind?.sentence}`].filter((part) => part !== '').join('; ')
       if (healthCheck === undefined) return text === '' ? 'has failed by its status' : clause(text)
       return `has failed by its health check${optional`: ${text}`}`
     },
     hint: (detail, words) => {
-      const { cause, signals = [], namesakes } = detail
+      const { cause, signals = [] } = detail
       const isStated = cause !== undefined || signals.some(({ message = '' }) => message !== '')
       const status = isStated
         ? `Correct what it reports, and deploy again. Its whole status: ${words.describeTarget}.`
         : `Its status contains what failed: ${words.describeTarget}.`
-      return words.cause?.hint ?? namesakesHint(namesakes) ?? releaseHint(detail, words) ?? status
+      return words.cause?.hint ?? releaseHint(detail, words) ?? status
     },
   },
   'not-reconciled': {
@@ -236,16 +229,4 @@ function claimHint(
   if (provisioner !== undefined)
     return `Does the provisioner ${provisioner} run in the cluster? The events of the claim: ${command('describe', about)}.`
   return `Its storage class, size or access mode may not be available. Its events: ${command('describe', about)}.`
-}
-
-/** `; gitrepository/web exists`. */
-function namesakesText(namesakes: Namesakes = []): string {
-  if (namesakes.length === 0) return ''
-  return `; ${namesakes.map(subjectText).join(' and ')} ${namesakes.length === 1 ? 'exists' : 'exist'}`
-}
-
-function namesakesHint(namesakes: Namesakes = []): string | undefined {
-  return namesakes.length === 0
-    ? undefined
-    : `Correct the reference in its spec: did you mean ${namesakes.map(subjectText).join(' or ')}?`
 }
