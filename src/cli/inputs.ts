@@ -4,7 +4,7 @@ import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.t
 import { readInputs } from '../inputs.ts'
 import { looksLikeManifests } from '../plan/kubectl-output.ts'
 import { type Line, linesOf, mergeReferences, parseLines } from '../plan/parse-references.ts'
-import { type Flags, readFlagValues, readSelector, splitFlags } from '../plan/reference-flags.ts'
+import { readFlagValues, readSelector } from '../plan/reference-flags.ts'
 import type { ParsedReferences, WaitFor } from '../plan/target.ts'
 import { checkInputs, type RunInputs } from '../run/run-inputs.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
@@ -128,7 +128,7 @@ export function onFlag(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistak
 }
 
 interface CommandReferences {
-  /** The references as lines of the input `resources`. A recording contains this text. */
+  /** The references as the user wrote them, a line each, without the flags that stand for all. A recording contains this text. */
   readonly text: string
   readonly parsed: ParsedReferences
   /** What all references wait for that have no `--for` of their own. */
@@ -156,18 +156,10 @@ export function readReferences(
   const lines = [...ofArguments, ...textLines(flags.get('resources') ?? '', '--resources')]
   const isOnlyStdin = references.some(isStdin) && lines.every(({ place }) => place.input === 'stdin')
   const { waitFor, mistakes, shared } = readSharedFlags(args)
-  const texts = lines.map(({ text }) => text)
   const parsed = parseLines(lines, isOnlyStdin ? 'stdin' : 'arguments', {
     alone: !isOptional,
-    withFlags: (words, index, addMistake) => {
-      const { words: names, flags: own } = splitFlags([...words], () => {})
-      for (const name of own.keys())
-        if (!args.referenceOptions.includes(name))
-          addMistake(`This command does not take --${name}. --help lists its flags.`)
-      const added = missingFlags(names, own, shared)
-      if (added.length > 0) texts[index] = [...words, ...added].map(quoteWord).join(' ')
-      return [...words, ...added]
-    },
+    sharedFlags: shared,
+    acceptedFlags: args.referenceOptions,
   })
   const places = lines.map(({ place }) => place)
   const named = parsed.references.find(({ exclude, name }) => !exclude && name !== undefined)
@@ -179,16 +171,14 @@ export function readReferences(
       input: flagAsWritten(args, select),
       message: `It stands for all references, and ${what} has a name. Remove it, or write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
     })
-  return { text: texts.join('\n'), parsed: { ...parsed, places }, waitFor, mistakes }
+  return { text: lines.map(({ text }) => text).join('\n'), parsed: { ...parsed, places }, waitFor, mistakes }
 }
 
 /** A quoted reference is a line already. */
 function argumentLine(words: readonly string[]): Line {
   const [text = ''] = words
   const place = { input: words.join(' ') }
-  return words.length === 1 && /\s/.test(text)
-    ? { text, place }
-    : { text: words.map(quoteWord).join(' '), words, place }
+  return words.length === 1 && /\s/.test(text) ? { text, place } : { text: words.join(' '), words, place }
 }
 
 function textLines(text: string, input: string): Line[] {
@@ -210,27 +200,4 @@ function readSharedFlags(args: Pick<Arguments, 'referenceFlags' | 'writtenFlags'
   // A kind alone is no second mistake.
   if (mistakes.length > before) shared.set('all', 'true').delete('selector')
   return { waitFor, mistakes, shared }
-}
-
-/** The flags that stand for all references and are missing in one. An exclude has only its own flags. */
-function missingFlags(names: readonly string[], own: Flags, shared: Flags): readonly string[] {
-  const [first = '!'] = names
-  if (first.startsWith('!')) return []
-  const selects = !own.has('selector') && !own.has('all') && names.length === 1 && !first.includes('/')
-  return [...shared]
-    .filter(([name]) => !own.has(name) && (name === 'for' || name === 'revision' || selects))
-    .flatMap(([name, value]) =>
-      name === 'all'
-        ? ['--all']
-        : name === 'revision'
-          ? value.split('\n').map((each) => `--revision=${each}`)
-          : [`--${name}=${value}`],
-    )
-}
-
-/** Quotes one word for a shell and for the input `resources`; of a flag, its value. */
-function quoteWord(word: string): string {
-  const flag = /^--\w+=/.exec(word)?.[0] ?? ''
-  const text = word.slice(flag.length)
-  return /^[\w@%+=,./!-]+$/.test(text) ? word : `${flag}'${text.replaceAll("'", "'\\''")}'`
 }

@@ -9,7 +9,7 @@ import {
   recognizeForeignOutput,
   splitWords,
 } from './kubectl-output.ts'
-import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
+import { type Flags, readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './target.ts'
 
 const bothInputsEmpty =
@@ -65,8 +65,10 @@ interface ParseOptions {
   readonly alone?: boolean
   /** The mistake of an empty text. */
   readonly emptyMessage?: string
-  /** Adds flags that stand for all references to the words of a line, the first of which is 0. */
-  readonly withFlags?: (words: readonly string[], line: number, addMistake: AddMistake) => readonly string[]
+  /** The flags of all references that have none of their own; an exclude has only its own. */
+  readonly sharedFlags?: Flags
+  /** The flags that a line may have; by default all of a reference. */
+  readonly acceptedFlags?: readonly string[]
 }
 
 /**
@@ -88,7 +90,7 @@ export function linesOf(text: string, input: string): Line[] {
 export function parseLines(
   lines: readonly Line[],
   input: string,
-  { alone = true, emptyMessage = noReferences, withFlags = (words) => words }: ParseOptions,
+  { alone = true, emptyMessage = noReferences, ...flagOptions }: ParseOptions,
 ): ParsedReferences {
   const references: Reference[] = []
   const invalid: Reference[] = []
@@ -110,7 +112,7 @@ export function parseLines(
     const words = argument ?? printed?.words ?? splitWords(text.trim(), addMistake)?.map((word) => word.text) ?? []
     if (words.length === 0) continue
     const mistakesBefore = mistakes.length
-    const parsed = parseWords(withFlags(words, index, addMistake), line, addMistake)
+    const parsed = parseWords(words, line, addMistake, flagOptions)
     const list = mistakes.length === mistakesBefore ? references : invalid
     list.push(...(printed === undefined ? parsed : parsed.map((each) => ({ ...each, applied: printed.applied }))))
     if (references.length > maxNamedObjects) {
@@ -129,7 +131,12 @@ export function parseLines(
  * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
  * @returns one reference for each resource or selector, also if a flag has a mistake
  */
-function parseWords(words: readonly string[], line: number, addMistake: AddMistake): Reference[] {
+function parseWords(
+  words: readonly string[],
+  line: number,
+  addMistake: AddMistake,
+  { sharedFlags = new Map(), acceptedFlags }: Pick<ParseOptions, 'sharedFlags' | 'acceptedFlags'>,
+): Reference[] {
   if (words.length > maxNamedObjects) {
     addMistake(tooManyReferences)
     return []
@@ -144,7 +151,11 @@ function parseWords(words: readonly string[], line: number, addMistake: AddMista
     hasMistake = true
     addMistake(message)
   }
-  const { words: named, flags } = splitFlags(args, addFlagMistake)
+  const { words: named, flags: own } = splitFlags(args, addFlagMistake)
+  for (const name of own.keys())
+    if (acceptedFlags?.includes(name) === false)
+      addMistake(`This command does not take --${name}. --help lists its flags.`)
+  const flags = exclude ? own : withShared(own, named, sharedFlags)
   const joined = named.find((word, index) => /\s-/.test(word) || (index === 0 && /^[^/]*\s/.test(word)))
   if (joined !== undefined) {
     const written = exclude && joined === named[0] ? `!${joined}` : joined
@@ -162,6 +173,14 @@ function parseWords(words: readonly string[], line: number, addMistake: AddMista
   // After a mistake in a flag, a missing word may be its value.
   const subjects = readSubjects(named, selector, hasMistake ? () => {} : addMistake)
   return subjects.map((subject) => ({ line, exclude, ...subject, ...values }))
+}
+
+/** The flags of a reference with those that stand for all: of these, `-l` and `--all` only if it is a kind without a name. */
+function withShared(own: Flags, [first, ...names]: readonly string[], shared: Flags): Flags {
+  if (first === undefined) return own
+  const selects = !own.has('selector') && !own.has('all') && names.length === 0 && !first.includes('/')
+  const added = [...shared].filter(([name]) => name === 'for' || name === 'revision' || selects)
+  return new Map([...added, ...own])
 }
 
 type Subject = Pick<Reference, 'kind' | 'name' | 'selector'>

@@ -10,9 +10,18 @@ function read(line: string, command = 'wait'): Arguments {
   return readArguments(splitWords(line, () => {})?.map(({ text }) => text) ?? [], grammar(command))
 }
 
-/** The references, as lines of the input `resources`. */
+/** The references in short: what each names or selects, and what it waits for. */
 function linesOf(line: string, stdin = ''): string[] {
-  return readReferences(read(line), stdin).text.split('\n')
+  return readReferences(read(line), stdin).parsed.references.map(
+    ({ exclude, kind, name, selector, namespace, clocks, waitFor }) =>
+      [
+        `${exclude ? '!' : ''}${kind}`,
+        name ?? (selector === '' ? '--all' : `-l ${selector}`),
+        ...(namespace === undefined ? [] : [`-n ${namespace}`]),
+        ...(clocks.timeoutMs === undefined ? [] : [`--timeout=${clocks.timeoutMs}`]),
+        ...(waitFor === undefined ? [] : [`--for=${waitFor.type}`]),
+      ].join(' '),
+  )
 }
 
 /** The mistakes of flags and options of the references. */
@@ -37,26 +46,25 @@ describe('flags that stand for all references', () => {
       'stall-timeout': '1m',
       'milestone-timeouts': 'ready=1m',
     })
-    expect(linesOf(line)).toEqual(['a/b', 'c/d'])
+    expect(linesOf(line)).toEqual(['a b', 'c d'])
   })
 
   test.each(['-l app=shop deploy,sts', 'deploy,sts -l app=shop', "deploy,sts -l app=shop '!deploy/old'"])(
     'select the objects of kinds without a name: %s',
     (line) => {
-      expect(linesOf(line)[0]).toBe('deploy,sts --selector=app=shop')
+      expect(linesOf(line).slice(0, 2)).toEqual(['deploy -l app=shop', 'sts -l app=shop'])
     },
   )
 
   test('define ready for all but excludes', () => {
     expect(linesOf('a/b !e/f c/d --for=condition=Ready')).toEqual([
-      'a/b --for=condition=Ready',
-      '!e/f',
-      'c/d --for=condition=Ready',
+      'a b --for=condition',
+      '!e f',
+      'c d --for=condition',
     ])
-    const { text, parsed } = readReferences(read('a/b --revision=app=v1 --revision=web=v2'), '')
-    expect(text).toBe('a/b --revision=app=v1 --revision=web=v2')
+    const { parsed } = readReferences(read('a/b --revision=app=v1 --revision=web=v2'), '')
     expect(parsed).toMatchObject({ references: [{ revisions: [{ source: 'app' }, { source: 'web' }] }], mistakes: [] })
-    expect(linesOf('--all deploy,sts !deploy/old')).toEqual(['deploy,sts --all', '!deploy/old'])
+    expect(linesOf('--all deploy,sts !deploy/old')).toEqual(['deploy --all', 'sts --all', '!deploy old'])
     expect(readReferences(read('-f k8s --for=delete'), '', { hasManifests: true }).waitFor).toEqual({ type: 'delete' })
   })
 
@@ -94,12 +102,13 @@ describe('flags that stand for all references', () => {
 describe('a reference in quotes', () => {
   test('has options of its own', () => {
     expect(linesOf("deployment/web 'job/migrate --timeout=20m -n jobs'")).toEqual([
-      'deployment/web',
-      'job/migrate --timeout=20m -n jobs',
+      'deployment web',
+      'job migrate -n jobs --timeout=1200000',
     ])
     expect(linesOf("'deploy -l app=shop' 'sts web db' '!secret --all'")).toEqual([
       'deploy -l app=shop',
-      'sts web db',
+      'sts web',
+      'sts db',
       '!secret --all',
     ])
   })
@@ -113,9 +122,9 @@ describe('a reference in quotes', () => {
   })
 
   test('goes before the flags for all', () => {
-    expect(linesOf("a/b 'c/d --for=create' --for=delete")).toEqual(['a/b --for=delete', 'c/d --for=create'])
+    expect(linesOf("a/b 'c/d --for=create' --for=delete")).toEqual(['a b --for=delete', 'c d --for=create'])
     expect(linesOf("deploy 'sts --all' 'jobs -l app=cart' -l app=shop")).toEqual([
-      'deploy --selector=app=shop',
+      'deploy -l app=shop',
       'sts --all',
       'jobs -l app=cart',
     ])
@@ -136,34 +145,24 @@ describe('a reference in quotes', () => {
 
 describe('references', () => {
   test('are a kind with its names, or each TYPE/NAME by itself', () => {
-    expect(linesOf('deploy web api job/migrate sts db')).toEqual(['deploy web api', 'job/migrate', 'sts db'])
+    expect(linesOf('deploy web api job/migrate sts db')).toEqual(['deploy web', 'deploy api', 'job migrate', 'sts db'])
     expect(linesOf('deploy -n shop web')).toEqual(['deploy web'])
     expect(linesOf("deploy web 'sts db'")).toEqual(['deploy web', 'sts db'])
   })
 
-  test('are quoted as for a shell', () => {
-    const { text, parsed } = readReferences(
+  test('wait for a value with blanks', () => {
+    const { parsed } = readReferences(
       readArguments(['pod/web', "--for=jsonpath={.status.phase}='Running now'"], grammar('wait')),
       '',
     )
-    expect(text).toBe(`pod/web --for='jsonpath={.status.phase}='\\''Running now'\\'''`)
     expect(parsed.references[0]?.waitFor).toEqual({ type: 'jsonpath', path: '{.status.phase}', value: 'Running now' })
   })
 
   test('of stdin keep their line numbers, and get the flags for all', () => {
     const printed = 'deployment.apps/web configured\n\nWarning: old\njob.batch/old deleted\n'
-    expect(linesOf('-', printed)).toEqual([
-      'deployment.apps/web configured',
-      '',
-      'Warning: old',
-      'job.batch/old deleted',
-    ])
-    expect(linesOf('- --for=create', printed)).toEqual([
-      'deployment.apps/web --for=create',
-      '',
-      'Warning: old',
-      'job.batch/old deleted',
-    ])
+    const { references, skipped } = readReferences(read('-'), printed).parsed
+    expect([...references, ...skipped].map(({ line }) => line)).toEqual([1, 3, 4])
+    expect(linesOf('- --for=create', printed)).toEqual(['deployment.apps web --for=create'])
   })
 
   test('with a line break are refused, with the fix', () => {
