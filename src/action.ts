@@ -33,7 +33,7 @@ import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import type { Reporter } from './run/exit.ts'
 import { gateRollout } from './run/live-run.ts'
-import { checkInputs } from './run/run-inputs.ts'
+import { checkInputs } from './run/run-plan.ts'
 import { findTrackedFiles, linkMistakes, type TrackedFile } from './workspace.ts'
 
 const crashMessage = 'Rollout Gate itself failed'

@@ -89,7 +89,7 @@ it('a gate loads the modules of requests and hold only if it has one of these in
   const loaded = new Set(['src/action.ts', 'src/cli/gate-commands.ts'])
   for (const path of loaded) for (const name of eagerImports(path)) loaded.add(name)
   const ofChecks =
-    /^src\/(?:run\/(?:checker|exchange)|plan\/checks|gate\/after-ready|lifecycle\/(?:answers|hold)\.|cluster\/port-forward)|^ws$/
+    /^src\/(?:run\/checker|plan\/checks|gate\/after-ready|lifecycle\/(?:answers|hold)\.|cluster\/port-forward)|^ws$/
   expect([...loaded].filter((path) => ofChecks.test(path))).toEqual([])
   expect(loaded).toContain('src/gate/gate.ts')
 })

@@ -11,7 +11,7 @@ import {
   replayFlags,
   shownReferenceOptions,
 } from './arguments.ts'
-import { record, replay, wait } from './gate-commands.ts'
+import { merge, record, replay, wait } from './gate-commands.ts'
 import type { CommandContext } from './output.ts'
 import { changes, status, trace, why } from './view-commands.ts'
 
@@ -172,8 +172,7 @@ export const commands: readonly Command[] = [
       jsonFlag,
       colorFlag,
     ],
-    // Loaded when used, to keep the start of the other commands short.
-    run: async (args, context) => (await import('./merge.ts')).merge(args, context),
+    run: merge,
   },
   {
     name: 'record',

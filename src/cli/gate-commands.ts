@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises'
+import { systemClock } from '../cluster/clock.ts'
 import { parseDuration } from '../duration.ts'
-import { errorText, type Mistake, mapMistakes, UserError } from '../errors.ts'
+import { errorText, type Mistake, mapMistakes, throwMistakes, UserError } from '../errors.ts'
 import { redactRecord } from '../gate/redact-record.ts'
 import { type EndedRunRecord, emptyRecord, verdictOf } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
+import { renderMergedLog } from '../report/log.ts'
 import { gateRollout, withRun } from '../run/live-run.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag, runWithInputs } from './inputs.ts'
@@ -15,8 +17,10 @@ import {
   exitCodeOf,
   type Output,
   printCrash,
+  printLines,
   printMessage,
   printReport,
+  usesColor,
 } from './output.ts'
 import { openTerminalLog, type TerminalLog } from './terminal-log.ts'
 
@@ -184,4 +188,39 @@ function readSpeed(written: string | undefined, mistakes: Mistake[]): number | u
   if (speed > 0 && speed <= 1e6) return speed
   mistakes.push({ input: '--speed', message: 'Write 1 for real time, 10 for ten times as fast, or leave it out.' })
   return undefined
+}
+
+/** `merge`: one outcome, log, summary or report from the reports of several gates. Returns the exit code of `wait`. */
+export async function merge(args: Arguments, context: CommandContext): Promise<number> {
+  const { flags, files, mistakes } = args
+  const { stdout, stderr, env, program } = context
+  const isJson = flags.has('json')
+  const isSummary = flags.has('summary')
+  try {
+    const { inputs, mistakes: invalid } = readInputs(inputsAmong(flags), 'merge')
+    const both: Mistake[] =
+      isJson && isSummary
+        ? [{ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' }]
+        : []
+    const example = `${program} merge eu/report.json us/report.json`
+    const none: Mistake[] =
+      files.length === 0
+        ? [{ input: 'REPORT', message: `No report is named. Write one for each gate: ${example}` }]
+        : []
+    throwMistakes([...invalid.map(onFlag(args)), ...mistakes, ...both, ...none])
+    // Loaded when used, to keep the start of the other commands short.
+    const { readReportFiles } = await import('../report/report-files.ts')
+    const { mergeReports } = await import('../report/merge-reports.ts')
+    const merged = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
+    const record = redactRecord(merged, stdout.redact)
+    const log = isJson || isSummary ? stderr : stdout
+    const groups = env['GITHUB_ACTIONS'] === 'true' && log.isTTY !== true
+    printLines(log, renderMergedLog(record, { color: usesColor(log, flags.get('color')), groups }))
+    if (isSummary) stdout.write((await import('../report/summary.ts')).renderSummary(record))
+    if (isJson) printReport(stdout, record)
+    return exitCodeOf(record, inputs.onSuperseded)
+  } catch (error) {
+    const now = systemClock.now()
+    return endWithMistakes(error, context, isJson ? [now, now] : undefined)
+  }
 }

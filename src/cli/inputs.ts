@@ -6,7 +6,7 @@ import { looksLikeManifests } from '../plan/kubectl-output.ts'
 import { type Line, linesOf, mergeReferences, parseLines } from '../plan/parse-references.ts'
 import { readFlagValues, readSelector } from '../plan/reference-flags.ts'
 import type { ParsedReferences, WaitFor } from '../plan/target.ts'
-import { checkInputs, type RunInputs } from '../run/run-inputs.ts'
+import { checkInputs, type RunInputs } from '../run/run-plan.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
 import { type CommandContext, cancelledCode, connectionOf, endWithMistakes } from './output.ts'
 

@@ -20,8 +20,7 @@ import type { Checker } from './checker.ts'
 import { Exit, type TextQueue } from './exit.ts'
 import type { LiveLogs } from './live-logs.ts'
 import { Run, type RunPlan } from './run.ts'
-import { openFiles, type RunOptions } from './run-inputs.ts'
-import { type LivePlan, planTargets, type Source } from './run-plan.ts'
+import { type LivePlan, openFiles, planTargets, type RunOptions, type Source } from './run-plan.ts'
 
 /**
  * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording. Revisions of Helm releases

@@ -19,7 +19,7 @@ import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
 import { Exit } from './exit.ts'
 import { Run, type RunPlan } from './run.ts'
-import { importChecks, type RunOptions, readChecks, resolveKinds } from './run-inputs.ts'
+import { importChecks, type RunOptions, readChecks, resolveKinds } from './run-plan.ts'
 
 /** The clock of a recorded run. */
 interface RecordedClock {

@@ -1,6 +1,6 @@
 import { Semaphore } from '../../src/cluster/clock.ts'
 import { ApiError } from '../../src/cluster/failures.ts'
-import { ContainerLog } from '../../src/run/container-log.ts'
+import { ContainerLog } from '../../src/run/live-logs.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { Kubelet, quiet } from './kubelet.ts'
 

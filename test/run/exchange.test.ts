@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../src/cluster/clock.ts'
-import { exchange, type HttpQuery, missingText } from '../../src/run/exchange.ts'
+import { exchange, type HttpQuery, missingText } from '../../src/run/checker.ts'
 
 const endings: (() => void)[] = []
 afterEach(() => {

@@ -1,7 +1,7 @@
 import { setImmediate as settled } from 'node:timers/promises'
 import { ConnectionError } from '../../src/cluster/failures.ts'
 import type { LogLine, LogStreamRequest } from '../../src/cluster/logs.ts'
-import type { LogSource } from '../../src/run/container-log.ts'
+import type { LogSource } from '../../src/run/live-logs.ts'
 
 interface Instance {
   readonly lines: LogLine[]
