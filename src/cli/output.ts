@@ -4,7 +4,7 @@ import { withoutEscapes } from '../cluster/decoded-text.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { describeMistakes, UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
-import { type EndedRunRecord, misconfiguredRecord } from '../gate/run-record.ts'
+import { type EndedRunRecord, misconfiguredRecord, type RunRecord } from '../gate/run-record.ts'
 import { plain, plainLines, printableJson } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
@@ -99,8 +99,8 @@ export function printCrash(output: RedactedOutput, message: string, error: unkno
   printLines(output, plainLines(output.redact(inspect(error))))
 }
 
-/** The report of a gate as one line of JSON. */
-export function printReport(output: Output, record: EndedRunRecord): void {
+/** The report of a gate or of a look as one line of JSON. */
+export function printReport(output: Output, record: RunRecord): void {
   output.write(`${printableJson(buildReport(record))}\n`)
 }
 

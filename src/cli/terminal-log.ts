@@ -1,9 +1,9 @@
-import { styleText } from 'node:util'
 import type { EndedRunRecord, Entry, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import { plain } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
 import type { Reporter } from '../run/exit.ts'
+import { dim, type Line, line, paintLine, type Span } from '../views/line.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
 
 const redrawMs = 100
@@ -116,19 +116,14 @@ interface StateLayout {
   readonly frame: number
 }
 
-type Style = Parameters<typeof styleText>[0]
-
-/** A part of a line. Lines are cut to the terminal's width before they are coloured. */
-type Piece = readonly [text: string, style?: Style]
-
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
-const dots: Readonly<Record<MilestoneRecord['state'], Piece>> = {
-  done: ['●', 'green'],
-  current: ['◐', 'yellow'],
-  pending: ['○', 'dim'],
-  failed: ['✗', 'red'],
-  skipped: ['·', 'dim'],
+const dots: Readonly<Record<MilestoneRecord['state'], Span>> = {
+  done: { text: '●', style: 'green', isJoined: true },
+  current: { text: '◐', style: 'yellow', isJoined: true },
+  pending: { text: '○', style: 'dim', isJoined: true },
+  failed: { text: '✗', style: 'red', isJoined: true },
+  skipped: { text: '·', style: 'dim', isJoined: true },
 }
 
 /** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
@@ -142,35 +137,39 @@ export function renderState(record: RunRecord, layout: StateLayout): string[] {
   const shown = open.slice(0, Math.max(1, open.length > rows - 1 ? rows - 2 : rows - 1))
   const nameWidth = Math.max(0, ...shown.map(({ name }) => name.length))
   const dotsWidth = Math.max(0, ...shown.map(({ target }) => target.milestones.length))
-  const lines: Piece[][] = [
-    [
-      [`${spinner[frame % spinner.length]} `, 'cyan'],
-      [formatElapsed(now - startedAt), 'bold'],
-      [`  ${countOutcomes(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`],
-    ],
-    ...shown.map(({ target, name }): Piece[] => [
-      ['  '],
-      [name.padEnd(nameWidth), 'bold'],
-      ['  '],
-      ...target.milestones.map(({ state }): Piece => dots[state]),
-      [' '.repeat(dotsWidth - target.milestones.length)],
-      ...progressOf(target, record),
-    ]),
+  const lines: Line[] = [
+    line(
+      0,
+      { text: spinner[frame % spinner.length] ?? '', style: 'cyan' },
+      { text: formatElapsed(now - startedAt), style: 'bold' },
+      ` ${countOutcomes(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`,
+    ),
+    ...shown.map(({ target, name }) =>
+      line(
+        2,
+        { text: name, style: 'bold', width: nameWidth + 1 },
+        ...target.milestones.map(({ state }) => dots[state]),
+        { text: '', width: dotsWidth - target.milestones.length },
+        ...progressOf(target, record),
+      ),
+    ),
   ]
-  if (open.length > shown.length) lines.push([[`  and ${open.length - shown.length} more`, 'dim']])
-  return lines.map((pieces) => paint(pieces, layout))
+  if (open.length > shown.length) lines.push(line(2, dim(`and ${open.length - shown.length} more`)))
+  const paint = { color: layout.color, columns: layout.columns, redact: (text: string) => text }
+  return lines.map((each) => paintLine(each, paint))
 }
 
-/** `  pulled 0:12  image-not-found ×2  2 of 3 new pods started` */
-function progressOf({ milestones, message, problems }: TargetRecord, { startedAt, finishedAt }: RunRecord): Piece[] {
+/** ` pulled 0:12  image-not-found ×2  2 of 3 new pods started` */
+function progressOf({ milestones, message, problems }: TargetRecord, { startedAt, finishedAt }: RunRecord): Span[] {
   const current = milestones.find(({ state }) => state === 'current')
   const since = Math.max(startedAt, ...milestones.map(({ at }) => at ?? startedAt))
   const [problem] = problems
-  const pieces: Piece[] = []
-  if (current !== undefined) pieces.push([`  ${current.name} ${formatElapsed(finishedAt - since)}`, 'cyan'])
+  const spans: Span[] = []
+  if (current !== undefined)
+    spans.push({ text: ` ${current.name} ${formatElapsed(finishedAt - since)}`, style: 'cyan' })
   if (problem !== undefined)
-    pieces.push([`  ${problem.reason}${problem.count > 1 ? ` ×${problem.count}` : ''}`, 'yellow'])
-  return [...pieces, [`  ${plain(message)}`]]
+    spans.push({ text: ` ${problem.reason}${problem.count > 1 ? ` ×${problem.count}` : ''}`, style: 'yellow' })
+  return [...spans, { text: ` ${message}` }]
 }
 
 /** `3 targets: 1 ready, 2 in progress` */
@@ -178,16 +177,4 @@ function countOutcomes(targets: readonly TargetRecord[]): string {
   const [only, ...others] = targets
   if (only !== undefined && others.length === 0) return outcomeLabels[only.outcome].verb
   return `${targets.length} targets: ${tally(targets)}`
-}
-
-function paint(pieces: readonly Piece[], { columns, color }: StateLayout): string {
-  let left = columns
-  return pieces
-    .map(([text, style]) => {
-      const cut = text.length <= left ? text : left < 1 ? '' : `${text.slice(0, left - 1)}…`
-      left -= text.length
-      // `color` decides; styleText would check the stream.
-      return color && style !== undefined && cut !== '' ? styleText(style, cut, { validateStream: false }) : cut
-    })
-    .join('')
 }

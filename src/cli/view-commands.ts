@@ -7,8 +7,7 @@ import { eventKind } from '../gate/watch-requests.ts'
 import { needsMoreThanToExist } from '../lifecycle/rules.ts'
 import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { displayName, placeOf, type Target } from '../plan/target.ts'
-import { plain, printableJson } from '../report/escape.ts'
-import { buildReport } from '../report/json-report.ts'
+import { plain } from '../report/escape.ts'
 import { renderLook } from '../report/why.ts'
 import { withRun } from '../run/live-run.ts'
 import type { Run, RunPlan } from '../run/run.ts'
@@ -28,6 +27,7 @@ import {
   isInteractive,
   printLines,
   printMessage,
+  printReport,
   Screen,
   usesColor,
 } from './output.ts'
@@ -129,7 +129,7 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
     const record = await run.look()
     if (cancelled.aborted) return cancelledCode
     const groups = env['GITHUB_ACTIONS'] === 'true' && !isInteractive(stdout, env)
-    if (isJson) stdout.write(`${printableJson(buildReport(record))}\n`)
+    if (isJson) printReport(stdout, record)
     else printLines(stdout, renderLook(record, { color: usesColor(stdout, flags.get('color')), groups }))
     return record.outcome === 'progressing' || record.outcome === 'ready' ? 0 : 1
   })

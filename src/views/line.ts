@@ -2,21 +2,23 @@ import { styleText } from 'node:util'
 import { duration } from '../duration.ts'
 import { plain, wrapWords } from '../report/escape.ts'
 
-export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 /** A part of a line. The text may come from the cluster: `paintLine` escapes it. */
-interface Span {
+export interface Span {
   readonly text: string
   readonly style?: Style
   /** Padded to this number of characters, to align columns. */
   readonly width?: number
+  /** No space follows. */
+  readonly isJoined?: boolean
   /** The text changes with time, such as an age. */
   readonly isVolatile?: boolean
 }
 
 export interface Line {
   readonly indent: number
-  /** Printed with one space between them. */
+  /** Printed with one space between them, unless they are joined. */
   readonly spans: readonly Span[]
   /** The last span is broken between words, where other lines are cut: a command in it can be copied. */
   readonly wraps?: boolean
@@ -66,7 +68,7 @@ export function paintLine(
     if (left <= 0) break
     const isLast = index === spans.length - 1
     const shown = plain(redact(span.text))
-    const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)} `
+    const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)}${span.isJoined ? '' : ' '}`
     const piece = cut(full, left)
     left -= piece.length
     // `color` decides; styleText would check stdout.
