@@ -335,7 +335,7 @@ function withObject(
     gated: before?.gated ?? object,
     ...(state.seen?.arrival && { arrival: state.seen.arrival }),
     existedBefore: before?.existedBefore ?? (!isOther && isFirstSight),
-    history: observeTarget(before?.history, object, now, rule.failures?.(object), rule.states?.(object)),
+    history: observeTarget(before?.history, object, now, rule.reported?.(object)),
     changedAt: before?.changedAt,
     revisions: before?.revisions ?? new Map(),
     availableRevision: before?.availableRevision,

@@ -67,13 +67,12 @@ export interface Reader extends Moment {
   /** The known objects of a kind, or of every kind, that this uid owns. No watch is asked for. */
   knownOwned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
   /**
-   * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
+   * The pods of this controller that ended in this phase, also those deleted later. Pods that ended during their deletion do
+   * not count.
    */
-  lostPods(uid: string | undefined): readonly Pod[]
+  endedPods(uid: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[]
   /** When the last deletion of a pod of a revision of this controller began. */
   removedAt(uid: string | undefined, revision?: string): number | undefined
-  /** The succeeded pods of this controller, also those deleted later. */
-  succeededPods(uid: string | undefined): readonly Pod[]
   /**
    * The objects of a request's kind, namespace and name; the request is watched. They include objects that its label selector
    * does not match, because another watch may report them.

@@ -5,6 +5,7 @@ import type { Problem } from '../reasons/reasons.ts'
 import type { AssessedFacts, Draft, Milestone } from './assessment.ts'
 import type { GateTime } from './proof.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
+import type { ReportedStatus } from './target-history.ts'
 
 /** What the gate knows of an awaited revision besides the object. */
 export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
@@ -114,10 +115,8 @@ export interface Versions<Gated extends KubeObject = KubeObject> {
 export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The names of its milestones, in order. They are a contract. */
   readonly milestones: readonly MilestoneName[]
-  /** The keys of the object's present failures; the target's history records since when each is reported. */
-  failures?(object: Gated): readonly string[]
-  /** The states in the object's status. A state that it did not have before is progress for the stall clock. */
-  states?(object: Gated): readonly string[]
+  /** What the object's status reports; the target's history records since when. */
+  reported?(object: Gated): ReportedStatus
   /**
    * The last state of a deleted object, if its end can be derived: from its last version, or from its events,
    * because the gate may miss the last status.

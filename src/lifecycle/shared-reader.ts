@@ -21,10 +21,6 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
   const { startedAt, time } = gateTime
   const at = (now: number): SharedReader => {
     const reads = new Reads()
-    const ended = (uid: string | undefined, phase: 'Failed' | 'Succeeded') => {
-      reads.owned(uid, 'Pod')
-      return histories.ended(uid, phase)
-    }
     const listState = (request: WatchRequest) => {
       reads.state(request)
       return store.listState(request)
@@ -50,8 +46,10 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       ...watchingBy(watch, { known, knownOwned }),
       listState,
       knownOwned,
-      lostPods: (uid) => ended(uid, 'Failed'),
-      succeededPods: (uid) => ended(uid, 'Succeeded'),
+      endedPods: (uid, phase) => {
+        reads.owned(uid, 'Pod')
+        return histories.ended(uid, phase)
+      },
       removedAt: (uid, revision) => {
         reads.owned(uid, 'Pod')
         return histories.removedAt(uid, revision)

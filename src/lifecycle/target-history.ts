@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../cluster/objects.ts'
 
+/** What a rule reads in the present status of an object. */
+export interface ReportedStatus {
+  /** The keys of its failures. */
+  readonly failures?: readonly string[]
+  /** Its states. One that it did not have before is progress for the stall clock. */
+  readonly states?: readonly string[]
+}
+
 /** The observations of a target since its first sight, which counts as a change. Moments are on the runner's clock. */
 export interface TargetHistory {
   readonly firstSeenAt: number
@@ -29,15 +37,13 @@ const maxStates = 1_000
 
 /**
  * Adds a version of a target, seen at `now`, to its history.
- * @param failures the present failures in its status
- * @param states the present states in its status
+ * @param reported what its rule reads in its status
  */
 export function observeTarget(
   before: TargetHistory | undefined,
   object: KubeObject,
   now: number,
-  failures: readonly string[] = [],
-  states: readonly string[] = [],
+  { failures = [], states = [] }: ReportedStatus = {},
 ): TargetHistory {
   const { spec } = object
   const status = object.status ?? {}

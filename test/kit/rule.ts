@@ -74,13 +74,12 @@ export function reader(options: ReaderOptions = {}): Reader {
     history: options.history ?? observeTarget(undefined, make.deployment(), now),
     othersProgress: () => othersProgress,
     othersReadyAt: () => (othersReadyAt === undefined ? undefined : moment(othersReadyAt)),
-    lostPods: (uid) =>
+    endedPods: (uid, phase) =>
       (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(
-        ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
+        ({ metadata, status }) =>
+          status?.phase === phase && (phase === 'Succeeded' || metadata.deletionTimestamp === undefined),
       ),
     removedAt: () => undefined,
-    succeededPods: (uid) =>
-      (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(({ status }) => status?.phase === 'Succeeded'),
     revisionOf: options.revisionOf ?? (() => undefined),
     podHistory: (pod) =>
       podHistories.get(pod.metadata.uid ?? '') ??
@@ -101,7 +100,7 @@ export function reader(options: ReaderOptions = {}): Reader {
 
 /** What a rule says about an object among others, which was first seen at the start of the gate unless `history` says more. */
 export function read<Gated extends KubeObject>(options: ReaderOptions, rule: Rule<Gated>, object: Gated) {
-  const history = observeTarget(undefined, object, moment(0), rule.failures?.(object), rule.states?.(object))
+  const history = observeTarget(undefined, object, moment(0), rule.reported?.(object))
   return found({ now: 60, history, ...options }, (given) => assess(rule, object, given))
 }
 
@@ -172,7 +171,7 @@ export function counted(seen: PodObservations, pod = make.pod(), changedAt?: num
 export function seenTarget(...versions: readonly (readonly [seconds: number, object: KubeObject])[]): TargetHistory {
   const seen = versions.reduce<TargetHistory | undefined>((history, [seconds, object]) => {
     const rule = ruleOf(object)
-    return observeTarget(history, object, moment(seconds), rule.failures?.(object), rule.states?.(object))
+    return observeTarget(history, object, moment(seconds), rule.reported?.(object))
   }, undefined)
   if (seen === undefined) throw new Error('A target that was never seen has no history.')
   return seen

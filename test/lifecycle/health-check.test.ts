@@ -32,7 +32,7 @@ async function assessmentOf(seen: readonly (readonly [seconds: number, status: o
   const rule = healthCheckRule(check)
   const versions = seen.map(([seconds, status]) => [moment(seconds), widgetWith(status)] as const)
   const history = versions.reduce<TargetHistory | undefined>(
-    (before, [at, object]) => observeTarget(before, object, at, rule.failures?.(object)),
+    (before, [at, object]) => observeTarget(before, object, at, rule.reported?.(object)),
     undefined,
   )
   const object = versions.at(-1)?.[1]

@@ -324,7 +324,7 @@ export function allBehind(custom: KubeObject, behind: Behind, reader: Reader): r
  */
 export function assessOwned(object: KubeObject, rule: Rule, reader: Reader): Assessment {
   const since = reader.time(object.metadata.creationTimestamp) ?? reader.startedAt
-  const history = observeTarget(undefined, object, since, rule.failures?.(object))
+  const history = observeTarget(undefined, object, since, rule.reported?.(object))
   return assess(rule, object, { ...reader, history })
 }
 

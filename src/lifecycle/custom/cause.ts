@@ -106,7 +106,7 @@ function search(owner: KubeObject, behind: readonly ObjectBehind[], searched: Se
 /** The pods that a custom resource owns without a workload in between. */
 function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search): Findings {
   const { reader } = searched
-  const { stallHold, ...state } = examinePods(pods, reader, reader.lostPods(owner.metadata.uid))
+  const { stallHold, ...state } = examinePods(pods, reader, reader.endedPods(owner.metadata.uid, 'Failed'))
   return { ...ofPresentSpec(state, owner, searched), stallHold }
 }
 

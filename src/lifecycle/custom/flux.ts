@@ -45,7 +45,7 @@ function kustomizationReport(object: KubeObject): RevisionReport {
   const [appliedRevision = ''] = applied
   // The status names the applied revision at the end, after Ready: until then Ready is about the attempted one.
   const isAttempted = attempted !== undefined && !applied.includes(text(lastAttemptedRevision) ?? '')
-  const reported = readConditions(object)
+  const reported = readSummaries(object)
   const { ready, hasFailed, isWorking, progress } = reported
   const common = commonReport(object, attempted, reported)
   const { objects } = common
@@ -87,7 +87,7 @@ function helmReport(object: KubeObject): RevisionReport {
   const [front] = releases
   const deployed = releases.find(({ status }) => status === 'deployed')
   const version = front === undefined ? versionOf(texts(lastAppliedRevision)) : deployed?.version
-  const reported = readConditions(object)
+  const reported = readSummaries(object)
   const { ready, hasFailed, isStalled, isWorking } = reported
   const common = commonReport(object, attempted, reported)
   // While its action is no release yet, Ready is about the release before.
@@ -147,7 +147,7 @@ const waitingReasons: ReadonlySet<string | undefined> = new Set([
 ])
 
 /** What the conditions of the present generation report. */
-function readConditions(object: KubeObject) {
+function readSummaries(object: KubeObject) {
   const conditions = presentConditions(object)
   const ready = conditions.find(({ type }) => type === 'Ready')
   const reconciling = conditions.find(({ type, status }) => type === 'Reconciling' && status === 'True')
@@ -164,7 +164,7 @@ function readConditions(object: KubeObject) {
 function commonReport(
   object: KubeObject,
   attempted: Version | undefined,
-  { ready, progress }: ReturnType<typeof readConditions>,
+  { ready, progress }: ReturnType<typeof readSummaries>,
 ): Pick<RevisionReport, 'isCurrent' | 'next' | 'complaint' | 'objects' | 'hookJobs' | 'isHealthy'> {
   const spec = fields(object.spec)
   const { inventory, observedGeneration } = fields(object.status)

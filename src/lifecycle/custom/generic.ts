@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../cluster/objects.ts'
+import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-check-entries.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
@@ -32,9 +32,12 @@ import type { Meaning } from './words.ts'
  */
 export const genericRule: Rule = {
   milestones: commonMilestones,
-  failures: (object) =>
-    readSignals(object).flatMap((each) => (each.meaning === 'failed' || isError(each) ? [signalKey(each)] : [])),
-  states: progressStates,
+  reported: oncePerObject((object: KubeObject) => ({
+    failures: readSignals(object).flatMap((each) =>
+      each.meaning === 'failed' || isError(each) ? [signalKey(each)] : [],
+    ),
+    states: progressStates(object),
+  })),
   judge: (object, reader) => stateDecision(object, decideByConventions(object, reader), reader),
 }
 

@@ -35,7 +35,7 @@ const finalReasons = new Set([
  */
 export const gatewayRule: Rule = {
   milestones: commonMilestones,
-  failures: (gateway) => finalFailures(gatewaySignals(gateway)),
+  reported: (gateway) => ({ failures: finalFailures(gatewaySignals(gateway)) }),
   judge: judgeGateway,
 }
 
@@ -49,7 +49,7 @@ export const gatewayRule: Rule = {
  */
 export const routeRule: Rule = {
   milestones: commonMilestones,
-  failures: (route) => finalFailures(routeSignals(parentsOf(route))),
+  reported: (route) => ({ failures: finalFailures(routeSignals(parentsOf(route))) }),
   judge: judgeRoute,
 }
 

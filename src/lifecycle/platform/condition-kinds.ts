@@ -58,7 +58,7 @@ function observedConditions(object: KubeObject): readonly Condition[] {
  */
 export const crdRule: Rule = {
   milestones: commonMilestones,
-  failures: (definition) => refusedNames(definition).map(signalKey),
+  reported: (definition) => ({ failures: refusedNames(definition).map(signalKey) }),
   judge: (definition, reader) =>
     judgeConditions(definition, ['Established'], observedConditions(definition), reader, refusedNames(definition)),
 }
@@ -155,7 +155,7 @@ export const namespaceRule: Rule = {
  */
 export const csrRule: Rule = {
   milestones: commonMilestones,
-  failures: (object) => refusalsOf(object).map(signalKey),
+  reported: (object) => ({ failures: refusalsOf(object).map(signalKey) }),
   judge: (object, reader) => {
     const { signerName: signer = '' } = (object.spec ?? {}) as { signerName?: string }
     const { certificate = '' } = (object.status ?? {}) as { certificate?: string }

@@ -15,8 +15,10 @@ import { ownProblem, reportedProblem } from '../status-problems.ts'
  */
 export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
-  failures: (object) => (isFailed(object) ? [signalKey(failedSignal)] : []),
-  states: ({ metadata }) => [readRevision(metadata).status],
+  reported: (object) => ({
+    failures: isFailed(object) ? [signalKey(failedSignal)] : [],
+    states: [readRevision(object.metadata).status],
+  }),
   judge: judgeRevision,
 }
 

@@ -27,7 +27,7 @@ import { ownProblem } from '../status-problems.ts'
  */
 export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],
-  failures: (object) => (object.status?.phase === 'Lost' ? [lostKey] : []),
+  reported: (object) => ({ failures: object.status?.phase === 'Lost' ? [lostKey] : [] }),
   judge: judgeClaim,
 }
 

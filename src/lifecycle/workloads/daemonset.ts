@@ -29,7 +29,7 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
  */
 export const daemonSetRule = workloadRule<DaemonSet>({
   milestones: [...workloadMilestones, 'updated'],
-  revisionOf: findTemplateRevision,
+  presentRevision: findTemplateRevision,
   facts: factsOf,
 })
 
@@ -100,7 +100,7 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
     if (isNew(pod)) return observed && isAwaited ? 'new' : undefined
     return isOnDelete && isAwaited ? 'kept' : 'old'
   }
-  const gone = reader.lostPods(set.metadata.uid).filter(isNew)
+  const gone = reader.endedPods(set.metadata.uid, 'Failed').filter(isNew)
   const mayFail = (pod: Pod) => nodes.isReliable(nodeOf(pod))
   const traits = { revisionOf, gone, mayFail, replacesOnDelete: isOnDelete, waitsForTermination: true }
   const examined = examineWorkloadPods(set, owned, traits, reader)

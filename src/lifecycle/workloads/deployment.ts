@@ -38,7 +38,7 @@ const completeReason = 'NewReplicaSetAvailable'
  */
 export const deploymentRule = workloadRule<Deployment>({
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
-  revisionOf: newReplicaSet,
+  presentRevision: newReplicaSet,
   restoredAt: completedAt,
   facts: factsOf,
 })
@@ -64,7 +64,7 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
     owned,
     {
       revisionOf: (pod) => (gated.has(pod) ? 'new' : 'old'),
-      gone: reader.lostPods(current?.metadata.uid),
+      gone: reader.endedPods(current?.metadata.uid, 'Failed'),
       // Other strategies create new pods while old ones terminate.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
       areKnown: seesReplicaSets || current !== undefined,
@@ -87,7 +87,7 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
-    message: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
+    message: `${current === undefined ? '' : `revision ${numberText(current)}, `}${readyText(available, replicas, 'available')}`,
     settle: {
       unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, reader) : undefined,
       removedAt: reader.removedAt(current?.metadata.uid),
@@ -139,7 +139,7 @@ export function newReplicaSet(deployment: Deployment, reader: Pick<Reader, 'owne
   return found ?? (isCreated ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)
 }
 
-function revisionOf(object: KubeObject): string {
+function numberText(object: KubeObject): string {
   const number = numberOf(object)
   return Number.isNaN(number) ? '?' : `${number}`
 }
@@ -153,7 +153,7 @@ function restoredNotes(
   const former = current === undefined ? undefined : formerNumbersOf(current).at(-1)
   const changedAt = time(condition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
   if (current === undefined || former === undefined || changedAt < startedAt - recentVersionMs) return []
-  return [`revision ${revisionOf(current)} restores revision ${former}`]
+  return [`revision ${numberText(current)} restores revision ${former}`]
 }
 
 /** When the conditions of the rollout last changed, on the runner's clock. */
@@ -204,11 +204,11 @@ function replicaSetMilestone(
       name: 'replicaset',
       state: 'done',
       at: isReused(current) ? undefined : time(createdAt(current)),
-      message: `revision ${revisionOf(current)} → ReplicaSet ${current.metadata.name}`,
+      message: `revision ${numberText(current)} → ReplicaSet ${current.metadata.name}`,
     }
   }
   if (!isReadable) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be read' }
-  if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${revisionOf(deployment)}` }
+  if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${numberText(deployment)}` }
   const isRecreated = deployment.spec?.strategy?.type === 'Recreate' && draining > 0
   const awaited = isRecreated
     ? `${podCount(draining)} of older revisions to end (strategy Recreate)`

@@ -42,7 +42,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   const { metadata, spec = {}, status = {} } = job
   if (spec.selector !== undefined) reader.watch(podRequest(job))
   const owned = reader.knownOwned(metadata.uid, 'Pod')
-  const lost = reader.lostPods(metadata.uid)
+  const lost = reader.endedPods(metadata.uid, 'Failed')
   const pods = withoutDuplicates([...lost, ...owned])
   const isComplete = trueCondition(job, 'Complete') !== undefined
   const ended = endProblem(job, pods, reader)
@@ -78,7 +78,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     counters: state?.counters,
     hasRun: hasWorked(job, isComplete, pods, reader),
     completed: isComplete && metadata.deletionTimestamp === undefined,
-    pods: sortPods(withoutDuplicates([...owned, ...reader.succeededPods(metadata.uid)]), () => 'new'),
+    pods: sortPods(withoutDuplicates([...owned, ...reader.endedPods(metadata.uid, 'Succeeded')]), () => 'new'),
   }
 }
 

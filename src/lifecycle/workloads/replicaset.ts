@@ -23,7 +23,7 @@ function factsOf(set: ReplicaSet, reader: Reader): WorkloadFacts {
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
   const owned = reader.owned(podRequest(set), metadata.uid)
-  const gone = reader.lostPods(metadata.uid)
+  const gone = reader.endedPods(metadata.uid, 'Failed')
   const examined = examineWorkloadPods(set, owned, { revisionOf: () => 'new', gone }, reader)
   return {
     examined,

@@ -34,7 +34,7 @@ import {
 export const statefulSetRule = workloadRule<StatefulSet>({
   milestones: [...workloadMilestones, 'updated'],
   serving: orderedServing,
-  revisionOf: findUpdateRevision,
+  presentRevision: findUpdateRevision,
   facts: factsOf,
 })
 
@@ -115,7 +115,7 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
     if (isNew(pod)) return observed ? 'new' : undefined
     return isOnDelete || isBelowPartition(pod, set) ? 'kept' : 'old'
   }
-  const gone = observed ? reader.lostPods(metadata.uid).filter(isNew) : []
+  const gone = observed ? reader.endedPods(metadata.uid, 'Failed').filter(isNew) : []
   const traits = { revisionOf, gone, replacesOnDelete: isOnDelete, waitsForTermination: true }
   const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
   const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length

@@ -33,7 +33,7 @@ interface WorkloadKind<Gated extends Workload> {
   /** By default, requests reach each pod at once. */
   readonly serving?: Rule<Gated>['serving']
   /** The revision of the present template, if the controller has made one; absent for kinds without revisions. */
-  revisionOf?(workload: Gated, reader: ChangeReader): KubeObject | undefined
+  presentRevision?(workload: Gated, reader: ChangeReader): KubeObject | undefined
   /** When a rollback made an older revision the present one again; by default, at the last write of the spec. */
   restoredAt?(workload: Gated, present: KubeObject | undefined, reader: ChangeReader): number | undefined
   facts(workload: Gated, reader: Reader): WorkloadFacts
@@ -82,19 +82,19 @@ export interface WorkloadFacts {
 
 /** The rule of a kind of workloads. */
 export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>): Rule<Gated> {
-  const { milestones, serving = workloadServing, revisionOf, restoredAt } = kind
+  const { milestones, serving = workloadServing, presentRevision, restoredAt } = kind
   return {
     milestones,
     serving,
     versions: {
       changedAt: (workload, reader) => {
-        const present = isObserved(workload) ? revisionOf?.(workload, reader) : undefined
+        const present = isObserved(workload) ? presentRevision?.(workload, reader) : undefined
         return becamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
       },
-      ...(revisionOf && { undo: undoRule }),
+      ...(presentRevision && { undo: undoRule }),
     },
     judge: (workload, reader) => {
-      if (revisionOf !== undefined) watchReleaseHooks(workload, reader)
+      if (presentRevision !== undefined) watchReleaseHooks(workload, reader)
       return judgeWorkload(workload, kind.facts(workload, reader), milestones.at(-1) === 'ready', reader)
     },
   }
