@@ -6,7 +6,7 @@ import { duration } from '../duration.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
-import { roleRule } from '../reasons/access.ts'
+import { roleRule } from '../reasons/wording.ts'
 import {
   credentialRefusals,
   manyObjects,

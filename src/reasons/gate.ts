@@ -1,9 +1,8 @@
 import { isAbsolute, posix } from 'node:path'
 import { clockText, duration } from '../duration.ts'
-import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily, type Sentence } from './spec.ts'
-import { clusterCommand, hintWords, optional } from './wording.ts'
+import { clusterCommand, describeGrants, hintWords, optional } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** Who changed the pod template, and the generations of the object before and after the change. */

@@ -37,7 +37,7 @@ import {
 import { gitNameOf } from '../plan/revision.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from '../plan/stream-logs.ts'
 import type { ParsedReferences, Reference, Target } from '../plan/target.ts'
-import { describeGrants } from '../reasons/access.ts'
+import { describeGrants } from '../reasons/wording.ts'
 import { furtherMistakesMs } from '../thresholds.ts'
 import { version } from '../version.ts'
 import type { Reporter } from './exit.ts'

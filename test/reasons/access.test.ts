@@ -1,4 +1,4 @@
-import { describeGrants, roleRule } from '../../src/reasons/access.ts'
+import { describeGrants, roleRule } from '../../src/reasons/wording.ts'
 
 const user = 'system:serviceaccount:ci:deployer'
 const pods = { user, resource: 'pods', group: '', namespace: 'shop' }
