@@ -13,8 +13,7 @@ import {
 import { createRequire } from 'node:module'
 import { join, relative, resolve } from 'node:path'
 import { minify, parse } from '@swc/core'
-import { loadCompiler } from '../src/plan/expressions.ts'
-import { compileEntry, parseEntries } from '../src/plan/health-check-entries.ts'
+import { compileEntry, loadCompiler, parseEntries } from '../src/plan/health-checks.ts'
 
 /**
  * Builds `dist/`, which is committed because a runner installs nothing.

@@ -13,7 +13,7 @@ import {
   requestKey,
   type WatchRequest,
 } from './feed.ts'
-import { runInitially } from './initial-requests.ts'
+import { type Connection, runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
 import { asKind, type List, listAll, selection, servedKind } from './list-and-watch.ts'
@@ -126,10 +126,8 @@ export class Cluster {
     return this.#version
   }
 
-  get #connection() {
-    const { server, context, user, proxy, certificateEndsAt } = this.#kubeconfig
-    const { onRetry, timeoutMs } = this.#initial
-    return { clock: this.#clock, server, context, user, proxy, certificateEndsAt, onRetry, timeoutMs }
+  get #connection(): Connection {
+    return { ...this.#kubeconfig, ...this.#initial, clock: this.#clock }
   }
 
   /** Server time minus local time, in milliseconds; each answer makes it more exact. */

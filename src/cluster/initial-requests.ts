@@ -11,17 +11,11 @@ import {
   isUnauthorized,
   retryAfterOf,
 } from './failures.ts'
+import type { Kubeconfig } from './kubeconfig.ts'
 
 /** What the first requests connect to, as error messages name it. */
-export interface Connection {
+export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'user' | 'proxy' | 'certificateEndsAt'> {
   readonly clock: Clock
-  readonly server: string
-  readonly context: string
-  readonly user: string
-  /** Scheme and host of the proxy to the server. */
-  readonly proxy?: string | undefined
-  /** The end of the client certificate's validity, in milliseconds since the epoch. */
-  readonly certificateEndsAt?: number | undefined
   /** Called once for requests that are repeated for longer than `unreportedRetriesMs`, with a sentence about it. */
   readonly onRetry?: ((message: string) => void) | undefined
   /** The timeout of the gate; 0: none. */

@@ -1,22 +1,14 @@
 import { basename } from 'node:path'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import type { PathStep } from '../cluster/field-paths.ts'
-import { type Fields, groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
+import { type Fields, groupOf, isObject, shortName } from '../cluster/objects.ts'
 import { describeMistake, errorText, type Mistake, withoutQuotedText } from '../errors.ts'
 import { maxNamedObjects } from '../thresholds.ts'
 import { readPrintedObjects } from './kubectl-output.ts'
 import { readGateAnnotations, readHook } from './manifest-annotations.ts'
 import { readManifestFiles } from './manifest-files.ts'
 import { checkName, checkNamespace } from './names.ts'
-import {
-  describeAnnotation,
-  duplicateOf,
-  type Manifest,
-  nameKey,
-  type ParsedReferences,
-  type Reference,
-  type SkippedLine,
-} from './target.ts'
+import { describeAnnotation, type Manifest, type ParsedReferences, type Reference, type SkippedLine } from './target.ts'
 
 /**
  * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
@@ -52,22 +44,12 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
   const references: Reference[] = []
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
-  const places = new Map<string, Manifest>()
   const input = files[0]?.name ?? ''
 
   for (const { name: file, text } of files) {
     const addMistake = (line: number, message: string) => mistakes.push({ input: file, line, message })
     for (const found of readObjects(text, file, addMistake)) {
-      const { hasGeneratedName, ...manifest } = found
-      // Without default namespaces; `resolveTargets` finds the other duplicates.
-      const key = nameKey(nameOf(manifest.object))
-      const earlier = hasGeneratedName ? undefined : places.get(key)
-      if (earlier !== undefined) {
-        addMistake(manifest.line, duplicateOf(manifest, earlier))
-        continue
-      }
-      if (!hasGeneratedName) places.set(key, manifest)
-      const line = readManifest(found, (path, message) => addMistake(manifest.lineOf(path), message))
+      const line = readManifest(found, (path, message) => addMistake(found.lineOf(path), message))
       if ('why' in line) skipped.push(line)
       else references.push(line)
     }

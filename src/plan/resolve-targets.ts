@@ -372,9 +372,10 @@ function combine(
 ): Draft {
   if (further.length === 0) return first
   const drafts = [first, ...further]
-  const [ofManifest, duplicate] = drafts.filter(({ manifest }) => manifest !== undefined)
-  if (ofManifest?.manifest && duplicate?.manifest)
-    mistakes.push({ ...placeOfDraft(duplicate, parsed), message: duplicateOf(duplicate.manifest, ofManifest.manifest) })
+  const [ofManifest, ...duplicates] = drafts.filter(({ manifest }) => manifest !== undefined)
+  for (const { manifest } of duplicates)
+    if (manifest && ofManifest?.manifest)
+      mistakes.push({ input: manifest.file, line: manifest.line, message: duplicateOf(manifest, ofManifest.manifest) })
   // An annotation of the manifest does not change when an object is ready that the user names.
   const isWritten = drafts.some(({ byName, manifest, target }) => byName && !manifest && !target.applied)
   const flagsOf = ({ manifest, target: { clocks, waitFor, revisions } }: Draft) => ({

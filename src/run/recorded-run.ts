@@ -8,7 +8,7 @@ import { type GateSettings, gateSettings, type Purpose, settingsFor } from '../g
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
-import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
+import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import { noPlan, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import type { ParsedReferences, Target } from '../plan/target.ts'

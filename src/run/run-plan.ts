@@ -9,7 +9,7 @@ import { readRequests } from '../gate/watch-requests.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
 import { hasPods, loadMilestones, needsMoreThanToExist } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
-import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
+import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
 import {
   historyUntil,
   isHelmAtWork,

@@ -1,6 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { loadCompiler } from '../../src/plan/expressions.ts'
-import { compileEntry, type HealthCheckEntry } from '../../src/plan/health-check-entries.ts'
+import { compileEntry, type HealthCheckEntry, loadCompiler } from '../../src/plan/health-checks.ts'
 import { added, at, createTarget, modified, run, synced } from '../kit/gate.ts'
 
 const kind = { apiVersion: 'example.com/v1', kind: 'Widget' }

@@ -1,10 +1,8 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import type { KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
-import { subjectText } from '../../src/cluster/objects.ts'
+import { type KubeObject, type ObjectMeta, type PodStatus, subjectText } from '../../src/cluster/objects.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
-import { loadCompiler } from '../../src/plan/expressions.ts'
-import { compileEntry, type HealthCheck } from '../../src/plan/health-check-entries.ts'
+import { compileEntry, type HealthCheck, loadCompiler } from '../../src/plan/health-checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import {

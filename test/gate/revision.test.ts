@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject } from '../../src/cluster/objects.ts'
-import { parseHealthChecks } from '../../src/plan/health-check-entries.ts'
+import { parseHealthChecks } from '../../src/plan/health-checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   added,

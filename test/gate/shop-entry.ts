@@ -1,4 +1,4 @@
-import type { HealthCheckEntry } from '../../src/plan/health-check-entries.ts'
+import type { HealthCheckEntry } from '../../src/plan/health-checks.ts'
 
 /** The entry of a custom resource of an operator, which owns workloads and a custom resource of another kind. */
 export const shopEntry: HealthCheckEntry = {

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { healthCheckRule } from '../../src/lifecycle/custom/health-check.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
-import { parseHealthChecks } from '../../src/plan/health-check-entries.ts'
+import { parseHealthChecks } from '../../src/plan/health-checks.ts'
 import { iso, moment } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
 import { read } from '../kit/rule.ts'

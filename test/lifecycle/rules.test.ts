@@ -1,7 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { loadMilestones, milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
-import { loadCompiler } from '../../src/plan/expressions.ts'
-import { compileEntry, type HealthCheckEntry, parseHealthChecks } from '../../src/plan/health-check-entries.ts'
+import { compileEntry, type HealthCheckEntry, loadCompiler, parseHealthChecks } from '../../src/plan/health-checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rows } from '../kit/rows.ts'
 import { read } from '../kit/rule.ts'

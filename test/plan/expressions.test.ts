@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { loadCompiler } from '../../src/plan/expressions.ts'
+import { loadCompiler } from '../../src/plan/health-checks.ts'
 
 const { condition } = await loadCompiler()
 /** Without the limit of time, which a busy machine reaches first. */

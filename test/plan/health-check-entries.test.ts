@@ -1,5 +1,5 @@
 import { UserError } from '../../src/errors.ts'
-import { findEntry, parseHealthChecks } from '../../src/plan/health-check-entries.ts'
+import { findEntry, parseHealthChecks } from '../../src/plan/health-checks.ts'
 import { documentedBlock } from '../act/documented.ts'
 import { rows } from '../kit/rows.ts'
 

@@ -149,8 +149,11 @@ spec:
 it('manifests with the same object are a mistake that names both places, also through the default namespace', () => {
   const service = 'apiVersion: v1\nkind: Service\nmetadata: {name: web}'
   expect(
-    mistakesOf(() => plan('', { 'a.yaml': web(), 'b.yaml': `${service}\n---\n${web('  namespace: shop\n')}` })),
+    mistakesOf(() =>
+      plan('', { 'a.yaml': `${web()}---\n${web()}`, 'b.yaml': `${service}\n---\n${web('  namespace: shop\n')}` }),
+    ),
   ).toEqual([
+    'a.yaml, line 6: deployment/web is in line 1 too. Keep one of them, or exclude a file with "!".',
     'b.yaml, line 5: deployment/web is in a.yaml, line 1 too. Keep one of them, or exclude a file with "!".',
     'input-invalid',
   ])

@@ -231,11 +231,6 @@ describe('mistakes', () => {
       [/^5: "A_B" cannot be a namespace/],
     ],
     ['a text', 'just words', ['1: This is not a Kubernetes object: it has no fields.']],
-    [
-      'an object twice',
-      `${start}metadata: {name: a}\n---\n${start}metadata: {name: a}`,
-      ['5: pod/a is in line 1 too. Keep one of them, or exclude a file with "!".'],
-    ],
     ['no object', '# nothing\n---\n', ['undefined: There is no object in the file.']],
     ['an alias without an anchor', `${start}metadata: *x`, [/^1: Unresolved alias/]],
     [

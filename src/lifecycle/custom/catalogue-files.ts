@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type HealthCheckEntry, parseEntries } from '../../plan/health-check-entries.ts'
+import { type HealthCheckEntry, parseEntries } from '../../plan/health-checks.ts'
 
 /** An entry of the catalogue: its group and documentation are always given. */
 export type CatalogueEntry = HealthCheckEntry & Readonly<Required<Pick<HealthCheckEntry, 'group' | 'documentation'>>>

@@ -1,7 +1,5 @@
-import type { KindName } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/objects.ts'
-import { loadCompiler } from '../../plan/expressions.ts'
-import { compileEntry, findEntry, type HealthCheck } from '../../plan/health-check-entries.ts'
+import { groupOf, type KindName } from '../../cluster/objects.ts'
+import { compileEntry, findEntry, type HealthCheck, loadCompiler } from '../../plan/health-checks.ts'
 import { type CatalogueEntry, catalogueFiles } from './catalogue-files.ts'
 
 /** The entries of these kinds; kinds without an entry are omitted. Compiles no CEL. */

@@ -1,5 +1,5 @@
 import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
-import type { HealthCheck } from '../../plan/health-check-entries.ts'
+import type { HealthCheck } from '../../plan/health-checks.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'

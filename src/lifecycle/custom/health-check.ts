@@ -1,5 +1,5 @@
 import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
-import type { HealthCheck } from '../../plan/health-check-entries.ts'
+import type { HealthCheck } from '../../plan/health-checks.ts'
 import { signalsText } from '../../reasons/status.ts'
 import { fieldsOf, isEmpty } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'

@@ -1,7 +1,6 @@
 import type { KubeObject } from '../../../src/cluster/objects.ts'
 import { healthCheckRule } from '../../../src/lifecycle/custom/health-check.ts'
-import { loadCompiler } from '../../../src/plan/expressions.ts'
-import { compileEntry, findEntry, type HealthCheckEntry } from '../../../src/plan/health-check-entries.ts'
+import { compileEntry, findEntry, type HealthCheckEntry, loadCompiler } from '../../../src/plan/health-checks.ts'
 import { iso, minute } from '../../kit/objects.ts'
 import { hint } from '../../kit/problems.ts'
 import { read } from '../../kit/rule.ts'

@@ -4,8 +4,7 @@ import { load } from 'js-yaml'
 import { findEntries, loadCatalogue } from '../../../src/lifecycle/custom/catalogue.ts'
 import { type CatalogueEntry, catalogueFiles } from '../../../src/lifecycle/custom/catalogue-files.ts'
 import { commonMilestones } from '../../../src/lifecycle/rule.ts'
-import { loadCompiler } from '../../../src/plan/expressions.ts'
-import { compileEntry, type HealthCheckEntry } from '../../../src/plan/health-check-entries.ts'
+import { compileEntry, type HealthCheckEntry, loadCompiler } from '../../../src/plan/health-checks.ts'
 import { type EntryCase, judgeSample, type KindCases, type SampleObject, testEntries } from './catalogue-cases.ts'
 
 const entries = (await Promise.all(catalogueFiles.map((file) => file.load()))).flat()
