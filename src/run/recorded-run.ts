@@ -192,11 +192,14 @@ export class RecordedRun extends Run {
 /** No event of a recording belongs to a watch. */
 const noWatch = () => undefined
 
+/** The largest number of events that are kept together: a file of a stranger may have one moment alone. */
+const maxTogether = 1_000
+
 /** The events of each moment: a gate decides once on those that a live run handled together. */
 async function* momentsOf(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {
   let moment: [FeedEvent, ...FeedEvent[]] | undefined
   for await (const event of events) {
-    if (moment?.[0].at === event.at) moment.push(event)
+    if (moment?.[0].at === event.at && moment.length < maxTogether) moment.push(event)
     else {
       if (moment !== undefined) yield moment
       moment = [event]

@@ -320,7 +320,6 @@ describe('a replay', () => {
     const filler = 'x'.repeat(10_000)
     const events = Array.from({ length: 10_000 }, (_, index) => ({
       ...pod,
-      at: new Date(Date.parse(pod.at) + index).toISOString(),
       object: { ...pod.object, metadata: { ...pod.object.metadata, resourceVersion: `${1e9 + index}` }, filler },
     }))
     const file = written('long', ...lines, ...events)
