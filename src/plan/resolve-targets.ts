@@ -131,15 +131,14 @@ interface MatchedReference extends ResolvedReference {
  * @throws UserError if two lines have different flags for a target
  */
 export function resolveTargets(
-  { parsed, resolved, selections }: Resolution,
+  { parsed, resolved }: Resolution,
   namesOf: NamesOf,
   historyOf: (release: Release) => ReleaseHistory | undefined = () => undefined,
 ): Plan {
   const { input, skipped } = parsed
-  const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
   const matched = resolved.map((entry): MatchedReference => {
     const { name = '', selector } = entry.reference
-    return { ...entry, names: selector === undefined ? [name] : (listed.get(JSON.stringify(listRequest(entry))) ?? []) }
+    return { ...entry, names: selector === undefined ? [name] : [...namesOf(listRequest(entry))].sort() }
   })
   const drafts = collectDrafts(matched, parsed, historyOf)
   const excluded = new Set(
