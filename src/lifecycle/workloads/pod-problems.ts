@@ -139,8 +139,8 @@ function isStarting(pod: Pod): boolean {
  */
 export function quietAt({ pod, events, history }: PodView, { now, time }: TimeReader): number | undefined {
   if (!isStarting(pod)) return undefined
-  const reportedAt = events.map((event) => time(lastOccurrence(event)))
-  return (latest([...reportedAt, history.seenAt]) ?? now) + quietNodeMs
+  const last = events.at(-1)
+  return (latest([last && time(lastOccurrence(last)), history.seenAt]) ?? now) + quietNodeMs
 }
 
 /** Whether it is known that no node has this name; `assess` requests the nodes that do not respond. */
