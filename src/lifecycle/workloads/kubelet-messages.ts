@@ -228,7 +228,7 @@ function setupError(message: string): string {
 type RuntimeStep = 'command' | 'hook' | 'memory' | 'mount' | 'sub-path' | 'working-directory' | 'other'
 
 /** An error of a container runtime: the step that failed, and the message from this step on. */
-export interface RuntimeError {
+interface RuntimeError {
   readonly step: RuntimeStep
   readonly message: string
 }
