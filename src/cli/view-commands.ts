@@ -1,12 +1,14 @@
 import { Semaphore } from '../cluster/clock.ts'
 import { isNotFound } from '../cluster/failures.ts'
-import type { WatchRequest } from '../cluster/feed.ts'
+import { type ApiResource, kindNameOf, type WatchRequest } from '../cluster/feed.ts'
+import { controllerOf, type KubeObject } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
 import { type Mistake, quote, UserError } from '../errors.ts'
 import { eventKind } from '../gate/watch-requests.ts'
 import { needsMoreThanToExist } from '../lifecycle/rules.ts'
-import { namespaceObjects } from '../plan/namespace-objects.ts'
-import { displayName, placeOf, type Target } from '../plan/target.ts'
+import { kindsOfRelease } from '../plan/helm-release.ts'
+import { parseReferences } from '../plan/parse-references.ts'
+import { displayName, type ParsedReferences, placeOf, type Target } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
 import { renderLook } from '../report/why.ts'
 import { withRun } from '../run/live-run.ts'
@@ -151,7 +153,7 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findR
     const list = (request: WatchRequest) =>
       slots.run(() => cluster.selectPresent(request, request.labelSelector !== undefined))
     const events = list({ ...eventKind, namespace })
-    const references = await namespaceObjects(kinds, scope, needsMoreThanToExist, list)
+    const references = await namespaceObjects(kinds, scope, list)
     await events
     return references
   }
@@ -354,4 +356,45 @@ function mistake(target: Target | undefined, { references }: RunPlan, message: s
   const { file: input = references.input, line } = target?.source ?? {}
   const isLine = line !== undefined && input === references.input
   return new UserError([{ ...(isLine ? placeOf(references, line) : { input, line }), message }])
+}
+
+/**
+ * References to the objects of a namespace that are judged, and that no other of them controls: that one explains them. Of
+ * the objects that run once, as the Jobs of a CronJob, the newest of each controller is named too.
+ * @param scope without a namespace: all of them
+ * @param list returns the metadata of the objects that match a request; undefined if they cannot be listed
+ */
+async function namespaceObjects(
+  resources: readonly ApiResource[],
+  scope: Pick<WatchRequest, 'namespace' | 'labelSelector'>,
+  list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
+): Promise<ParsedReferences> {
+  const isWanted = (resource: ApiResource) => resource.namespaced && needsMoreThanToExist(kindNameOf(resource))
+  const kinds = kindsOfRelease(resources, isWanted)
+  const lists = await Promise.all(
+    kinds.map(async (resource) => {
+      const objects = await list({ ...kindNameOf(resource), ...scope })
+      return objects?.map((object) => ({ resource, object })) ?? []
+    }),
+  )
+  const found = lists.flat()
+  const uids = new Set(found.map(({ object }) => object.metadata.uid))
+  const newest = newestRuns(found.map(({ object }) => object))
+  const lines = found
+    .filter(({ object }) => !uids.has(controllerOf(object) ?? '') || newest.has(object))
+    .map(({ resource: { group, version, plural }, object: { metadata } }) => {
+      const kind = group === '' ? plural : `${plural}.${version}.${group}`
+      return `${kind}/${metadata.name} -n ${metadata.namespace}`
+    })
+  return parseReferences(lines.join('\n'), 'the namespace', { alone: false })
+}
+
+function newestRuns(objects: readonly KubeObject[]): ReadonlySet<KubeObject> {
+  const jobs = objects.filter((object) => object.kind === 'Job' && controllerOf(object) !== undefined)
+  const created = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
+  return new Set(
+    [...Map.groupBy(jobs, controllerOf).values()].flatMap((ofController) =>
+      ofController.toSorted((a, b) => created(b).localeCompare(created(a))).slice(0, 1),
+    ),
+  )
 }
