@@ -130,6 +130,10 @@ export const firstCreationRetryMs = 5
 export const maxCreationRetryMs = 1_000_000
 /** What the next attempt may be late by: the controller has other work. */
 export const creationRetrySlackMs = 10_000
+/** The wait of the Job controller after the first failure (DefaultJobPodFailureBackOff, pkg/controller/job); it doubles. */
+export const firstJobBackOffMs = 10_000
+/** The longest wait of the Job controller (MaxJobPodFailureBackOff, pkg/controller/job). */
+export const maxJobBackOffMs = 10 * 60_000
 /**
  * Controllers that have lost their leader report the end of a pod after this time at the latest: a lease lasts 15 s
  * (leaseDuration, k8s.io/component-base/config), and the next leader first lists all objects.

@@ -8,8 +8,9 @@ import {
   type Pod,
   subjectOf,
 } from '../../cluster/objects.ts'
+import { duration } from '../../duration.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
-import { longStepMs, recentVersionMs } from '../../thresholds.ts'
+import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
 import { latest, withoutProof } from '../proof.ts'
@@ -18,7 +19,7 @@ import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { startFailure } from './container-problems.ts'
-import { exitOf } from './kubelet-messages.ts'
+import { backOffSeconds, exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
 import { type PodState, viewOf } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -52,28 +53,28 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     reader.listState(podRequest(job)) === 'complete'
       ? examinePods(owned, reader, isOver ? [] : lost, reader.time(status.startTime))
       : undefined
-  const refused = creationProblem(job, reader, !isOver && (status.active ?? 0) === 0)
+  const retry = isOver ? undefined : nextRetry(job, pods, reader)
   const problems = [
     ...(ended === undefined ? [] : [ended]),
-    ...refused,
+    ...creationProblem(job, reader, !isOver && (status.active ?? 0) === 0),
     ...(state?.problems ?? []).map(toJobProblem),
     ...(isOver ? [] : delays(job, state, owned, reader)),
   ].toSorted(byImportance)
   for (const problem of problems) reader.problem(problem)
-  for (const each of jobMilestones(job, isComplete, lost, reader)) reader.milestone(each)
+  for (const each of jobMilestones(job, isComplete, lost, retry, reader)) reader.milestone(each)
   if (isWorking(job, state)) reader.hold('its containers are running')
   reader.hold(stallHold(state, owned, undefined, reader))
-  if (!isOver && refused.length === 0 && waitsForRetry(job, pods)) reader.hold('its next try has to wait')
+  if (retry !== undefined) reader.hold('its next try has to wait')
   if (isComplete && (status.failed ?? 0) > 0) reader.note(`${status.failed} failed before it completed`)
   // A Job that has not ended fails if its pods are refused, or if one of them has a proven problem and none is better.
   const proven = problems.filter((problem) => problem.proven)
-  const own = proven.find(({ subject }) => !isPodSubject(subject))
+  const refused = proven.find(({ subject }) => !isPodSubject(subject))
   const failed = state?.failure && proven.find(({ subject }) => isPodSubject(subject))
   const succeeded = status.succeeded ?? 0
   return {
     ready: isComplete,
     message: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
-    failure: ended ?? own ?? failed ?? 'none',
+    failure: ended ?? refused ?? failed ?? 'none',
     isEnd: ended !== undefined,
     counters: state?.counters,
     hasRun: hasWorked(job, isComplete, pods, reader),
@@ -106,7 +107,13 @@ function isWorking(job: Job, state: PodsState | undefined): boolean {
   return isAnyWorking || (areCountsAll && (job.status?.ready ?? 0) > 0)
 }
 
-function jobMilestones(job: Job, isComplete: boolean, lost: readonly Pod[], { time }: Reader): readonly Milestone[] {
+function jobMilestones(
+  job: Job,
+  isComplete: boolean,
+  lost: readonly Pod[],
+  retry: Retry | undefined,
+  { time }: Reader,
+): readonly Milestone[] {
   const { status = {}, spec = {} } = job
   const since = (type: string) => time(condition(job, type)?.lastTransitionTime ?? status.completionTime)
   const { succeeded = 0, active = 0, failed = 0 } = status
@@ -128,7 +135,7 @@ function jobMilestones(job: Job, isComplete: boolean, lost: readonly Pod[], { ti
       count: { done: Math.min(succeeded, wanted), total: wanted },
       // The controller reports it before Complete, while it removes the finalizers of the pods.
       at: since('SuccessCriteriaMet'),
-      message: progressText(job),
+      message: progressText(job, retry),
     },
     {
       name: 'complete',
@@ -215,9 +222,10 @@ function startText({ spec = {} }: Job): string {
   return spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod'
 }
 
-function progressText({ status = {}, spec = {} }: Job): string {
+function progressText({ status = {}, spec = {} }: Job, retry: Retry | undefined): string {
   const failed = (status.failed ?? 0) > 0 ? `, ${status.failed} failed` : ''
-  return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}`
+  const wait = retry === undefined ? '' : `, next try after ${duration(retry.waitMs)}`
+  return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}${wait}`
 }
 
 /** Failed pods that still exist are among the lost ones too. */
@@ -315,21 +323,78 @@ function isOfJobController({ spec: { managedBy = 'kubernetes.io/job-controller' 
   return managedBy === 'kubernetes.io/job-controller'
 }
 
+/** The next try of failed work: a pod of the Job controller, or a restart by the kubelet. */
+interface Retry {
+  /** When it is due, on the runner's clock. */
+  readonly at: number
+  /** How long it waits since the failure, in milliseconds. */
+  readonly waitMs: number
+}
+
+/** The earliest retry that is not due yet; undefined if none waits. */
+function nextRetry(job: Job, pods: readonly Pod[], reader: Reader): Retry | undefined {
+  const ofController = job.spec?.suspend || !isOfJobController(job) ? [] : podRetries(job, pods, reader)
+  return [...ofController, ...restarts(pods, reader)]
+    .filter(({ at }) => !reader.passed(at))
+    .toSorted((a, b) => a.at - b.at)[0]
+}
+
 /**
- * Whether failed work waits for its next try: a restart by the kubelet, or a pod of the Job controller, which makes one after a
- * growing wait for as long as it reports no end of the Job (backoff_utils.go, pkg/controller/job). A sidecar's own restarts do
- * not count.
+ * The new pods for failed ones. The controller counts the failures since the last success: of the Job, or of each index
+ * if the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, none waits.
  */
-function waitsForRetry(job: Job, pods: readonly Pod[]): boolean {
-  const isPodAwaited = isOfJobController(job) && !job.spec?.suspend && !pods.some(isActive)
-  return (
-    (isPodAwaited && pods.some(({ status }) => status?.phase === 'Failed')) ||
-    pods.flatMap(containersOf).some(({ container, status }) => {
-      return container.restartPolicy !== 'Always' && status?.state?.waiting?.reason === 'CrashLoopBackOff'
-    })
-  )
+function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], reader: Reader): readonly Retry[] {
+  const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
+  const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
+  const isGivenUp = indexTest(status.failedIndexes)
+  const wanted = spec.backoffLimitPerIndex === undefined ? wantedAtOnce({ spec, status }) : 1
+  return [...groups].flatMap(([index, tries]) => {
+    const ends = (phase: string) =>
+      tries.flatMap((pod) => (pod.status?.phase === phase ? (finishTime(pod, reader) ?? []) : []))
+    const succeededAt = latest(ends('Succeeded')) ?? -Infinity
+    const failures = ends('Failed').filter((at) => at > succeededAt)
+    const failedAt = latest(failures)
+    if (failedAt === undefined || tries.filter(isActive).length >= wanted || isGivenUp(index)) return []
+    const waitMs = Math.min(firstJobBackOffMs * 2 ** (failures.length - 1), maxJobBackOffMs)
+    return [{ at: failedAt + waitMs, waitMs }]
+  })
+}
+
+/** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
+function wantedAtOnce({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
+  const { completions, parallelism = 1 } = spec
+  const succeeded = status.succeeded ?? 0
+  if (completions === undefined) return succeeded > 0 ? 0 : parallelism
+  return Math.min(parallelism, completions - succeeded)
 }
 
 function isActive(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)
+}
+
+/** Whether a list of indexes such as `1,4-6` contains an index. */
+function indexTest(list = ''): (index: string) => boolean {
+  const ranges = list.split(',').map((range) => range.split('-').map(Number))
+  return (index) => list !== '' && ranges.some(([first = 0, last = first]) => first <= +index && +index <= last)
+}
+
+/** When a pod ended, as the controller counts (getFinishedTime): with its last container, else with its readiness. */
+function finishTime(pod: Pod, reader: Reader): number | undefined {
+  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => reader.time(state?.terminated?.finishedAt))
+  const unready = condition(pod, 'Ready')
+  const unreadyAt = unready?.status === 'False' ? reader.time(unready.lastTransitionTime) : undefined
+  return (ends.includes(undefined) ? undefined : latest(ends)) ?? unreadyAt
+}
+
+/** The restarts of dead containers. A sidecar's own restarts do not count. */
+function restarts(pods: readonly Pod[], reader: Reader): readonly Retry[] {
+  return pods.flatMap((pod) =>
+    containersOf(pod).flatMap(({ container, status }) => {
+      const seconds = container.restartPolicy === 'Always' || !status ? undefined : backOffSeconds(status)
+      const diedAt = reader.time(status?.lastState?.terminated?.finishedAt)
+      return seconds === undefined || diedAt === undefined
+        ? []
+        : [{ at: diedAt + seconds * 1_000, waitMs: seconds * 1_000 }]
+    }),
+  )
 }

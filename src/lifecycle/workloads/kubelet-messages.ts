@@ -1,4 +1,4 @@
-import type { Container, ContainerStateTerminated, EventObject, Pod } from '../../cluster/objects.ts'
+import type { Container, ContainerStateTerminated, ContainerStatus, EventObject, Pod } from '../../cluster/objects.ts'
 import type { ProbeAnswer, ProbeDetail } from '../../reasons/checks.ts'
 import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
@@ -219,6 +219,16 @@ export function deviceError(message: string): string {
 
 function setupError(message: string): string {
   return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
+}
+
+/**
+ * How long the kubelet waits between the end of a container and its restart, from its message `back-off 2m40s restarting
+ * failed container`. Undefined if the container is not in a back-off, or if the message has no time.
+ */
+export function backOffSeconds({ state }: ContainerStatus): number | undefined {
+  if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
+  const [, minutes, seconds] = /back-off (?:(\d+)m)?(\d+)s\b/i.exec(state.waiting.message ?? '') ?? []
+  return seconds === undefined ? undefined : Number(minutes ?? 0) * 60 + Number(seconds)
 }
 
 /**
