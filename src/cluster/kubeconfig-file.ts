@@ -66,7 +66,7 @@ export function readKubeconfig(
   const inCluster = serviceAccount(places)
   if (inCluster && context === inClusterContext) return inCluster
   const listed = places.env['KUBECONFIG']?.trim()
-  if (listed) return readPathList(listed)
+  if (listed) return readPathList(listed, places.home)
   const standard = join(places.home, '.kube', 'config')
   if (places.home !== '' && existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
   const remedy =
@@ -149,7 +149,8 @@ function looksLikePath(text: string): boolean {
 }
 
 /** Reads the files that $KUBECONFIG names, merged as kubectl merges them. */
-function readPathList(listed: string): KubeconfigDocument {
+function readPathList(listed: string, home: string): KubeconfigDocument {
+  if (listed.includes('\n') || listed.startsWith('{')) return { ...interpret(listed, home), source: '$KUBECONFIG' }
   const paths = listed.split(delimiter).filter((path) => path !== '')
   const existing = paths.filter((path) => existsSync(path))
   if (existing.length === 0) {
@@ -171,7 +172,9 @@ function readFile(path: string): KubeconfigDocument {
   }
   const content = text.replace(/^\uFEFF/, '').trim()
   if (content === '') throw mistake(`The file ${path} is empty.`)
-  return withAbsolutePaths(parse(content), dirname(resolve(path)))
+  const decoded = decode(content)
+  const document = decoded === undefined ? parse(content) : parse(decoded, [content])
+  return withAbsolutePaths(document, dirname(resolve(path)))
 }
 
 /** @param encoded the text in base64, as the input contains it: it is secret too */
