@@ -55,6 +55,15 @@ it('modules import only from the layers before their own', () => {
   expect(wrong).toEqual([])
 })
 
+it.each([
+  ['src', 215, 45_700],
+  ['src/recording', 4, 800],
+])('%s has at most %i files and %i lines: the numbers only fall', (folder, files, lines) => {
+  const texts = [...sources].flatMap(([path, text]) => (path.startsWith(`${folder}/`) ? [text] : []))
+  expect(texts.length).toBeLessThanOrEqual(files)
+  expect(texts.reduce((sum, text) => sum + text.trimEnd().split('\n').length, 0)).toBeLessThanOrEqual(lines)
+})
+
 it('no file imports itself through other files', () => {
   const finished = new Set<string>()
   const cycles: string[] = []
