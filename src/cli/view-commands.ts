@@ -1,7 +1,7 @@
 import { Semaphore } from '../cluster/clock.ts'
 import { isNotFound } from '../cluster/failures.ts'
 import { type ApiResource, kindNameOf, type WatchRequest } from '../cluster/feed.ts'
-import { controllerOf, type KubeObject } from '../cluster/objects.ts'
+import { compareTimestamps, controllerOf, type KubeObject } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
 import { type Mistake, quote, UserError } from '../errors.ts'
 import { eventKind } from '../gate/watch-requests.ts'
@@ -391,10 +391,10 @@ async function namespaceObjects(
 
 function newestRuns(objects: readonly KubeObject[]): ReadonlySet<KubeObject> {
   const jobs = objects.filter((object) => object.kind === 'Job' && controllerOf(object) !== undefined)
-  const created = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
+  const created = ({ metadata }: KubeObject) => metadata.creationTimestamp
   return new Set(
     [...Map.groupBy(jobs, controllerOf).values()].flatMap((ofController) =>
-      ofController.toSorted((a, b) => created(b).localeCompare(created(a))).slice(0, 1),
+      ofController.toSorted((a, b) => compareTimestamps(created(b), created(a))).slice(0, 1),
     ),
   )
 }

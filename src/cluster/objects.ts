@@ -238,6 +238,15 @@ export function oncePerObject<Result, Of extends object = KubeObject>(
 }
 
 /**
+ * Compares two timestamps of the API server, for `sort`: the earliest first, an absent one before all. `localeCompare` would load the
+ * collation rules of ICU at its first call, which takes 6 ms.
+ */
+export function compareTimestamps(a = '', b = ''): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+/**
  * When an event last occurred: an RFC 3339 timestamp of the server. Legacy events have `lastTimestamp`; events of
  * events.k8s.io have `eventTime` and, if repeated, `series.lastObservedTime`. Undefined if no timestamp is set.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/

@@ -1,4 +1,4 @@
-import type { ContainerState, Pod, Probe } from '../cluster/objects.ts'
+import { type ContainerState, compareTimestamps, type Pod, type Probe } from '../cluster/objects.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { registryAnswer } from '../lifecycle/workloads/image-pull.ts'
 import { condition, containersOf, type PodContainer } from '../lifecycle/workloads/pod-fields.ts'
@@ -45,7 +45,7 @@ export function summarizeRestarts(pod: Pod): string {
   if (restarts === 0) return ''
   const last = containersOf(pod)
     .flatMap(({ status }) => status?.lastState?.terminated ?? [])
-    .sort((a, b) => (b.finishedAt ?? '').localeCompare(a.finishedAt ?? ''))[0]
+    .sort((a, b) => compareTimestamps(b.finishedAt, a.finishedAt))[0]
   const exit = last === undefined ? '' : `, last exit code ${last.exitCode ?? '?'}${exitReason(last.reason)}`
   return `${counted(restarts, 'restart')}${exit}`
 }

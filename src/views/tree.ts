@@ -1,4 +1,11 @@
-import { isOfKind, type KubeObject, type Pod, type ReplicaSet, shortName } from '../cluster/objects.ts'
+import {
+  compareTimestamps,
+  isOfKind,
+  type KubeObject,
+  type Pod,
+  type ReplicaSet,
+  shortName,
+} from '../cluster/objects.ts'
 import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -139,7 +146,7 @@ function revisionOf({ metadata }: ReplicaSet): number {
 
 function byAge(a: KubeObject, b: KubeObject): number {
   return (
-    (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') ||
+    compareTimestamps(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
     a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true })
   )
 }

@@ -1,5 +1,6 @@
 import {
   type Condition,
+  compareTimestamps,
   type EventObject,
   hasEnded,
   isPodSubject,
@@ -285,7 +286,7 @@ function lastDeath(pods: readonly Pod[], reader: Reader): JobDeath | undefined {
       const deaths = containerDeaths(pod, reader)
       return podEnd(pod, deaths) ?? deaths
     })
-    .toSorted((a, b) => a.at.localeCompare(b.at))
+    .toSorted((a, b) => compareTimestamps(a.at, b.at))
     .at(-1)
 }
 

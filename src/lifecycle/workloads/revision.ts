@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  compareTimestamps,
   type Fields,
   isObject,
   type KubeObject,
@@ -109,7 +110,7 @@ export function findRevision<R extends KubeObject>(
   const higher = (a: number, b: number) => (a === b || Number.isNaN(a - b) ? 0 : b - a)
   return revisions
     .filter((revision) => isSameTemplate(templateOf(revision), template))
-    .toSorted((a, b) => higher(numberOf(a), numberOf(b)) || createdAt(a).localeCompare(createdAt(b)))[0]
+    .toSorted((a, b) => higher(numberOf(a), numberOf(b)) || compareTimestamps(createdAt(a), createdAt(b)))[0]
 }
 
 /** Whether two versions of a revision have the same owners and numbers: most changes are of the counts in its status. */
@@ -193,7 +194,9 @@ export function templateCreatedAt(
 
 /** When the newest revision was created, if it is the present one and no rollback made it so. */
 function newestCreation(revisions: readonly KubeObject[]): string | undefined {
-  const newest = revisions.toSorted((a, b) => createdAt(b).localeCompare(createdAt(a)) || numberOf(b) - numberOf(a))[0]
+  const newest = revisions.toSorted(
+    (a, b) => compareTimestamps(createdAt(b), createdAt(a)) || numberOf(b) - numberOf(a),
+  )[0]
   if (newest === undefined || isReused(newest)) return undefined
   const isLatest = revisions.every((each) => numberOf(each) <= numberOf(newest))
   return isLatest ? newest.metadata.creationTimestamp : undefined
