@@ -74,7 +74,7 @@ export class Targets {
 
   /** Whether no target is open that may still decide: what an operator deployed does not, once the operator's object failed. */
   get isDone(): boolean {
-    return this.open.every((gated) => this.#hasFailed(this.#deployers.get(gated)))
+    return this.#all.every((gated) => !isUndecided(gated.state) || this.#hasFailed(this.#deployers.get(gated)))
   }
 
   /** Whether an open target may show another problem: the object of an operator does not, once an object that it deployed failed. */
