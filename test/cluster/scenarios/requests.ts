@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { all, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
+import { all, containerDiedSinceStart, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../custom-resources.ts'
 import type { Fixture } from '../fixture.ts'
 import { webImage } from '../images.ts'
@@ -237,7 +237,7 @@ export const requests: Scenario[] = [
     },
     after: removeWidgetDefinition,
     expect: { outcome: 'failed', reason: 'not-held' },
-    decidedBy: deploymentComplete('web'),
+    decidedBy: containerDiedSinceStart,
     withinSeconds: 60,
     takesSeconds: 50,
     contains: { message: ['exited with code 3'], summary: ['the queue is lost'] },
