@@ -31,6 +31,9 @@ export interface EventConsumer {
 /** The unit of the times of events. */
 const momentMs = 1
 
+/** The largest number of events of one moment: a list may have many thousands of objects. */
+export const maxTogether = 100
+
 /**
  * Passes the events of a live cluster to a consumer until the consumer is over. Events that arrive together, in one turn of
  * the event loop, are one moment: each goes to `onEvent`, then the consumer handles all of them. Each moment has a time of its own, so a
@@ -100,6 +103,7 @@ export class Follower {
     if (isFirst) this.#beginMoment()
     this.#moment.set({ ...observation, at: this.#latest }, request)
     if (this.#isStopped) this.#handleMoment()
+    else if (this.#moment.size === maxTogether) this.#endMoment()
     // The answer to a list may end the gate: then its watch is not opened.
     else if (observation.type === 'SYNCED' || isFailure(observation)) queueMicrotask(() => this.#endMoment())
     else if (isFirst) setImmediate(() => this.#endMoment())

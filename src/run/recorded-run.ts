@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../cluster/clock.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from '../cluster/feed.ts'
-import type { EventConsumer } from '../cluster/follower.ts'
+import { type EventConsumer, maxTogether } from '../cluster/follower.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { throwMistakes } from '../errors.ts'
 import { type GateSettings, gateSettings, type Purpose, settingsFor } from '../gate/settings.ts'
@@ -191,9 +191,6 @@ export class RecordedRun extends Run {
 
 /** No event of a recording belongs to a watch. */
 const noWatch = () => undefined
-
-/** The largest number of events that are kept together: a file of a stranger may have one moment alone. */
-const maxTogether = 1_000
 
 /** The events of each moment: a gate decides once on those that a live run handled together. */
 async function* momentsOf(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {

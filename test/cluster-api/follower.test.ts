@@ -170,6 +170,19 @@ describe('the time of an event', () => {
       ]),
     )
   })
+
+  it('is that of at most a hundred events, however many a list has', async () => {
+    const { cluster, events } = follow()
+    const pods = Array.from({ length: 250 }, (_, index) => make.barePod({ metadata: { name: `other-${index}` } }))
+    cluster.report(added(...pods))
+    await settled()
+    const times = Map.groupBy(events, ({ at }) => at - start)
+    expect([...times].map(([at, together]) => [at, together.length])).toEqual([
+      [0, 100],
+      [1, 100],
+      [2, 50],
+    ])
+  })
 })
 
 describe('before a clock ends a target', () => {
