@@ -36,9 +36,9 @@ export const maxTogether = 100
 
 /**
  * Passes the events of a live cluster to a consumer until the consumer is over. Events that arrive together, in one turn of
- * the event loop, are one moment: each goes to `onEvent`, then the consumer handles all of them. Each moment has a time of its own, so a
- * replay of the recording handles the same events together. `onUpdate` is called after events and deadlines, while the consumer
- * is not over.
+ * the event loop, are one moment: each goes to `onEvent`, then the consumer handles all of them. Each moment has a time of
+ * its own, so a replay of the recording handles the same events together. `onUpdate` is called after events and deadlines,
+ * while the consumer is not over.
  *
  * Before a deadline ends a target, the follower asks the watches of that target again and waits until they answer or
  * fail. While it waits, every event gets the time of the deadline. So a change in an answer counts as in time, an

@@ -97,7 +97,7 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   readonly isOrdered?: true
 }
 
-/** How to tell the versions of an object apart. A member is absent for kinds without such facts. */
+/** What distinguishes the versions of an object. A member is absent for kinds without such facts. */
 export interface Versions<Gated extends KubeObject = KubeObject> {
   /**
    * When the present version came, in milliseconds since the epoch on the runner's clock; undefined if unknown. A scale, a
