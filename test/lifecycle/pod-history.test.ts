@@ -271,6 +271,12 @@ describe('refusals of a pull', () => {
     expect(seen.containers.get('app')?.refusals).toMatchObject({ 'image-not-found': { events: 5 } })
   })
 
+  it('have the cause that an event gave, although the state is a back-off that gives none', () => {
+    const before = observePodEvents(undefined, [failed(2)], moment(1), createGateTime())
+    const seen = observePod(before, backOff('Back-off pulling image "acme/web:v1"'), moment(2), createGateTime())
+    expect(Object.keys(seen.containers.get('app')?.refusals ?? {})).toEqual(['image-not-found'])
+  })
+
   it('are not taken from events about the whole pod', () => {
     const { fieldPath: _, ...pod } = failed(3).involvedObject ?? {}
     const seen = observePodEvents(undefined, [{ ...failed(3), involvedObject: pod }], moment(1), createGateTime())
