@@ -1,68 +1,25 @@
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { formsOf, secretsIn, secretsInSetting } from '../../src/cluster/secret-values.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
+import { readData, rows, titled } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const base64 = (plain: string) => Buffer.from(plain).toString('base64')
 const keyLine = 'MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04f'
 const keyData = base64(`-----BEGIN EC PRIVATE KEY-----\n${keyLine}\n-----END EC PRIVATE KEY-----\n`)
 
-const yaml = `apiVersion: v1
-kind: Config
-current-context: prod
-clusters:
-- name: prod
-  cluster:
-    server: https://api.example:6443
-    proxy-url: http://me:pr%40xypass@proxy.example:3128
-contexts:
-- name: prod
-  context: {cluster: prod, user: token-user}
-users:
-- name: token-user
-  user:
-    token: eyJhbGciOi.token.value
-- name: password-user
-  user:
-    username: admin
-    password: correct horse
-- name: key-user
-  user:
-    client-key-data: ${keyData}
-- name: exec-user
-  user:
-    exec:
-      command: aws
-      args: [eks, get-token, --cluster-name, prod, --client-secret, argument-secret, --token=inline-secret]
-      env:
-      - {name: AWS_PROFILE, value: production}
-      - {name: AWS_SECRET_ACCESS_KEY, value: environment-secret}
-- name: oidc-user
-  user:
-    auth-provider:
-      name: oidc
-      config: {client-id: web-client, refresh-token: refresh-secret}
-`
+/** A kubeconfig with a user of each kind. */
+const yaml = (readData(data) as { readonly kubeconfig: string }).kubeconfig.replace('KEY_DATA', keyData)
 
 const secretsOf = (kubeconfig: string) =>
   new Set(loadKubeconfig({ kubeconfig }, { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }).secrets)
 
 test('every credential of every user is a secret, as written and in base64', () => {
   const secrets = secretsOf(yaml)
-  for (const secret of [
-    'eyJhbGciOi.token.value',
-    base64('eyJhbGciOi.token.value'),
-    'correct horse',
-    base64('admin:correct horse'),
-    keyData,
-    keyLine,
-    'argument-secret',
-    'inline-secret',
-    'environment-secret',
-    'refresh-secret',
-    'pr@xypass',
-  ]) {
+  const computed = [base64('eyJhbGciOi.token.value'), base64('admin:correct horse'), keyData, keyLine]
+  for (const secret of [...computed, ...rows<string>(data, 'every credential of every user is a secret')])
     expect(secrets).toContain(secret)
-  }
 })
 
 test('the line that holds a credential is a secret as a whole', () => {
@@ -71,18 +28,7 @@ test('the line that holds a credential is a secret as a whole', () => {
 
 test('what is no secret stays readable', () => {
   const secrets = secretsOf(yaml)
-  for (const word of [
-    'prod',
-    'production',
-    'kind: Config',
-    'apiVersion: v1',
-    'aws',
-    '- name: prod',
-    'web-client',
-    'get-token',
-  ]) {
-    expect(secrets).not.toContain(word)
-  }
+  for (const word of rows<string>(data, 'what is no secret stays readable')) expect(secrets).not.toContain(word)
 })
 
 describe('a setting of a credential plugin', () => {
@@ -93,46 +39,20 @@ describe('a setting of a credential plugin', () => {
       users: [{ name: 'prod', user: { exec: { command: 'login', ...exec } } }],
       'current-context': 'prod',
     })
-  const environment = (name: string, value: string) => withExec({ env: [{ name, value }] })
 
-  test.each([
-    ['KEYCLOAK_REALM', 'main'],
-    ['TOKEN_CACHE_DIR', '/home/runner/.kube/cache/kubelogin-2024'],
-    ['USE_TOKEN', 'true'],
-    ['SECRET_STORE', 'keyring'],
-    ['KEY_VAULT_NAME', 'prod-eu-west-1'],
-    ['SECRET_BACKEND', 'secretsmanagerEurope2'],
-    ['TOKEN_URL', 'https://login.example.com/oauth2/v2'],
-  ])('%s=%s stays readable', (name, value) => {
-    expect(secretsOf(environment(name, value))).not.toContain(value)
-  })
+  test.each(titled(rows<[object, string]>(data, 'a setting of a plugin stays readable'), ([exec]) => exec))(
+    'stays readable: %s',
+    (_, [exec, value]) => {
+      expect(secretsOf(withExec(exec))).not.toContain(value)
+    },
+  )
 
-  test.each([
-    ['KEYCLOAK_CLIENT_SECRET', 'main'],
-    ['AWS_SESSION_TOKEN', 'production'],
-    ['VAULT_API-KEY', 'short'],
-    ['TOKEN_OF_CI', 'k3JH8sdf0QmZ'],
-    ['SECRET_ID', '0f4c3bd1-6b1e-4b52-9d4e-8a9b7c6d5e4f'],
-    ['KEY_MATERIAL', 'abcdefghijklmnopqrstuvwxyz'],
-    ['TOKEN_OF_CI', 'Bearer eyJhbGciOiJSUzI1NiIs.eyJzdWIiOiJjaSIsIm5h'],
-  ])('%s=%s is masked', (name, value) => {
-    expect(secretsOf(environment(name, value))).toContain(value)
-  })
-
-  test.each([
-    [['--token-cache-storage=disk'], 'disk'],
-    [['--token-cache-storage', 'keyring'], 'keyring'],
-    [['--oidc-use-access-token=true'], 'true'],
-  ])('the value in %j stays readable', (args, value) => {
-    expect(secretsOf(withExec({ args }))).not.toContain(value)
-  })
-
-  test.each([
-    [['--oidc-client-secret=main'], 'main'],
-    [['--api-key', 'main'], 'main'],
-  ])('the value in %j is masked', (args, value) => {
-    expect(secretsOf(withExec({ args }))).toContain(value)
-  })
+  test.each(titled(rows<[object, string]>(data, 'a setting of a plugin is masked'), ([exec]) => exec))(
+    'is masked: %s',
+    (_, [exec, value]) => {
+      expect(secretsOf(withExec(exec))).toContain(value)
+    },
+  )
 })
 
 test('the text around the PEM block of a certificate stays readable', () => {
@@ -173,70 +93,37 @@ test('a secret that contains another one is replaced as a whole', () => {
 })
 
 describe('what is secret in a value of a Secret', () => {
-  test.each([
-    ['a password of letters only', 'value', 'swordfish'],
-    ['a password with blanks', 'passphrase', 'correct horse battery'],
-    ['a short password with digits, if its name is that of a secret', 'password', 'hunter2'],
-    ['a key with symbols', 'anything', 'k3-JH.8sdf'],
-    ['a password that looks like a path', 'password', '/p4ss/w0rd'],
-  ])('%s', (_, name, value) => {
+  test.each(rows<[string, string, string]>(data, 'what is secret as a whole'))('%s', (_, name, value) => {
     expect(secretsIn(name, value)).toEqual([value])
   })
 
   test.each([
-    ['a switch', 'enabled', 'true'],
-    ['a short word', 'app', 'web'],
-    ['a namespace', 'password', 'default'],
-    ['a short value with digits', 'version', 'v1.2.3'],
-    ['a word under a public name', 'POSTGRES_USER', 'shopowner'],
-    ['the name of an environment', 'setting', 'production'],
-    ['a default that repeats its name', 'POSTGRES_PASSWORD', 'postgres'],
-    ['a file that no log quotes', 'release', 'x1'.repeat(6_000)],
+    ...rows<[string, string, string]>(data, 'what other text contains too'),
+    ['a file that no log quotes', 'release', 'x1'.repeat(6_000)] as const,
   ])('not %s, since other text contains it too', (_, name, value) => {
     const secrets = new Secrets()
     secrets.learnSecret(name, value)
     expect(secrets.redact(`of ${value}`)).toBe(`of ${value}`)
   })
 
-  test.each([
-    [
-      'the password of a URL, as written and decoded',
-      'url',
-      'postgres://u:s%40same-1@db/shop',
-      ['s%40same-1', 's@same-1'],
-    ],
-    [
-      'a password in JSON',
-      'config',
-      '{"auths":{"r":{"username":"somebody1","password":"open-sesame"}}}',
-      ['open-sesame'],
-    ],
-    ['a password in a file', 'settings.yaml', 'user: somebody1\ndb-password: "open-sesame"\n', ['open-sesame']],
-    ['a password in an .env file', '.env', 'MODE=production\nDB_PASSWORD=open-sesame', ['open-sesame']],
-    [
-      'a password in a connection string',
-      'connection',
-      'Server=db;User Id=somebody1;Password=open-sesame;',
-      ['open-sesame'],
-    ],
-    ['a password in a data source name', 'dsn', 'host=db user=somebody1 password=open-sesame', ['open-sesame']],
-    ['a line that looks like a key', 'key', `a: b\n${keyLine}`, [keyLine]],
-  ])('%s', (_, name, value, expected) => {
-    expect(secretsIn(name, value)).toEqual(expect.arrayContaining(expected))
-    expect(secretsIn(name, value)).not.toContain('somebody1')
+  test.each(rows<[string, string, string, readonly string[]]>(data, 'what contains a secret'))(
+    '%s',
+    (_, name, value, expected) => {
+      expect(secretsIn(name, value)).toEqual(expect.arrayContaining([...expected]))
+      expect(secretsIn(name, value)).not.toContain('somebody1')
+    },
+  )
+
+  test('a line that looks like a key', () => {
+    expect(secretsIn('key', `a: b\n${keyLine}`)).toContain(keyLine)
   })
 
-  test('of an environment variable, no path of a file and no other variable', () => {
-    expect(secretsInSetting('TLS_PRIVATE_KEY', '/etc/tls/tls.key')).toEqual([])
-    expect(secretsInSetting('DB_PASSWORD', '$(OTHER_PASSWORD)')).toEqual([])
-    expect(secretsInSetting('DB_PASSWORD', '/p4ssw0rd')).toEqual(['/p4ssw0rd'])
-  })
-
-  test('of an environment variable without such a name, only what it contains', () => {
-    expect(secretsInSetting('DATABASE_URL', 'amqp://u:open-sesame@mq')).toEqual(['open-sesame', 'open-sesame'])
-    expect(secretsInSetting('KEYCLOAK_URL', 'https://login.example')).toEqual([])
-    expect(secretsInSetting('DB_PASSWORD', 'open-sesame')).toEqual(['open-sesame'])
-  })
+  test.each(rows<[string, string, string, readonly string[]]>(data, 'of an environment variable'))(
+    'of an environment variable %s',
+    (_, name, value, expected) => {
+      expect(secretsInSetting(name, value)).toEqual(expected)
+    },
+  )
 })
 
 describe('a secret of the cluster is replaced', () => {

@@ -47,7 +47,7 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  * Of the API: `lists` are complete (those of a Deployment, of Jobs, and of the kinds of the file), or `list Pod`, narrowed as
  * `Pod?app=web`, `Deployment@apps`, `Deployment@apps/front`, `Node@` without a namespace; `alive` or `alive Pod`;
  * `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good; `lost Pod 5 503 "words"`: unavailable since second 5, with this status;
- * `serves Widget`, `serves Widget plainly` without a status subresource; `unserved Deployment web`; `cancel`.
+ * `serves Widget`, `serves Widget plainly` without a status subresource; `unserved Deployment`, `unserved Deployment web`; `cancel`.
  *
  * `$name` is a part of a tape that is named in the file's `tapes` (`withParts`).
  */
@@ -104,7 +104,9 @@ export function inWords(thing: string, second: number, objects: NamedObjects = {
     } as Observation
   }
   if (first === 'serves') return served(one, apiVersionOf(one, objects), two !== 'plainly')
-  if (first === 'unserved') return { ...listOf(one, objects), type: 'MISSING', name: two ?? '', message: `no ${one}` }
+  if (first === 'unserved') {
+    return { ...listOf(one, objects), type: 'MISSING', ...(two !== undefined && { name: two }), message: `no ${one}` }
+  }
   if (first === 'job') return ofJob(words.slice(1), second)
   return ofWorkload(first, words.slice(1), second)
 }
