@@ -1,10 +1,10 @@
-import type { EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
+import type { KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observePodEvents } from '../../src/lifecycle/workloads/observe-pods.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { iso, make, moment } from './objects.ts'
-import { toPodStatus } from './pods.ts'
+import { make, moment } from './objects.ts'
+import { toEvent, toPodStatus } from './pods.ts'
 import { readData } from './rows.ts'
 import { counted, createGateTime, read, seenTarget, sightings } from './rule.ts'
 import { toSubject } from './subject.ts'
@@ -88,21 +88,6 @@ type Verdict = string | Readonly<Record<number, string>>
 
 const fieldsOfObjects = ['status', 'spec', 'metadata', 'kind', 'apiVersion', 'data']
 
-function eventOf(about: KubeObject, text: string): EventObject {
-  const [, container, reason = '', count = '1', first = '0', last = first, message = ''] =
-    /^(?:([a-z]+) )?([A-Z]\w+)(?: x(\d+))?(?: (-?\d+)(?:-(\d+))?)?(?:: (.*))?$/s.exec(text) ?? []
-  const times = { firstTimestamp: iso(Number(first)), lastTimestamp: iso(Number(last)) }
-  const metadata = { name: text, namespace: 'shop' }
-  return make.event(about, {
-    metadata,
-    reason,
-    message,
-    count: Number(count),
-    ...times,
-    ...(container && { container }),
-  })
-}
-
 function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   const isWhole = typeof fields === 'object' && Object.keys(fields ?? {}).some((key) => fieldsOfObjects.includes(key))
   const isWholeOnly = isWhole && Object.keys(fields ?? {}).every((key) => fieldsOfObjects.includes(key))
@@ -126,7 +111,7 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
   const about = (name: string) => relatives.objects.find(({ metadata }) => metadata.name === name) ?? object
   const { events: said = [] } = options
   const byName = Array.isArray(said) ? [['', said] as const] : Object.entries(said)
-  const events = byName.flatMap(([name, texts]) => texts.map((each: string) => eventOf(about(name), each)))
+  const events = byName.flatMap(([name, texts]) => texts.map((each: string) => toEvent(about(name), each)))
   const history = (first: number) =>
     counted(observePodEvents(sightings([first, object as Pod]), events, moment(now), createGateTime()), object as Pod)
   const context = {
