@@ -54,7 +54,7 @@ export function toVersions(
 /** An event about an object, or of a container of it: `app Failed x2 1-40: message`, from second 1 to 40. */
 export function toEvent(about: KubeObject, text: string): EventObject {
   const [, container, reason = '', count = '1', first = '0', last = first, message = ''] =
-    /^(?:([a-z]+) )?([A-Z]\w+)(?: x(\d+))?(?: (-?\d+)(?:-(\d+))?)?(?:: (.*))?$/s.exec(text) ?? []
+    /^(?:([a-z]+) )?([A-Z]\w+)(?: x(\d+))?(?: (-?\d+)(?:-(-?\d+))?)?(?:: (.*))?$/s.exec(text) ?? []
   const times = { firstTimestamp: iso(Number(first)), lastTimestamp: iso(Number(last)) }
   const metadata = { name: text, namespace: 'shop' }
   return make.event(about, {
