@@ -13,8 +13,11 @@ import {
   shorten,
   shortenNames,
 } from '../../src/report/escape.ts'
+import { rows } from '../kit/rows.ts'
 import { parameters } from '../support/thorough.ts'
 import { hostileWords } from './cases.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 /** What the runner does with a line of output (actions/runner, ActionCommand.cs): does it read a command in it? */
 function isCommand(line: string): boolean {
@@ -52,70 +55,37 @@ it('plain is harmless, short and stable for any text', () => {
   )
 })
 
-it('plain breaks commands that invisible characters hide', () => {
-  expect(plain('#\u00ad#\ufe0f[error]x')).toBe('## [error]x')
-  expect(plain(':\u200d:error::x')).toBe(': :error::x')
-  expect(plain('\u00a0::error::x')).toBe('\u00a0: :error::x')
-})
+const functions = {
+  plain,
+  plainLines,
+  shorten,
+  shortenNames,
+  markdown,
+  prose,
+  code,
+  fence,
+  html,
+  mermaidName,
+  mermaidTask,
+}
 
-it('plain drops colours, links and titles of a terminal whole', () => {
-  expect(plain('\x1b[1;31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x1b\\ \x9b2Jend')).toBe(
-    'red link end',
-  )
-})
+it.each(rows<[string, keyof typeof functions, readonly never[], unknown]>(data, 'texts'))(
+  '%s',
+  (_, name, [text, ...rest], expected) => {
+    expect((functions[name] as (...given: unknown[]) => unknown)(text, ...rest)).toEqual(expected)
+  },
+)
 
 it('plain keeps the text after an escape sequence that never ends', () => {
   expect(plain('\x1b]0;title that goes on')).toContain('title that goes on')
-})
-
-it('plain keeps the indentation of a log line', () => {
-  expect(plain('\tat main.go:3')).toBe('  at main.go:3')
 })
 
 it('plain cuts a line of a megabyte, and marks the cut', () => {
   expect(plain('x'.repeat(1_000_000))).toBe(`${'x'.repeat(999)}…`)
 })
 
-it('plain cuts no emoji in half', () => {
-  expect(plain('ab😀cd', 4)).toBe('ab…')
-})
-
-it('plainLines divides at every kind of line break', () => {
-  expect(plainLines('\na\r\nb\rc\u2028d\u2029e\u0085f\v\fg\n\n')).toEqual(['a', 'b', 'c', 'd', 'e', 'f', '', 'g'])
-})
-
-it('plainLines makes every line harmless', () => {
-  expect(plainLines('a\n::error::b\n##[error]c')).toEqual(['a', ': :error::b', '## [error]c'])
-})
-
 it('plainLines keeps the end of an endless text', () => {
   expect(plainLines(`${'x\n'.repeat(1_000_000)}last`).at(-1)).toBe('last')
-})
-
-it('shorten keeps both ends of a long name', () => {
-  expect(shorten('deployment/a-very-long-name-blue', 20)).toBe('deployment/a-…e-blue')
-})
-
-it('shortenNames keeps whole the names that would read alike', () => {
-  const [blue, green] = ['deployment/a-long-name-blue-worker', 'deployment/a-long-name-pink-worker'] as const
-  expect(shortenNames([blue, green, 'deployment/a-very-long-name-red', blue], 20)).toEqual([
-    blue,
-    green,
-    'deployment/a-…me-red',
-    blue,
-  ])
-})
-
-it('markdown escapes every character that would format text', () => {
-  expect(markdown('**b** _e_ `c` [l](u) <i> a|b ~s~ \\ & $x$')).toBe(
-    '\\*\\*b\\*\\* \\_e\\_ \\`c\\` \\[l\\](u) &lt;i&gt; a&#124;b \\~s\\~ \\\\ &amp; <span>$</span>x<span>$</span>',
-  )
-})
-
-it('markdown triggers no mention, issue, link, mail address or emoji', () => {
-  expect(markdown('@octocat #12 GH-7 https://a.example www.a.example a@b.example :smile:')).toBe(
-    '@&#8203;octocat #&#8203;12 GH-&#8203;7 https:&#8203;//a.example www&#8203;.a.example a@&#8203;b.example :&#8203;smile:',
-  )
 })
 
 it.each(['- a', '+ a', '= a', '# a', '1. a', '2) a', '> a', '* a', '---', '~~~'])(
@@ -135,34 +105,6 @@ it('markdown leaves no raw tag, pipe, backtick or line break of any text', () =>
   )
 })
 
-it('prose shows text between backticks as code', () => {
-  expect(prose('Fix `image:` in *this*.')).toBe('Fix `image:` in \\*this\\*.')
-})
-
-it('prose escapes a single backtick', () => {
-  expect(prose('a ` b')).toBe('a \\` b')
-})
-
-it('code is a code span', () => {
-  expect(code('a*b')).toBe('`a*b`')
-})
-
-it('code becomes an element where a span or a table cell would break', () => {
-  expect(code('a`b|c')).toBe('<code>a\\`b&#124;c</code>')
-})
-
-it('code is empty for empty text', () => {
-  expect(code(' \u200b')).toBe('')
-})
-
-it('fence is longer than any run of backticks in it', () => {
-  expect(fence(['a ````` b', '```'])).toBe('``````\na ````` b\n```\n``````')
-})
-
-it('html escapes every character that would format text', () => {
-  expect(html('</summary><script>"\'&@you')).toBe('&lt;/summary&gt;&lt;script&gt;&quot;&#39;&amp;@&#8203;you')
-})
-
 it('mermaidName removes characters that end a name', () => {
   fc.assert(
     fc.property(anyText, (text) => {
@@ -170,17 +112,6 @@ it('mermaidName removes characters that end a name', () => {
     }),
     parameters,
   )
-})
-
-it.each(['section a', 'click a', 'title a', 'dateFormat x', 'GANTT', '2025-01-15 a', 'accTitle'])(
-  'mermaidName keeps the task %j from being a command',
-  (text) => {
-    expect(mermaidTask(text)).toBe(`- ${text}`)
-  },
-)
-
-it('mermaidName is never empty', () => {
-  expect(mermaidName(';#:')).toBe('-')
 })
 
 /** What a terminal obeys or does not show: control characters, text direction, invisible characters, half a pair. */
