@@ -54,7 +54,7 @@ function toMilestone(name: string, data: MilestoneData): MilestoneRecord {
   return createMilestone({ name, message, ...state })
 }
 
-export function toProblem({ subject, firstSeenAt, evidence = [], ...facts }: ProblemData) {
+function toProblem({ subject, firstSeenAt, evidence = [], ...facts }: ProblemData) {
   return createProblem({
     ...facts,
     evidence: evidence.map(createEvidence),
