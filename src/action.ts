@@ -7,7 +7,7 @@ import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
 import { passes } from './gate/outcome.ts'
-import { redactRecord } from './gate/redact-record.ts'
+import { forReaders, redactRecord } from './gate/redact-record.ts'
 import {
   type EndedRunRecord,
   emptyRecord,
@@ -28,7 +28,6 @@ import { plain, plainLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
-import { forReaders } from './report/public-logs.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import type { Reporter } from './run/exit.ts'

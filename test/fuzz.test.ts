@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { loadKubeconfig } from '../src/cluster/kubeconfig.ts'
-import type { EventObject } from '../src/cluster/objects.ts'
 import { createRedactor } from '../src/cluster/redact.ts'
 import { parseDuration } from '../src/duration.ts'
 import { UserError } from '../src/errors.ts'
@@ -27,7 +26,6 @@ const object = {
   metadata: { name: 'x' },
   status: { phase: 'Running', list: [{ a: 1 }] },
 }
-const event = (message: string) => ({ reason: 'Unhealthy', message, type: 'Warning' }) as EventObject
 
 /** Reads a text; what it may throw is an error for the user. */
 type Parser = (text: string) => unknown
@@ -134,7 +132,7 @@ const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
       'statuscode: 503',
       ': unknown',
     ],
-    (text) => [runtimeError(text), missingObject(text), probeFailure('readiness', [event(text)])],
+    (text) => [runtimeError(text), missingObject(text), probeFailure(text)],
   ],
 ]
 

@@ -8,7 +8,7 @@ import { haveImagesArrived } from '../lifecycle/expected-images.ts'
 import { haveSamePods, isGatedPod, isKeptPod } from '../lifecycle/pods.ts'
 import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
 import type { PodRevision, Reader } from '../lifecycle/reader.ts'
-import { keyedChange, ReadIndex, type Reads } from '../lifecycle/reads.ts'
+import { ReadIndex, type Reads } from '../lifecycle/reads.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
@@ -119,14 +119,13 @@ export class Assessor {
     const { before, after } = change
     const object = after ?? before
     const concerned = new Set<GatedTarget>()
-    this.#sharedReaders.observe(change, this.#parts.now())
-    const changed = keyedChange(change, this.#parts.store)
+    const changed = this.#sharedReaders.observe(change, this.#parts.now())
     for (const gated of [...this.#readIndex.of(changed)].toSorted((a, b) => a.index - b.index))
       this.#targets.guard(gated, () => {
         if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
       })
     if (isOfKind(object, 'Event')) {
-      for (const gated of this.#subjects(object)) concerned.add(gated)
+      for (const gated of this.#subjects(object, changed.pod)) concerned.add(gated)
       return concerned
     }
     for (const gated of this.#targets.named(nameOf(object))) {
@@ -159,9 +158,13 @@ export class Assessor {
     )
   }
 
-  /** The targets that an Event is about, also absent ones. */
-  #subjects({ involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject) {
-    return this.#targets.named({ apiVersion, kind, namespace, name }).filter(({ state }) => state.type !== 'ended')
+  /** The targets that an Event is about: a pod whose history it changes, or an absent object, whose end it may show. */
+  #subjects(
+    { involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject,
+    pod?: KubeObject,
+  ) {
+    const named = this.#targets.named({ apiVersion, kind, namespace, name })
+    return named.filter(({ state }) => state.type !== 'ended' && [pod, undefined].includes(objectOf(state)))
   }
 
   /** Logs why a pod of a gated revision is removed; its controller replaces it. */

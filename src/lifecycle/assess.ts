@@ -42,7 +42,10 @@ function draftOf(
   for (const { name } of problems.flatMap((each) => nodeOfProblem(each) ?? []))
     reader.watch(nodeRequest(name), 'explaining')
   const { notes, warnings, stallHold } = stated
-  const counters = new Map([...(facts.counters ?? []), ...(ready ? [] : eventCounters(reader.events(object)))])
+  const counters = new Map([
+    ...(facts.counters ?? []),
+    ...(ready ? [] : eventCounters(reader.events(object, showsProgress))),
+  ])
   const draft = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...draft, ready, message: text }
@@ -134,6 +137,10 @@ function terminatingProblem(object: KubeObject, { now, time }: Reader): Problem 
  */
 const eventProgress =
   /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
+
+function showsProgress({ message }: EventObject): boolean {
+  return eventProgress.test(message ?? '')
+}
 
 /** The numbers of an object's events that show progress when they grow. */
 export function eventCounters(events: readonly EventObject[]): readonly (readonly [string, number])[] {

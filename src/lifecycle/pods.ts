@@ -42,16 +42,73 @@ export interface DeathCount {
   readonly isCurrent: boolean
 }
 
+/** What is reported about a container, or about its pod as a whole. Moments are on the runner's clock. */
+export interface ContainerReports {
+  /** The kubelet's last message about each probe that failed: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
+  readonly failedProbes: Readonly<Partial<Record<ProbeKind, string>>>
+  /** The probe for which the kubelet killed it. */
+  readonly killedBy?: 'liveness' | 'startup'
+  /** The kubelet's last message about its failed postStart hook. */
+  readonly failedHook?: string
+  /** A Secret of imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
+  readonly lacksPullSecret: boolean
+  /** When the creation that its state reports was first and last refused: the state is updated later. */
+  readonly refused?: { readonly first: number | undefined; readonly last: number | undefined }
+  /** Its image is being pulled, as far as its own Events show. */
+  readonly isPulling: boolean
+  /**
+   * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
+   * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only its Events show it.
+   */
+  readonly hookStartedAt?: number
+}
+
+export type ProbeKind = 'liveness' | 'readiness' | 'startup'
+
+/** What is reported about a pod as a whole. */
+export interface PodReports {
+  /** The failed step before its containers exist. */
+  readonly setupFailure?: SetupFailure
+  /** It has an Event about a container: then it is set up. */
+  readonly hasContainers: boolean
+  /** The last message of the controller that cannot create a ResourceClaim of the pod. */
+  readonly claimFailure?: string
+  readonly scaleUp?: ScaleUp
+  /** An image volume is being pulled. */
+  readonly isVolumePulling: boolean
+  /** The time of its slowest pull in milliseconds. */
+  readonly pullMs?: number
+  /** The numbers that show progress. */
+  readonly counters: readonly (readonly [string, number])[]
+}
+
+/** The latest failed step, with the moments of its first and latest attempt on the runner's clock. */
+export interface SetupFailure {
+  readonly reason: string
+  readonly message: string
+  readonly count: number
+  readonly first: number | undefined
+  readonly last: number | undefined
+}
+
+/** What an autoscaler last reported. `refusal`: why it adds no node. */
+export interface ScaleUp {
+  readonly isAdding: boolean
+  readonly refusal?: string
+}
+
 /** The observations of a container since first sight, with the deaths that count. Moments are on the runner's clock. */
 export interface ContainerHistory extends DeathCount {
+  readonly reports: ContainerReports
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
   readonly running?: RunningInstance
   /** The present waiting reason, since when it was seen, and whether it predates the gate. */
   readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
 }
 
-/** The observations of a pod, with the deaths that count. */
+/** The observations of a pod and what its Events report, with the deaths that count. */
 export interface PodHistory {
+  readonly reports: PodReports
   /** When its present version was first seen. */
   readonly seenAt: number
   /** The minReadySeconds of its workload, in milliseconds. */

@@ -91,8 +91,11 @@ export interface Reader extends Moment {
   ): readonly ObjectOf<Kind>[]
   /** Where a pod belongs among the pods of the gated workloads behind the object; undefined if none is behind it. */
   revisionOf(pod: Pod): PodRevision | undefined
-  /** The events about an object. */
-  events(object: KubeObject): readonly EventObject[]
+  /**
+   * The events about an object, the latest last.
+   * @param where which of them count: another one does not concern the target
+   */
+  events(object: KubeObject, where?: (event: EventObject) => boolean): readonly EventObject[]
   /** The history of a pod since its first sight. */
   podHistory(pod: Pod): PodHistory
   /**

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import { isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
+import { type EventObject, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 
 /**
@@ -18,16 +18,18 @@ type Where = (object: KubeObject) => boolean
 /** A change with the keys of what it changes: an object, what its owners own, a list, or the events about an object. */
 export interface KeyedChange {
   readonly versions: readonly KubeObject[]
+  /** The pod whose history an Event changes. */
+  readonly pod: Pod | undefined
   readonly keys: readonly string[]
 }
 
-/** Finds the keys of a change once for all targets. An Event concerns those that have read its object. */
-export function keyedChange({ before, after }: Change, store: Pick<Store, 'withUid'>): KeyedChange {
-  const object = after ?? before
-  const uid = isOfKind(object, 'Event') ? object.involvedObject?.uid : undefined
-  const subject = uid === undefined ? undefined : store.withUid(uid)
-  const versions = [before, after, subject].filter((object) => object !== undefined)
-  return { versions, keys: [...new Set(versions.flatMap(keysOf))] }
+/**
+ * Finds the keys of a change once for all targets.
+ * @param pod the pod whose history an Event changes: the Event concerns those that have read the pod
+ */
+export function keyedChange({ before, after }: Change, pod: Pod | undefined): KeyedChange {
+  const versions = [before, after, pod].filter((object) => object !== undefined)
+  return { versions, pod, keys: [...new Set(versions.flatMap(keysOf))] }
 }
 
 function keysOf(object: KubeObject): readonly string[] {
@@ -69,8 +71,11 @@ export class Reads {
 
   /** The objects of a kind in a namespace. */
   list({ kind, namespace, name }: WatchRequest, where: Where): void {
-    const key = listKey(kind, namespace)
     const counts: Where = name === undefined ? where : (object) => object.metadata.name === name && where(object)
+    this.#addKey(listKey(kind, namespace), counts)
+  }
+
+  #addKey(key: string, counts: Where): void {
     const known = this.#keys.get(key)
     if (known === undefined) this.#keys.set(key, [counts])
     else if (known !== 'all') known.push(counts)
@@ -86,9 +91,11 @@ export class Reads {
     if (uid !== undefined) this.#keys.set(ownerKey(uid, kind), 'all')
   }
 
-  /** The Events about an object; without a uid, those of its name. Pods are read by their list or their owner, too. */
-  events({ kind, metadata: { uid, namespace, name } }: KubeObject): void {
-    if (kind !== 'Pod') this.#keys.set(uid ?? subjectKey({ kind, namespace, name }), 'all')
+  /** The Events about an object; without a uid, those of its name. Those about a pod concern whoever reads the pod. */
+  events({ kind, metadata: { uid, namespace, name } }: KubeObject, where: (event: EventObject) => boolean): void {
+    if (kind === 'Pod') return
+    const counts: Where = (object) => isOfKind(object, 'Event') && where(object)
+    this.#addKey(uid ?? subjectKey({ kind, namespace, name }), counts)
   }
 
   /** The history of a pod, which depends on its controller and on the revisions of its workload. */

@@ -3,7 +3,7 @@ import type { KubeObject, ObjectName, ObjectOf } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
 import { type GateTime, momentAt } from './proof.ts'
 import { type LifecycleSettings, type Reader, watchingBy } from './reader.ts'
-import { type Need, Reads } from './reads.ts'
+import { type KeyedChange, keyedChange, type Need, Reads } from './reads.ts'
 import { PodHistories } from './workloads/observe-pods.ts'
 
 /** The part of a reader that all targets share. */
@@ -11,8 +11,11 @@ type SharedReader = Omit<Reader, 'history' | 'othersProgress' | 'othersReadyAt' 
 
 /** Builds the shared part of the readers from the store. */
 export interface SharedReaders {
-  /** Observes a change of any object at `now`, after the store has applied it. It must receive every change. */
-  observe(change: Change, now: number): void
+  /**
+   * Observes a change of any object at `now`, after the store has applied it. It must receive every change.
+   * @returns the change with its keys, by which it concerns those that have read what it changes
+   */
+  observe(change: Change, now: number): KeyedChange
   at(now: number): SharedReader
 }
 
@@ -55,9 +58,10 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
         return histories.removedAt(uid, revision)
       },
       known,
-      events: (object) => {
-        reads.events(object)
-        return store.eventsOf(object)
+      events: (object, where) => {
+        reads.events(object, where ?? (() => true))
+        const events = store.eventsOf(object)
+        return where === undefined ? events : events.filter(where)
       },
       podHistory: (pod) => {
         reads.history(pod, store)
@@ -67,7 +71,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       declaresStatus: (kind) => store.declaresStatus(kind),
     }
   }
-  return { observe: (change, now) => histories.observe(change, now), at }
+  return { observe: (change, now) => keyedChange(change, histories.observe(change, now)), at }
 }
 
 /** The objects of a request's kind, namespace and name in a store. */

@@ -1,8 +1,8 @@
-import { type ContainerState, compareTimestamps, type Pod, type Probe } from '../cluster/objects.ts'
+import { type ContainerState, compareTimestamps, type EventObject, type Pod, type Probe } from '../cluster/objects.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { registryAnswer } from '../lifecycle/workloads/image-pull.ts'
 import { condition, containersOf, type PodContainer } from '../lifecycle/workloads/pod-fields.ts'
-import { examinePod, type PodState, viewOf } from '../lifecycle/workloads/pod-state.ts'
+import { examinePod, viewOf } from '../lifecycle/workloads/pod-state.ts'
 import type { ContainerView } from '../lifecycle/workloads/pod-view.ts'
 import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
@@ -34,7 +34,7 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
     return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }
   }
   if (!state.scheduled) return { mark: '…', text: 'waiting for a node' }
-  if (state.running) return { mark: '…', text: explainNotReady(state) }
+  if (state.running) return { mark: '…', text: explainNotReady(pod, reader.events(pod)) }
   if (state.isPulling) return { mark: '…', text: 'pulling its image' }
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
@@ -56,7 +56,7 @@ function exitReason(reason: string | undefined): string {
 }
 
 /** Why a pod with running containers is not ready: its readiness gates, else its failing probes. */
-function explainNotReady({ pod, events }: PodState): string {
+function explainNotReady(pod: Pod, events: readonly EventObject[]): string {
   const gate = (pod.spec?.readinessGates ?? []).find(
     ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
   )
@@ -154,23 +154,25 @@ function describeWaiting(reason: string, message: string | undefined): readonly 
   }
 }
 
-function probeLines({ container, status, events }: ContainerView): readonly Line[] {
-  const failure = (kind: string) =>
-    events.findLast(({ reason, message }) => reason === 'Unhealthy' && message?.startsWith(`${kind} probe`))?.message
+function probeLines({ container, status, failedProbes }: ContainerView): readonly Line[] {
   const isRunning = status?.state?.running !== undefined
-  const probeLine = (kind: string, probe: Probe | undefined, passed: boolean | undefined): readonly Line[] => {
-    const message = failure(kind)
+  const probeLine = (
+    kind: keyof typeof failedProbes,
+    probe: Probe | undefined,
+    passed: boolean | undefined,
+  ): readonly Line[] => {
+    const message = failedProbes[kind]
     // The status does not contain the result of the liveness probe; only events report failures.
     if (probe === undefined || !isRunning || (passed === undefined && message === undefined)) return []
     const as: Mark = passed ? '✓' : message === undefined ? '…' : '!'
     const result = passed ? 'passed' : (message ?? 'not passed yet')
-    return [line(6, mark(as), `${kind.toLowerCase()} probe`, dim(describeProbe(probe)), colored(result, as))]
+    return [line(6, mark(as), `${kind} probe`, dim(describeProbe(probe)), colored(result, as))]
   }
   const started = status?.started === true
   return [
-    ...probeLine('Startup', container.startupProbe, started),
-    ...probeLine('Readiness', container.readinessProbe, started && status?.ready === true),
-    ...probeLine('Liveness', container.livenessProbe, undefined),
+    ...probeLine('startup', container.startupProbe, started),
+    ...probeLine('readiness', container.readinessProbe, started && status?.ready === true),
+    ...probeLine('liveness', container.livenessProbe, undefined),
   ]
 }
 

@@ -1,12 +1,13 @@
-import type { KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
+import { readFileSync } from 'node:fs'
+import { load } from 'js-yaml'
+import type { EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { observePodEvents } from '../../src/lifecycle/workloads/observe-pods.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { make, moment } from './objects.ts'
-import { toEvent, toPodStatus } from './pods.ts'
-import { readData } from './rows.ts'
-import { counted, createGateTime, read, seenTarget, sightings } from './rule.ts'
+import { iso, make, moment } from './objects.ts'
+import { toPodStatus } from './pods.ts'
+import { revive } from './rows.ts'
+import { read, seenTarget, sightings } from './rule.ts'
 import { toSubject } from './subject.ts'
 import { expectWords, toPattern } from './words.ts'
 import { type Relatives, relativesOf, toWorkload } from './workloads.ts'
@@ -88,14 +89,25 @@ type Verdict = string | Readonly<Record<number, string>>
 
 const fieldsOfObjects = ['status', 'spec', 'metadata', 'kind', 'apiVersion', 'data']
 
+function eventOf(about: KubeObject, text: string): EventObject {
+  const [, container, reason = '', count = '1', first = '0', last = first, message = ''] =
+    /^(?:([a-z]+) )?([A-Z]\w+)(?: x(\d+))?(?: (-?\d+)(?:-(\d+))?)?(?:: (.*))?$/s.exec(text) ?? []
+  const times = { firstTimestamp: iso(Number(first)), lastTimestamp: iso(Number(last)) }
+  return make.event(about, { reason, message, count: Number(count), ...times, ...(container && { container }) })
+}
+
 function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   const isWhole = typeof fields === 'object' && Object.keys(fields ?? {}).some((key) => fieldsOfObjects.includes(key))
   const isWholeOnly = isWhole && Object.keys(fields ?? {}).every((key) => fieldsOfObjects.includes(key))
   const own = (isWholeOnly ? fields : { status: fields }) as Partial<KubeObject>
-  const workload = toWorkload(of.kind ?? '', of, own)
+  const workload = toWorkload(of.kind ?? '', revive(of) as object, revive(own) as object)
   if (workload !== undefined) return workload
-  const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid', ...of.metadata, ...own.metadata }
-  const { status, ...rest } = { ...of, ...own, metadata } as KubeObject
+  const object = revive({
+    ...of,
+    ...own,
+    metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', ...of.metadata, ...own.metadata },
+  })
+  const { status, ...rest } = object as KubeObject
   if (rest.kind === 'Pod') {
     const { metadata, spec } = rest as Pod
     const pod = typeof status === 'string' ? toPodStatus(status) : (status as PodStatus | undefined)
@@ -107,24 +119,25 @@ function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
 function expectVerdict(object: KubeObject, verdict: string, now: number, options: Options, before?: KubeObject) {
   const { waitFor, beside = [], unseen = [], seen, maxRestarts, othersProgress = false, othersReadyAt } = options
   const rule = waitFor === undefined ? ruleOf(object) : waitForRule(waitFor)
-  const relatives = relativesOf(object, options)
+  const relatives = relativesOf(object, {
+    ...options,
+    ...(revive({ pods: options.pods ?? {}, replicaSet: options.replicaSet }) as Relatives),
+  })
   const about = (name: string) => relatives.objects.find(({ metadata }) => metadata.name === name) ?? object
   const { events: said = [] } = options
   const byName = Array.isArray(said) ? [['', said] as const] : Object.entries(said)
-  const events = byName.flatMap(([name, texts]) => texts.map((each: string) => toEvent(about(name), each)))
-  const history = (first: number) =>
-    counted(observePodEvents(sightings([first, object as Pod]), events, moment(now), createGateTime()), object as Pod)
+  const events = byName.flatMap(([name, texts]) => texts.map((each: string) => eventOf(about(name), each)))
   const context = {
     now,
-    objects: [object, ...relatives.objects, ...beside, ...events],
+    objects: [object, ...relatives.objects, ...(revive(beside) as KubeObject[]), ...events],
     unseen,
     othersProgress,
     ...(othersReadyAt !== undefined && { othersReadyAt }),
     ...(before && { history: seenTarget([0, before], [options.changedAt ?? 60, object]) }),
     ...(options.minReadySeconds !== undefined && { minReadySeconds: options.minReadySeconds }),
     ...(maxRestarts !== undefined && { settings: { maxRestarts } }),
-    ...(relatives.podHistories.size > 0 && { podHistories: relatives.podHistories }),
-    ...(seen !== undefined && { podHistories: new Map([[object.metadata.uid ?? '', history(seen)]]) }),
+    ...(relatives.sightings.size > 0 && { sightings: relatives.sightings }),
+    ...(seen !== undefined && { sightings: new Map([[object.metadata.uid ?? '', sightings([seen, object as Pod])]]) }),
   }
   expectAssessment(read(context, rule, object), verdict, options)
 }
@@ -189,7 +202,7 @@ export function expectAssessment(
 
 /** The cases of a file. */
 export function testObjects(path: string): void {
-  const groups = Object.entries(readData(path) as Readonly<Record<string, Group>>)
+  const groups = Object.entries(load(readFileSync(path, 'utf8')) as Readonly<Record<string, Group>>)
   describe.each(groups)('%s', (_, { of = {}, now = 60, waitFor, cases, ...relatives }) =>
     it.each(Object.entries(cases))('%s', (_title, [fields, verdict, options = {}]) => {
       const verdicts = typeof verdict === 'string' ? { [options.now ?? now]: verdict } : verdict

@@ -1,18 +1,17 @@
 import { basename } from 'node:path'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
+import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { gatedPods as ofRevision } from '../../src/lifecycle/pods.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { observePodEvents } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { type Expected, expectAssessment } from './cases.ts'
 import type { NamedObjects } from './named-objects.ts'
-import { moment, start } from './objects.ts'
+import { start } from './objects.ts'
 import { readData, requireOptions } from './rows.ts'
-import { counted, createGateTime, type ReaderOptions, read, seenTarget, sightings } from './rule.ts'
+import { type ReaderOptions, read, seenTarget, sightings } from './rule.ts'
 import { tape, withParts } from './tape.ts'
 
 /** What is known besides the objects of a tape, and what is expected besides the verdict. */
-interface Options extends Omit<ReaderOptions, 'objects' | 'history' | 'podHistories' | 'revisionOf'>, Expected {
+interface Options extends Omit<ReaderOptions, 'objects' | 'history' | 'sightings' | 'revisionOf'>, Expected {
   /** Whether a pod of second 0 was seen then, and not only now. */
   readonly isSeen?: boolean
   /** The names of the pods of the revision that is gated; others are of another revision. */
@@ -50,12 +49,6 @@ function versionsOf(events: readonly FeedEvent[]): readonly (readonly Version[])
   return [...versions.values()]
 }
 
-function historyOfPod(versions: readonly Version[], events: readonly EventObject[], now: number, minReady?: number) {
-  const seen = sightings(...(versions as readonly (readonly [number, Pod])[]))
-  const pod = versions.at(-1)?.[1] as Pod
-  return counted(observePodEvents(seen, events, moment(now), createGateTime()), pod, undefined, minReady)
-}
-
 function uidsOf(pods: readonly Pod[] = []) {
   return pods.map(({ metadata }) => metadata.uid)
 }
@@ -71,24 +64,22 @@ function testCase([text, verdict, own = {}]: RuleCase, group: Omit<Group, 'cases
   const object = judged.at(-1)?.[1]
   if (object === undefined) throw new Error(`a tape begins with the object that is judged: "${text}"`)
   const present = versions.flatMap((each) => each.at(-1)?.[1] ?? [])
-  const events = present.filter(({ kind }) => kind === 'Event') as EventObject[]
   const pods = versions.filter(
     ([first, ...later]) => first?.[1].kind === 'Pod' && (later.length > 0 || first[0] > 0 || isSeen),
   )
+  const observed = pods.map((seen) => {
+    const { uid = '' } = seen.at(-1)?.[1].metadata ?? {}
+    return [uid, sightings(...(seen as readonly (readonly [number, Pod])[]))] as const
+  })
   const verdicts = typeof verdict === 'string' ? { [options.now ?? 60]: verdict } : verdict
   for (const [second, each] of Object.entries(verdicts)) {
     const now = Number(second)
-    const histories = pods.map((seen): [string, ReturnType<typeof historyOfPod>] => {
-      const { uid = '' } = seen.at(-1)?.[1].metadata ?? {}
-      const about = events.filter(({ involvedObject }) => involvedObject?.uid === uid)
-      return [uid, historyOfPod(seen, about, now, options.minReadySeconds)]
-    })
     const given: ReaderOptions = {
       ...options,
       now,
       objects: present,
       history: seenTarget(...judged),
-      podHistories: new Map(histories),
+      sightings: new Map(observed),
       ...(gatedPods && { revisionOf: ({ metadata }: Pod) => (gatedPods.includes(metadata.name) ? 'gated' : 'other') }),
     }
     const result = read(given, ruleOf(object), object)

@@ -1,21 +1,15 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
-import type { KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
+import type { EventObject, KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
 import type { PodHistory } from '../../src/lifecycle/pods.ts'
 import type { GateTime } from '../../src/lifecycle/proof.ts'
 import type { LifecycleSettings, Reader } from '../../src/lifecycle/reader.ts'
-import { keyedChange } from '../../src/lifecycle/reads.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { createReaders } from '../../src/lifecycle/shared-reader.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
-import {
-  historyOf,
-  observePod,
-  observePodEvents,
-  type PodObservations,
-} from '../../src/lifecycle/workloads/observe-pods.ts'
+import { historyOf, observePod, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { viewPod } from '../../src/lifecycle/workloads/pod-view.ts'
 import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
@@ -35,8 +29,8 @@ export interface ReaderOptions {
   readonly declaresStatus?: boolean
   /** History of the target; by default it is observed for the first time now. */
   readonly history?: TargetHistory
-  /** Histories of pods by uid; by default each pod is observed for the first time now. */
-  readonly podHistories?: ReadonlyMap<string, PodHistory>
+  /** Observations of pods by uid; by default each pod is observed for the first time now. */
+  readonly sightings?: ReadonlyMap<string, PodObservations>
   /** Of the workload that the pods belong to. */
   readonly minReadySeconds?: number
   /** Server's clock minus the runner's. */
@@ -59,15 +53,20 @@ function storeOf({ objects = [], now = 0 }: ReaderOptions): Store {
   return store
 }
 
-/** The reader of a rule for these objects. */
-export function reader(options: ReaderOptions = {}): Reader {
-  const { unseen = [], podHistories = new Map(), othersProgress = false, othersReadyAt } = options
-  const now = moment(options.now ?? 0)
+function readersOf(options: ReaderOptions) {
   const settings = { settleTimeMs: 10_000, maxRestarts: 2, ...options.settings }
   const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleTimeMs: settings.settleTimeMs })
   const store = storeOf(options)
+  return { store, gateTime, readers: createReaders(store, gateTime, settings) }
+}
+
+/** The reader of a rule for these objects. */
+export function reader(options: ReaderOptions = {}): Reader {
+  const { unseen = [], sightings = new Map(), othersProgress = false, othersReadyAt } = options
+  const now = moment(options.now ?? 0)
+  const { store, gateTime, readers } = readersOf(options)
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
-  const shared = createReaders(store, gateTime, settings).at(now)
+  const shared = readers.at(now)
   const listState = (request: WatchRequest) => (isSeen(request) ? 'complete' : 'unknown')
   return {
     ...shared,
@@ -82,10 +81,10 @@ export function reader(options: ReaderOptions = {}): Reader {
     removedAt: () => undefined,
     revisionOf: options.revisionOf ?? (() => undefined),
     podHistory: (pod) =>
-      podHistories.get(pod.metadata.uid ?? '') ??
       historyOf(
-        observePodEvents(observePod(undefined, pod, now, gateTime), store.eventsOf(pod), now, gateTime),
+        sightings.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, gateTime),
         pod,
+        store.eventsOf(pod),
         { changedAt: undefined, minReadyMs: (options.minReadySeconds ?? 0) * 1_000 },
         gateTime,
       ),
@@ -113,7 +112,7 @@ export function concerns<Gated extends KubeObject>(
 ): boolean {
   const given = reader({ now: 60, ...options })
   assess(rule, object, given)
-  return given.reads.concerns(keyedChange({ after: other }, storeOf(options)))
+  return given.reads.concerns(readersOf(options).readers.observe({ after: other }, given.now))
 }
 
 /** The watches for which a rule asks when it assesses an object, by what they are needed for. */
@@ -137,7 +136,7 @@ export function found<Value extends object>(options: ReaderOptions, find: (given
 /** The container of a pod among these Events, as its rules see it. */
 export function containerIn(pod: Pod, { container = 'app', ...options }: ReaderOptions & { container?: string } = {}) {
   const given = reader(options)
-  const { containers } = viewPod(pod, given.podHistory(pod), given.events(pod), given)
+  const { containers } = viewPod(pod, given.podHistory(pod), given)
   const found = containers.find((each) => each.container.name === container)
   if (found === undefined) throw new Error(`The pod has no container ${container}.`)
   return found
@@ -158,13 +157,19 @@ export function seenPod(...versions: readonly (readonly [seconds: number, pod: P
   return counted(sightings(...versions), versions.at(-1)?.[1])
 }
 
-/** History of a pod from its observations; `changedAt` is the second of the last template change, if known. */
-export function counted(seen: PodObservations, pod = make.pod(), changedAt?: number, minReadySeconds = 0): PodHistory {
+/** History of a pod from its observations and the events about it; `changedAt` is the second of the last template change, if known. */
+export function counted(
+  seen: PodObservations,
+  pod = make.pod(),
+  changedAt?: number,
+  minReadySeconds = 0,
+  events: readonly EventObject[] = [],
+): PodHistory {
   const terms = {
     changedAt: changedAt === undefined ? undefined : moment(changedAt),
     minReadyMs: minReadySeconds * 1_000,
   }
-  return historyOf(seen, pod, terms, createGateTime())
+  return historyOf(seen, pod, events, terms, createGateTime())
 }
 
 /** History of a target with these versions, each at its second. */

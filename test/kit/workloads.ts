@@ -1,8 +1,8 @@
 import type { KubeObject, Node, Pod, PodSpec, PodStatus } from '../../src/cluster/objects.ts'
-import type { PodHistory } from '../../src/lifecycle/pods.ts'
+import type { PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { complete, iso, make, type Overrides } from './objects.ts'
 import { toPodStatus } from './pods.ts'
-import { seenPod } from './rule.ts'
+import { sightings } from './rule.ts'
 
 /** The pods of a workload, and the nodes of a DaemonSet, in words. */
 export interface Relatives {
@@ -115,12 +115,12 @@ function podOf(workload: KubeObject, key: string, { metadata, spec, status }: Ov
   return make.pod({ metadata: own, spec: { ...where, ...spec }, ...(status && { status }) }, owner)
 }
 
-/** What belongs to a workload, and the histories of its pods by their uid. */
+/** What belongs to a workload, and the observations of its pods by their uid. */
 export function relativesOf(
   workload: KubeObject,
   { pods = {}, nodes = ['n1', 'n2'], hasTemplate = false, hasOldSet = false, replicaSet = {}, endpoints }: Relatives,
 ) {
-  const podHistories = new Map<string, PodHistory>()
+  const observed = new Map<string, PodObservations>()
   const made = Object.entries(pods).map(([key, said]) => {
     const fields = typeof said === 'string' || !('status' in said || 'spec' in said) ? { status: said } : said
     const { status, ...others } = fields as Overrides<PodSpec, PodStatus | string>
@@ -130,7 +130,7 @@ export function relativesOf(
       return [Number(second ?? 0), podOf(workload, key, { ...others, status: toPodStatus(words, Number(second ?? 0)) })]
     }) as [number, Pod][]
     const last = versions.at(-1)?.[1] as Pod
-    if (/^\d/.test(status)) podHistories.set(last.metadata.uid ?? '', seenPod(...versions))
+    if (/^\d/.test(status)) observed.set(last.metadata.uid ?? '', sightings(...versions))
     return last
   })
   const hasOld = hasOldSet || Object.keys(pods).some((key) => key.startsWith('old '))
@@ -144,5 +144,5 @@ export function relativesOf(
     DaemonSet: [...revisions, ...nodes.map(toNode)],
     Service: endpoints === undefined ? [] : [toSlice(endpoints, made)],
   }
-  return { objects: [...(beside[workload.kind] ?? []), ...made], podHistories }
+  return { objects: [...(beside[workload.kind] ?? []), ...made], sightings: observed }
 }

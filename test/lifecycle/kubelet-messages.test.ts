@@ -145,7 +145,7 @@ describe('a container that used too much memory', () => {
 describe('a failure of a probe', () => {
   const unhealthy = (message: string, container = 'app') =>
     make.event(limitedPod, { container, reason: 'Unhealthy', message, metadata: { name: message } })
-  const failure = (...events: EventObject[]) => probeFailure('readiness', appAmong(...events).events)
+  const failure = (...events: EventObject[]) => probeFailure(appAmong(...events).failedProbes.readiness)
 
   it.each([
     ['HTTP probe failed with statuscode: 503', { type: 'http-status', status: 503 }],

@@ -180,6 +180,7 @@ describe('a pod that is examined again and again', () => {
     expect(examinePod(pod, { ...base, podHistory: () => ({ ...history }) })).not.toBe(state)
     expect(examinePod(pod, { ...base, settings: { settleTimeMs: 0, maxRestarts: 2 } }).settled).toBe(true)
     const pulled = make.event(pod, { reason: 'Pulled', message: 'Successfully pulled image "a" in 2s' })
-    expect(examinePod(pod, { ...base, events: () => [pulled] }).pullMs).toBe(2_000)
+    const reported = counted(sightings([5, pod]), pod, undefined, 0, [pulled])
+    expect(examinePod(pod, { ...base, podHistory: () => reported }).pullMs).toBe(2_000)
   })
 })

@@ -11,8 +11,8 @@ const endpointEvent = /Endpoint/
 /** Why a controller assigns no address to an object: the message of its newest Warning about the object. */
 export function addressReport(object: KubeObject, reader: Reader): string | undefined {
   const last = reader
-    .events(object)
-    .findLast(({ type, reason = '' }) => type === 'Warning' && !endpointEvent.test(reason))
+    .events(object, ({ type, reason }) => type === 'Warning' && !endpointEvent.test(reason ?? ''))
+    .at(-1)
   return last && (last.message || last.reason)?.trim()
 }
 

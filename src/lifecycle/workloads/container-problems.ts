@@ -1,4 +1,4 @@
-import { type ContainerStateTerminated, firstOccurrence, lastOccurrence, subjectOf } from '../../cluster/objects.ts'
+import { type ContainerStateTerminated, subjectOf } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import {
   deathsProvenMs,
@@ -104,13 +104,12 @@ const refusedStates: ReadonlySet<string> = new Set([
 ])
 
 /** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
-function refusedCreation(container: ContainerView, { now, time, startedAt }: TimeReader): Finding | undefined {
+function refusedCreation(container: ContainerView, { now, startedAt }: TimeReader): Finding | undefined {
   const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
   if (!refusedStates.has(reason)) return undefined
-  const event = container.events.find((each) => each.message === `Error: ${message}`)
-  // The event has the moment of the refusal; the status is updated later.
-  const first = time(event && firstOccurrence(event)) ?? container.history.waiting?.since ?? now
-  const last = time(event && lastOccurrence(event)) ?? first
+  const { refused, history } = container
+  const first = refused?.first ?? history.waiting?.since ?? now
+  const last = refused?.last ?? first
   const isBusy = busyNode.test(message)
   const problem = problemIn(container, {
     ...whyRefused(container, reason, message),
@@ -151,7 +150,7 @@ function refusedPull(container: ContainerView, { startedAt, time }: TimeReader):
   const { attempts, events, firstAt, lastAt, message } = refusals
   const count = Math.max(attempts, events)
   const { class: certainty, provenAfter: needed = Infinity } = traitsOf({ reason })
-  const isMissing = certainty === 'strike' && container.events.some((event) => event.reason === pullSecretMissing)
+  const isMissing = certainty === 'strike' && container.lacksPullSecret
   const isCurrent = isSinceStart(lastAt, { startedAt })
   const detail = pullDetail(refusedImage(container, message), message)
   const problem = problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven: false })
@@ -162,9 +161,6 @@ function refusedPull(container: ContainerView, { startedAt, time }: TimeReader):
     return { ...problem, proven: prove(proof, reader) }
   }
 }
-
-/** The reason of an event about a missing Secret of imagePullSecrets (getPullSecretsForPod, pkg/kubelet). */
-const pullSecretMissing = 'FailedToRetrieveImagePullSecret'
 
 /**
  * The refused image: that of the container, or of an image volume that it mounts, if the message names one
@@ -264,14 +260,14 @@ function unpassedProbe(each: ContainerView, firstSeenAt: number): Problem | unde
   // Without a probe, it is ready at the kubelet's next status.
   if (!isStarting && container.readinessProbe === undefined) return undefined
   const kind = isStarting ? 'startup' : 'readiness'
-  const detail = { isRunning: true, ...probeFailure(kind, each.events) }
+  const detail = { isRunning: true, ...probeFailure(each.failedProbes[kind]) }
   return problemIn(each, { reason: `${kind}-failing`, detail, count: 1, firstSeenAt, proven: false })
 }
 
 /** The probe that fails in a running container, by the kubelet's Events; also before its `failureThreshold` is reached. */
 export function reportedProbe(containers: readonly ContainerView[]): Problem | undefined {
   for (const each of containers) {
-    const isFailing = each.events.some(({ reason }) => reason === 'Unhealthy')
+    const isFailing = Object.keys(each.failedProbes).length > 0
     if (each.startedAt === undefined || each.status?.ready || !isFailing) continue
     const problem = unpassedProbe(each, each.startedAt)
     if (problem !== undefined) return problem

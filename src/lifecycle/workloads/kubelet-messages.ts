@@ -1,10 +1,10 @@
-import type { Container, ContainerStateTerminated, ContainerStatus, EventObject, Pod } from '../../cluster/objects.ts'
+import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../../cluster/objects.ts'
 import type { ProbeAnswer, ProbeDetail } from '../../reasons/checks.ts'
 import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
 import type { Exit } from '../../reasons/wording.ts'
 import { shellMs } from '../../thresholds.ts'
-import { containerOfEvent, isStartError } from './pod-fields.ts'
+import { isStartError } from './pod-fields.ts'
 import type { ContainerView } from './pod-view.ts'
 
 type DeathReason =
@@ -28,7 +28,7 @@ type Death = {
  * (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html).
  */
 export function explainDeath(each: ContainerView, death: ContainerStateTerminated): Death {
-  const { pod, container, isInit, events } = each
+  const { pod, container, isInit, killedBy, failedProbes, failedHook } = each
   const exit = exitOf(death)
   const { image } = container
   const error = runtimeError(death.message ?? '')
@@ -47,20 +47,12 @@ export function explainDeath(each: ContainerView, death: ContainerStateTerminate
   if (isOfShell)
     return { reason: 'bad-command', detail: { ...exit, image, message: '', isNotExecutable: exit.exitCode === 126 } }
   if (isRefused) return refusedStart(container, error, { ...exit, isCreated: true })
-  const killings = events.filter(
-    (event) =>
-      event.reason === 'Killing' &&
-      (containerOfEvent(event) !== undefined || mentions(event.message ?? '', container.name)),
-  )
-  for (const kind of ['liveness', 'startup'] as const) {
-    if (killings.some(({ message }) => message?.includes(`failed ${kind} probe`)))
-      return { reason: `${kind}-failing`, detail: { isRunning: false, ...probeFailure(kind, events) } }
-  }
-  const hook = events.findLast(({ reason }) => reason === 'FailedPostStartHook')
+  if (killedBy !== undefined)
+    return { reason: `${killedBy}-failing`, detail: { isRunning: false, ...probeFailure(failedProbes[killedBy]) } }
   const isLost = death.reason === 'ContainerStatusUnknown'
   return {
     reason: isInit ? 'init-container-failed' : 'crash-loop',
-    detail: { ...exit, failedHook: hook && (hook.message ?? ''), isLost },
+    detail: { ...exit, failedHook, isLost },
   }
 }
 
@@ -107,22 +99,10 @@ function failedMount(message: string, { volumeMounts = [] }: Container): FailedM
   return { volume: mount.name, subPath: mount.subPath, path, error }
 }
 
-/** An event without a field path may name its container: `Container app failed liveness probe, will be restarted`. */
-function mentions(message: string, container: string): boolean {
-  return message.split(/[\s,]+/).includes(container)
-}
-
 /**
- * The kubelet's last report of a probe of a container: `Readiness probe failed: HTTP probe failed with statuscode: 503`.
- * @param events those about the container
+ * What failed, from the kubelet's report of a probe: `Readiness probe failed: HTTP probe failed with statuscode: 503`.
  */
-export function probeFailure(
-  kind: 'liveness' | 'readiness' | 'startup',
-  events: readonly EventObject[],
-): Pick<ProbeDetail, 'failure' | 'answer'> {
-  const message = events.findLast(
-    (event) => event.reason === 'Unhealthy' && event.message?.toLowerCase().startsWith(`${kind} probe`),
-  )?.message
+export function probeFailure(message: string | undefined): Pick<ProbeDetail, 'failure' | 'answer'> {
   if (message === undefined) return {}
   // If the probe printed nothing, the message ends with a colon.
   const [, verb, text = ''] = /^\w+ probe (failed|errored)?[^:]*:?\s*(.*)$/s.exec(message) ?? []

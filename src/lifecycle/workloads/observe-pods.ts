@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   type ContainerStatus,
   type EventObject,
@@ -11,14 +12,15 @@ import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerHistory, DeathCount, PodHistory, Refusals, RunningInstance } from '../pods.ts'
-import { type GateTime, isSinceStart, latest } from '../proof.ts'
+import { earliest, type GateTime, isSinceStart, latest } from '../proof.ts'
 import { countDeaths, type DeathObservations, noDeaths, observeDeaths, type PodTerms } from './death-count.ts'
 import { isPullRefusal, pullReason } from './image-pull.ts'
-import { containerOfEvent, containersOf, eventCount } from './pod-fields.ts'
+import { containersOf, eventCount } from './pod-fields.ts'
+import { containerReports, podEvents, podReports } from './pod-reports.ts'
 import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
 
 /** The observations of a container, before `countDeaths` decides which deaths count. */
-interface ContainerObservations extends Omit<ContainerHistory, keyof DeathCount> {
+interface ContainerObservations extends Omit<ContainerHistory, keyof DeathCount | 'reports'> {
   readonly deaths: DeathObservations
 }
 
@@ -27,6 +29,13 @@ export interface PodObservations {
   /** When its present version was first seen: after an outage, the watch first returns the old versions. */
   readonly seenAt: number
   readonly containers: ReadonlyMap<string, ContainerObservations>
+}
+
+/** A history, and what it was made from. */
+interface Made {
+  readonly observations: PodObservations | undefined
+  readonly events: readonly EventObject[]
+  readonly history: PodHistory
 }
 
 /** The histories of all pods; `observe` must receive every change of the store. */
@@ -40,16 +49,19 @@ export class PodHistories {
   readonly #ended = new Map<string, Map<string, Pod>>()
   /** When the last deletion of a pod began, by controller and revision. */
   readonly #removed = new Map<string, number>()
-  /** Caches the history of each pod, because an assessment reads it several times. */
-  #histories = new WeakMap<PodObservations, PodHistory>()
+  /** The history of each version of a pod, and what it was made from. */
+  #histories = new WeakMap<Pod, Made>()
 
   constructor(store: Store, gateTime: GateTime) {
     this.#store = store
     this.#gateTime = gateTime
   }
 
-  /** Observes a change of any object at `now`, after the store has applied it. */
-  observe({ before, after }: Change, now: number): void {
+  /**
+   * Observes a change of any object at `now`, after the store has applied it.
+   * @returns the pod whose history an Event changes: most Events repeat an earlier one, or report a step that a status shows too
+   */
+  observe({ before, after }: Change, now: number): Pod | undefined {
     const object = after ?? before
     const { kind } = object
     const isRevisionChanged = (kind === 'ReplicaSet' || kind === 'ControllerRevision') && !isSameRevision(before, after)
@@ -60,18 +72,26 @@ export class PodHistories {
       if (isOfKind(before, 'Pod')) this.#observeRemoval(before, after, now)
       if (isOfKind(after, 'Pod')) this.#observePod(after, now)
     }
-    if (isOfKind(object, 'Event')) this.#observeEvents(object, now)
+    const uid = isOfKind(object, 'Event') ? object.involvedObject?.uid : undefined
+    const pod = uid === undefined ? undefined : this.#store.withUid(uid)
+    if (!isOfKind(pod, 'Pod')) return undefined
+    return this.#histories.get(pod)?.history === this.of(pod, now) ? undefined : pod
   }
 
-  /** The history of a pod. If the pod was never observed, its present state is the only observation. */
+  /**
+   * The history of a pod: the same object while nothing that rules read of it changes. If the pod was never observed, its present
+   * state is the only observation.
+   */
   of(pod: Pod, now: number): PodHistory {
     const { uid = '', namespace } = pod.metadata
-    const known = this.#observations.get(uid, namespace) ?? observePod(undefined, pod, now, this.#gateTime)
-    let history = this.#histories.get(known)
-    if (history === undefined) {
-      history = historyOf(known, pod, this.#termsOf(pod), this.#gateTime)
-      this.#histories.set(known, history)
-    }
+    const observations = this.#observations.get(uid, namespace)
+    const events = this.#store.eventsOf(pod)
+    const known = this.#histories.get(pod)
+    if (known !== undefined && known.observations === observations && known.events === events) return known.history
+    const seen = observations ?? observePod(undefined, pod, now, this.#gateTime)
+    const found = historyOf(seen, pod, events, this.#termsOf(pod), this.#gateTime)
+    const history = isDeepStrictEqual(found, known?.history) && known !== undefined ? known.history : found
+    this.#histories.set(pod, { observations, events, history })
     return history
   }
 
@@ -116,13 +136,6 @@ export class PodHistories {
     if (uid === undefined) return
     const before = this.#observations.get(uid, namespace)
     this.#observations.set(uid, namespace, observePod(before, pod, now, this.#gateTime))
-  }
-
-  #observeEvents({ involvedObject: { uid, kind, namespace } = {} }: EventObject, now: number): void {
-    if (kind !== 'Pod' || uid === undefined) return
-    const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', namespace, uid } })
-    const before = this.#observations.get(uid, namespace)
-    this.#observations.set(uid, namespace, observePodEvents(before, events, now, this.#gateTime))
   }
 }
 
@@ -173,49 +186,61 @@ export function observePod(
   return { seenAt: now, containers }
 }
 
-/** The history of a pod, from its observations. */
-export function historyOf(observations: PodObservations, pod: Pod, terms: PodTerms, gateTime: GateTime): PodHistory {
+/** The history of a pod, from its observations and the Events about it, the latest last. */
+export function historyOf(
+  { seenAt, containers: observed }: PodObservations,
+  pod: Pod,
+  events: readonly EventObject[],
+  terms: PodTerms,
+  gateTime: GateTime,
+): PodHistory {
   const created = gateTime.time(pod.metadata.creationTimestamp)
-  const containers = [...observations.containers].map(([name, { deaths, ...rest }]) => {
-    return [name, { ...rest, ...countDeaths(deaths, created, terms, gateTime) }] as const
+  const about = podEvents(events)
+  const containers = containersOf(pod).map((each) => {
+    const { name } = each.container
+    const { deaths, refusals, ...rest } = observed.get(name) ?? unobserved
+    const own = about.flatMap(({ container, event }) => (container === name ? [event] : []))
+    const seen = { ...deaths, backOffAt: backOffSince(own, seenAt, gateTime) }
+    const history: ContainerHistory = {
+      ...rest,
+      ...countDeaths(seen, created, terms, gateTime),
+      refusals: withReported(refusals, own, seenAt, gateTime),
+      reports: containerReports(each, about, gateTime.time),
+    }
+    return [name, history] as const
   })
-  return { seenAt: observations.seenAt, minReadyMs: terms.minReadyMs, containers: new Map(containers) }
+  const reports = podReports(pod, about, gateTime.time)
+  return { seenAt, minReadyMs: terms.minReadyMs, reports, containers: new Map(containers) }
 }
 
-/** Adds the events of a pod to its observations after each change. */
-export function observePodEvents(
-  before: PodObservations | undefined,
-  events: readonly EventObject[],
-  now: number,
-  gateTime: GateTime,
-): PodObservations {
-  const containers = new Map(before?.containers)
-  for (const [name, about] of Map.groupBy(events, (event) => containerOfEvent(event) ?? '')) {
-    if (name === '') continue
-    const start = containers.get(name) ?? unobserved
-    const refusals = { ...start.refusals }
-    for (const [reason, refused] of Map.groupBy(about.filter(isPullRefusal), (event) =>
-      pullReason(event.message ?? ''),
-    )) {
-      refusals[reason] = {
-        attempts: refusals[reason]?.attempts ?? 0,
-        events: refused.reduce((sum, event) => sum + eventCount(event), 0),
-        firstAt: Math.min(
-          refusals[reason]?.firstAt ?? now,
-          ...refused.map((event) => gateTime.time(firstOccurrence(event)) ?? now),
-        ),
-        lastAt: latest([refusals[reason]?.lastAt, ...refused.map((event) => gateTime.time(lastOccurrence(event)))]),
-        message: refused.at(-1)?.message ?? '',
-      }
+/** Adds the refused pulls that Events report to those that the states of a container showed. @param about its Events */
+function withReported(
+  observed: ContainerObservations['refusals'],
+  about: readonly EventObject[],
+  seenAt: number,
+  { time }: GateTime,
+): ContainerHistory['refusals'] {
+  const refusals = { ...observed }
+  const reported = Map.groupBy(about.filter(isPullRefusal), ({ message }) => pullReason(message ?? ''))
+  for (const [reason, refused] of reported) {
+    const known = observed[reason]
+    refusals[reason] = {
+      attempts: known?.attempts ?? 0,
+      events: refused.reduce((sum, event) => sum + eventCount(event), 0),
+      firstAt: Math.min(known?.firstAt ?? seenAt, ...refused.map((event) => time(firstOccurrence(event)) ?? seenAt)),
+      lastAt: latest([known?.lastAt, ...refused.map((event) => time(lastOccurrence(event)))]),
+      message: refused.at(-1)?.message ?? '',
     }
-    const backOffs = about.filter(
-      (event) => event.reason === 'BackOff' && event.message?.startsWith('Back-off restarting'),
-    )
-    const backOffAt = Math.min(...backOffs.map((event) => gateTime.time(firstOccurrence(event)) ?? now))
-    const deaths = backOffs.length === 0 ? start.deaths : { ...start.deaths, backOffAt }
-    containers.set(name, { ...start, refusals, deaths })
   }
-  return { seenAt: before?.seenAt ?? now, containers }
+  return refusals
+}
+
+/** When the kubelet first reported that it waits before the next start of a container. @param about its Events */
+function backOffSince(about: readonly EventObject[], seenAt: number, { time }: GateTime): number | undefined {
+  const backOffs = about.filter(
+    ({ reason, message }) => reason === 'BackOff' && message?.startsWith('Back-off restarting'),
+  )
+  return earliest(backOffs.map((event) => time(firstOccurrence(event)) ?? seenAt))
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../../cluster/objects.ts'
+import { lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import { type NodeState, type SchedulingCause, waitsForClaims } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
@@ -10,7 +10,7 @@ import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
 import { deviceError, missingOfVolume, mountFailure, sandboxDetail } from './kubelet-messages.ts'
-import { condition, containerOfEvent, eventCount, hasStarted, isReady } from './pod-fields.ts'
+import { condition, hasStarted, isReady } from './pod-fields.ts'
 import { type Detector, type Finding, findFirst, type PodView, type TimeReader } from './pod-view.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
@@ -77,12 +77,10 @@ function unacknowledged(view: PodView, moment: TimeReader): Finding | undefined 
  * Why a scheduler may ignore a pod with ResourceClaims: it does not report claims that do not exist (PreEnqueue,
  * pkg/scheduler/framework/plugins/dynamicresources). The controller that creates them from templates reports its failures.
  */
-function missingResourceClaim({ pod, events }: PodView): SchedulingCause | undefined {
+function missingResourceClaim({ pod, claimFailure }: PodView): SchedulingCause | undefined {
   const names = (pod.spec?.resourceClaims ?? []).map(({ name, resourceClaimName = name }) => resourceClaimName)
   if (names.length === 0) return undefined
-  const failure = events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')
-  const message = failure?.message ?? `its ResourceClaim ${names.join(', ')} may not exist`
-  return { type: 'resource-claim', message }
+  return { type: 'resource-claim', message: claimFailure ?? `its ResourceClaim ${names.join(', ')} may not exist` }
 }
 
 /**
@@ -137,9 +135,9 @@ function isStarting(pod: Pod): boolean {
  * The moment from which the node of a pod may be lost, because nothing has been reported about the pod for long. Undefined
  * unless the pod is starting on a node.
  */
-export function quietAt({ pod, events, history }: PodView, { now, time }: TimeReader): number | undefined {
+export function quietAt({ pod, history }: PodView, { now, time, events }: Reader): number | undefined {
   if (!isStarting(pod)) return undefined
-  const last = events.at(-1)
+  const last = events(pod).at(-1)
   return (latest([last && time(lastOccurrence(last)), history.seenAt]) ?? now) + quietNodeMs
 }
 
@@ -166,7 +164,7 @@ function unschedulable(view: PodView, { now, time }: TimeReader): Finding | unde
   if (isGated && schedulingGates.length === 0) return undefined
   const detail = isGated
     ? { schedulingGates }
-    : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(view)?.refusal }
+    : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: view.scaleUp?.refusal }
   const own = ownProblem(pod, time(lastTransitionTime) ?? now)
   return (reader) => ({
     ...own,
@@ -174,29 +172,6 @@ function unschedulable(view: PodView, { now, time }: TimeReader): Finding | unde
     detail,
     cause: waitsForClaims(detail) ? unboundClaim(pod, reader) : undefined,
   })
-}
-
-/** Karpenter writes its refusals with the scheduler's reason `FailedScheduling`, so its message decides. */
-const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool\b/
-
-/**
- * What an autoscaler last reported about a pod without a node: TriggeredScaleUp and NotTriggerScaleUp of cluster-autoscaler
- * (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the cloud), Nominated
- * and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go). `refusal`: why it adds no node.
- */
-export function scaleUp({
-  pod,
-  events,
-}: PodView): { readonly isAdding: boolean; readonly refusal?: string } | undefined {
-  if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
-  const isRefusal = ({ reason, message = '' }: EventObject) =>
-    reason === 'NotTriggerScaleUp' ||
-    reason === 'FailedScaleUp' ||
-    (reason === 'FailedScheduling' && karpenterRefusal.test(message))
-  const isStart = ({ reason }: EventObject) => reason === 'TriggeredScaleUp' || reason === 'Nominated'
-  const last = events.findLast((event) => isStart(event) || isRefusal(event))
-  if (last === undefined) return undefined
-  return isStart(last) ? { isAdding: true } : { isAdding: false, refusal: last.message ?? '' }
 }
 
 /**
@@ -216,34 +191,19 @@ function closedReadinessGates({ pod }: PodView, { now, time }: TimeReader): Find
   return () => ({ ...own, reason: 'readiness-gate-pending', detail: { gates } })
 }
 
-const deviceFailure = 'FailedPrepareDynamicResources'
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
-/** The events of kubelet and attach controller before the containers (pkg/kubelet/events). */
-const setupFailures: ReadonlySet<string> = new Set([
-  'FailedMount',
-  'FailedAttachVolume',
-  'FailedMapVolume',
-  deviceFailure,
-  ...sandboxFailures,
-])
 
 /**
  * A strike problem: a Secret or ConfigMap of a volume is missing for too long. The kubelet checks at growing intervals (up
  * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
  * without end.
  */
-function failedSetup({ pod, events }: PodView, { now, time }: TimeReader): Finding | undefined {
-  const failures = events.filter(({ reason = '' }) => setupFailures.has(reason))
-  // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
-  const event =
-    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
-  if (event === undefined) return undefined
-  const { reason = '', message = '' } = event
-  const first = time(firstOccurrence(event)) ?? now
-  const last = time(lastOccurrence(event)) ?? first
-  const own = { ...ownProblem(pod, first), count: eventCount(event) }
+function failedSetup({ pod, setupFailure }: PodView, { now }: TimeReader): Finding | undefined {
+  if (setupFailure === undefined) return undefined
+  const { reason, message, count, first = now, last = first } = setupFailure
+  const own = { ...ownProblem(pod, first), count }
   if (sandboxFailures.has(reason)) return () => ({ ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) })
-  if (reason === deviceFailure)
+  if (reason === 'FailedPrepareDynamicResources')
     return () => ({ ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) } })
   const failure = mountFailure(message)
   const missing = missingOfVolume(message, pod)
@@ -259,10 +219,10 @@ function failedSetup({ pod, events }: PodView, { now, time }: TimeReader): Findi
 }
 
 /** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */
-function isSetUp({ containers, events }: PodView): boolean {
+function isSetUp({ containers, hasContainers }: PodView): boolean {
   return (
-    containers.some(({ status }) => hasStarted(status) || isPastCreating(status?.state?.waiting?.reason)) ||
-    events.some((event) => containerOfEvent(event) !== undefined)
+    hasContainers ||
+    containers.some(({ status }) => hasStarted(status) || isPastCreating(status?.state?.waiting?.reason))
   )
 }
 

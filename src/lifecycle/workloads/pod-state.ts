@@ -3,7 +3,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { isAhead, isSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { findInContainer } from './container-problems.ts'
-import { findInPod, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-problems.ts'
+import { findInPod, lostNodeToleratedUntil, quietAt } from './pod-problems.ts'
 import { type Finding, type PodView, viewPod } from './pod-view.ts'
 
 /** A pod at a moment. */
@@ -39,7 +39,7 @@ export function examinePod(pod: Pod, reader: Reader): PodState {
   return findings.length === 0 ? state : { ...state, problems: findings.map((find) => find(reader)) }
 }
 
-/** Reads a pod without its problems: nothing but the pod, its history and its Events is read. */
+/** Reads a pod without its problems: nothing but the pod and its history is read. */
 export function viewOf(pod: Pod, reader: Reader): PodView {
   return examinationOf(pod, reader).state
 }
@@ -47,13 +47,8 @@ export function viewOf(pod: Pod, reader: Reader): PodView {
 function examinationOf(pod: Pod, reader: Reader): Examination {
   const { now, time, settings } = reader
   const history = reader.podHistory(pod)
-  const events = reader.events(pod)
   const known = examinations.get(pod)
-  const isSame =
-    known?.state.history === history &&
-    known.state.events === events &&
-    known.time === time &&
-    known.settings === settings
+  const isSame = known?.state.history === history && known.time === time && known.settings === settings
   if (isSame && now >= known.from && !reader.passed(known.until)) return known
   let until = Infinity
   const passed = (moment = Infinity) => {
@@ -62,7 +57,7 @@ function examinationOf(pod: Pod, reader: Reader): Examination {
     return isPast
   }
   const timed = { ...reader, passed }
-  const view = viewPod(pod, history, events, timed)
+  const view = viewPod(pod, history, timed)
   const findings = [findInPod(view, timed), ...view.containers.map((each) => findInContainer(each, timed))]
   const examination = {
     state: stateOf(view, timed),
@@ -102,7 +97,7 @@ function knownWait(view: PodView, reader: Reader): string | undefined {
   if (view.isPulling) return 'an image is being pulled'
   const isProbing = view.containers.some(({ probesDueAt }) => isAhead(probesDueAt, reader))
   if (isProbing) return 'the probes of a pod still have time'
-  return scaleUp(view)?.isAdding ? 'an autoscaler is adding a node' : undefined
+  return view.scaleUp?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
 /** The moment of the milestone `pulled`: its containers start directly after it. Nothing shows when an older pod pulled its images. */

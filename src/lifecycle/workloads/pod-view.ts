@@ -1,26 +1,16 @@
-import { type EventObject, lastOccurrence, type Pod, type Probe } from '../../cluster/objects.ts'
+import type { Pod, Probe } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
-import { eventCounters } from '../assess.ts'
 import { trueCondition } from '../conditions.ts'
-import type { ContainerHistory, PodHistory } from '../pods.ts'
+import type { ContainerHistory, ContainerReports, PodHistory, PodReports } from '../pods.ts'
 import { earliest, latestOfAll } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { containerOfEvent, containersOf, hasStarted, isReady, isStartError, type PodContainer } from './pod-fields.ts'
+import { containersOf, hasStarted, isReady, isStartError, type PodContainer } from './pod-fields.ts'
 
 /** A container in a version of its pod, with everything that a rule reads about it. Moments are on the runner's clock. */
-export interface ContainerView extends PodContainer {
+export interface ContainerView extends PodContainer, ContainerReports {
   readonly pod: Pod
   readonly history: ContainerHistory
-  /** The Events about it, or about its pod as a whole; the latest last. */
-  readonly events: readonly EventObject[]
-  /** The reason of the latest Event that is about this container alone. */
-  readonly lastReason: string | undefined
-  /**
-   * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
-   * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only its Events show it.
-   */
-  readonly hookStartedAt: number | undefined
   /** When its present instance started. */
   readonly startedAt: number | undefined
   /**
@@ -34,11 +24,9 @@ export interface ContainerView extends PodContainer {
  * A version of a pod: its containers, and how far it has come. It is the same at any time: what the time decides is a moment,
  * on the runner's clock. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  */
-export interface PodView {
+export interface PodView extends PodReports {
   readonly pod: Pod
   readonly history: PodHistory
-  /** The Events about it and about its containers; the latest last. */
-  readonly events: readonly EventObject[]
   /** In start order. */
   readonly containers: readonly ContainerView[]
   readonly scheduled: boolean
@@ -46,8 +34,6 @@ export interface PodView {
   readonly initialized: boolean
   readonly isPulling: boolean
   readonly pulled: boolean
-  /** The time of its slowest pull in milliseconds, by the kubelet's event. */
-  readonly pullMs?: number
   /** Every container runs, or ran before it died; every init container has completed. */
   readonly started: boolean
   /** Every container runs, or has completed. */
@@ -58,8 +44,6 @@ export interface PodView {
   readonly moments: PodMoments
   /** For which the next containers wait: `init container migrate is running`. */
   readonly runningStep?: string
-  /** The numbers in its events that show progress until it has started. */
-  readonly counters: ReturnType<typeof eventCounters>
 }
 
 /**
@@ -102,11 +86,14 @@ export function findFirst<View>(
   return undefined
 }
 
-/** Reads a version of a pod, with its history and its Events. */
-export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObject[], reader: TimeReader): PodView {
+/** Reads a version of a pod, with its history. */
+export function viewPod(pod: Pod, history: PodHistory, reader: TimeReader): PodView {
   const { time } = reader
-  const named = events.map(containerOfEvent)
-  const containers = containersOf(pod).map((each) => viewContainer(each, { pod, history, events, named }, reader))
+  const { reports } = history
+  const containers = containersOf(pod).flatMap((each) => {
+    const known = history.containers.get(each.container.name)
+    return known === undefined ? [] : [viewContainer(each, pod, known, reader)]
+  })
   const since = (type: string) => time(trueCondition(pod, type)?.lastTransitionTime)
   const ready = isReady(pod) && pod.status?.phase === 'Running'
   const createdAt = time(pod.metadata.creationTimestamp)
@@ -115,15 +102,16 @@ export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObj
   const started = containers.every(hasOnceStarted)
   const firstStarts = containers.map((each) => firstStartOf(each, createdAt, reader))
   return {
+    ...reports,
     pod,
     history,
-    events,
     containers,
     scheduled: (pod.spec?.nodeName ?? '') !== '',
     initialized: trueCondition(pod, 'Initialized') !== undefined || pod.status?.phase === 'Running',
-    isPulling: containers.some(isBeingPulled) || isVolumeBeingPulled(pod, containers, events),
+    isPulling:
+      containers.some(isBeingPulled) ||
+      (reports.isVolumePulling && !containers.some(({ status }) => hasStarted(status))),
     pulled: containers.every(isPulled),
-    pullMs: slowestPull(events),
     started,
     running: containers.every(runsOrHasCompleted),
     ready,
@@ -141,37 +129,20 @@ export function viewPod(pod: Pod, history: PodHistory, events: readonly EventObj
       settled: readySince === undefined ? undefined : Math.max(readySince, settledAt),
     },
     runningStep: runningStep(containers),
-    counters: started ? [] : eventCounters(events),
+    counters: started ? [] : reports.counters,
   }
 }
 
-/** The history of a container that was never seen. */
-const unseen: ContainerHistory = { deaths: 0, total: 0, isCurrent: false, refusals: {} }
-
-/** @param named for each of the events the container that it is about, if it is about one */
-function viewContainer(
-  each: PodContainer,
-  {
-    pod,
-    history,
-    events,
-    named,
-  }: Pick<PodView, 'pod' | 'history' | 'events'> & { named: readonly (string | undefined)[] },
-  { time }: TimeReader,
-): ContainerView {
+function viewContainer(each: PodContainer, pod: Pod, history: ContainerHistory, { time }: TimeReader): ContainerView {
   const { container, status, isInit } = each
-  const { name, lifecycle, startupProbe, readinessProbe } = container
-  const last = events[named.lastIndexOf(name)]
-  const isHookRunning = lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
+  const { startupProbe, readinessProbe } = container
   const startedAt = time(status?.state?.running?.startedAt)
   const isUnready = startedAt !== undefined && !isInit && !status?.ready
   return {
     ...each,
+    ...history.reports,
     pod,
-    history: history.containers.get(name) ?? unseen,
-    events: events.filter((_, index) => named[index] === undefined || named[index] === name),
-    lastReason: last?.reason,
-    hookStartedAt: isHookRunning ? time(lastOccurrence(last)) : undefined,
+    history,
     startedAt,
     probesDueAt: isUnready
       ? startedAt + (probeSeconds(startupProbe) + probeSeconds(readinessProbe)) * 1_000
@@ -249,28 +220,8 @@ function isPulled({ status, hookStartedAt }: ContainerView): boolean {
   return hasStarted(status) || isAfterPull || hookStartedAt !== undefined
 }
 
-/** Whether the kubelet's last event about the container is a pull. */
-function isBeingPulled({ status, lastReason, history }: ContainerView): boolean {
+/** Whether the image of a container is being pulled: its state may show a refusal later than the Events. */
+function isBeingPulled({ status, isPulling, history }: ContainerView): boolean {
   if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
-  return lastReason === 'Pulling' && Object.keys(history.refusals).length === 0
-}
-
-/**
- * Whether an image volume is being pulled. The kubelet's events about it name only its pod (getImageVolumes,
- * pkg/kubelet/kuberuntime).
- */
-function isVolumeBeingPulled(pod: Pod, containers: readonly ContainerView[], events: readonly EventObject[]): boolean {
-  if (!pod.spec?.volumes?.some(({ image }) => image !== undefined)) return false
-  const last = events.findLast((event) => containerOfEvent(event) === undefined)
-  return last?.reason === 'Pulling' && !containers.some(({ status }) => hasStarted(status))
-}
-
-/** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
-function slowestPull(events: readonly EventObject[]): number | undefined {
-  const took = events.flatMap(({ reason, message = '' }) => {
-    const [, minutes = '0', amount, unit] =
-      (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message)) || []
-    return amount === undefined ? [] : [Number(minutes) * 60_000 + Number(amount) * (unit === 's' ? 1_000 : 1)]
-  })
-  return took.length === 0 ? undefined : Math.max(...took)
+  return isPulling && Object.keys(history.refusals).length === 0
 }

@@ -214,8 +214,8 @@ function attemptsOf(
   since = 0,
 ): readonly EventObject[] {
   return reader
-    .events(controller)
-    .filter((event) => reasons.includes(event.reason ?? '') && (reader.time(lastOccurrence(event)) ?? 0) >= since)
+    .events(controller, ({ reason }) => reasons.includes(reason ?? ''))
+    .filter((event) => (reader.time(lastOccurrence(event)) ?? 0) >= since)
 }
 
 /** A reported refusal and its first moment: by the condition, else by the event. */

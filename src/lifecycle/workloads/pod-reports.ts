@@ -1,0 +1,145 @@
+import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../../cluster/objects.ts'
+import { eventCounters } from '../assess.ts'
+import type { ContainerReports, PodReports, ScaleUp, SetupFailure } from '../pods.ts'
+import type { GateTime } from '../proof.ts'
+import { condition, containerOfEvent, eventCount, hasStarted, type PodContainer } from './pod-fields.ts'
+
+/*
+ * What the Events about a pod report. Rules read nothing else of them, so an Event that changes none of this concerns no target.
+ */
+
+/** An Event about a pod. Its fields may be absent or null. */
+interface PodEvent {
+  readonly event: EventObject
+  /** The name of the container that it is about, if it is about one. */
+  readonly container: string | undefined
+  readonly reason: string
+  readonly message: string
+}
+
+/** The Events about a pod as this file reads them. @param events the latest last, as in the result */
+export function podEvents(events: readonly EventObject[]): readonly PodEvent[] {
+  return events.map((event) => ({
+    event,
+    container: containerOfEvent(event),
+    reason: event.reason ?? '',
+    message: event.message ?? '',
+  }))
+}
+
+/** What is reported about a container. @param events those about its pod */
+export function containerReports(
+  { container, status }: PodContainer,
+  events: readonly PodEvent[],
+  time: GateTime['time'],
+): ContainerReports {
+  const { name, lifecycle } = container
+  const about = events.filter((each) => each.container === undefined || each.container === name)
+  const last = about.findLast((each) => each.container === name)
+  const isHookRunning = lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
+  const refusal = `Error: ${status?.state?.waiting?.message ?? ''}`
+  const refused = about.find(({ message }) => message === refusal)?.event
+  return {
+    failedProbes: failedProbes(about),
+    killedBy: killedBy(name, about),
+    failedHook: about.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
+    lacksPullSecret: about.some(({ reason }) => reason === 'FailedToRetrieveImagePullSecret'),
+    refused: refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) },
+    isPulling: last?.reason === 'Pulling',
+    hookStartedAt: isHookRunning ? time(lastOccurrence(last.event)) : undefined,
+  }
+}
+
+function failedProbes(events: readonly PodEvent[]): ContainerReports['failedProbes'] {
+  const probes = (['liveness', 'readiness', 'startup'] as const).flatMap((kind) => {
+    const last = events.findLast(
+      ({ reason, message }) => reason === 'Unhealthy' && message.toLowerCase().startsWith(`${kind} probe`),
+    )
+    return last === undefined ? [] : [[kind, last.message] as const]
+  })
+  return Object.fromEntries(probes)
+}
+
+function killedBy(name: string, events: readonly PodEvent[]): ContainerReports['killedBy'] {
+  const killings = events.filter(
+    ({ reason, message, container }) => reason === 'Killing' && (container !== undefined || mentions(message, name)),
+  )
+  return (['liveness', 'startup'] as const).find((kind) =>
+    killings.some(({ message }) => message.includes(`failed ${kind} probe`)),
+  )
+}
+
+/** An event without a field path may name its container: `Container app failed liveness probe, will be restarted`. */
+function mentions(message: string, container: string): boolean {
+  return message.split(/[\s,]+/).includes(container)
+}
+
+/** What is reported about a pod. @param events those about it */
+export function podReports(pod: Pod, events: readonly PodEvent[], time: GateTime['time']): PodReports {
+  return {
+    setupFailure: setupFailure(events, time),
+    hasContainers: events.some(({ container }) => container !== undefined),
+    claimFailure: events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')?.message,
+    scaleUp: scaleUp(pod, events),
+    // The kubelet's events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
+    isVolumePulling:
+      hasImageVolume(pod) && events.findLast(({ container }) => container === undefined)?.reason === 'Pulling',
+    pullMs: slowestPull(events),
+    counters: eventCounters(events.map(({ event }) => event)),
+  }
+}
+
+function hasImageVolume({ spec }: Pod): boolean {
+  return spec?.volumes?.some(({ image }) => image !== undefined) === true
+}
+
+/** The reasons of kubelet and attach controller before the containers (pkg/kubelet/events). */
+const setupFailures: ReadonlySet<string> = new Set([
+  'FailedMount',
+  'FailedAttachVolume',
+  'FailedMapVolume',
+  'FailedPrepareDynamicResources',
+  'FailedCreatePodSandBox',
+  'NetworkNotReady',
+])
+
+function setupFailure(events: readonly PodEvent[], time: GateTime['time']): SetupFailure | undefined {
+  const failures = events.filter(({ reason }) => setupFailures.has(reason))
+  // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
+  const last =
+    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message)) ?? failures.at(-1)
+  if (last === undefined) return undefined
+  const { event, reason, message } = last
+  const [firstAt, lastAt] = [time(firstOccurrence(event)), time(lastOccurrence(event))]
+  return { reason, message, count: eventCount(event), first: firstAt, last: lastAt }
+}
+
+/** Karpenter writes its refusals with the scheduler's reason `FailedScheduling`, so its message decides. */
+const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool\b/
+
+/**
+ * What an autoscaler last reported about a pod without a node: TriggeredScaleUp and NotTriggerScaleUp of cluster-autoscaler
+ * (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the cloud), Nominated
+ * and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go).
+ */
+function scaleUp(pod: Pod, events: readonly PodEvent[]): ScaleUp | undefined {
+  if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
+  const isRefusal = ({ reason, message }: PodEvent) =>
+    reason === 'NotTriggerScaleUp' ||
+    reason === 'FailedScaleUp' ||
+    (reason === 'FailedScheduling' && karpenterRefusal.test(message))
+  const isStart = ({ reason }: PodEvent) => reason === 'TriggeredScaleUp' || reason === 'Nominated'
+  const last = events.findLast((event) => isStart(event) || isRefusal(event))
+  if (last === undefined) return undefined
+  return isStart(last) ? { isAdding: true } : { isAdding: false, refusal: last.message }
+}
+
+/** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
+function slowestPull(events: readonly PodEvent[]): number | undefined {
+  const took = events.flatMap(({ reason, message }) => {
+    const [, minutes = '0', amount, unit] =
+      (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message)) || []
+    return amount === undefined ? [] : [Number(minutes) * 60_000 + Number(amount) * (unit === 's' ? 1_000 : 1)]
+  })
+  return took.length === 0 ? undefined : Math.max(...took)
+}
