@@ -1,50 +1,19 @@
 import type { RunRecord } from '../../src/gate/run-record.ts'
 import { renderGantt } from '../../src/report/gantt.ts'
+import { rows } from '../kit/rows.ts'
 import { at, createMilestone, createRecord, createTarget, createTargetRecord, reached } from './builders.ts'
+import { type RecordData, toRecord } from './record-data.ts'
 import { records } from './recorded.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const lines = (record: RunRecord = createRecord()) =>
   renderGantt(record)
     ?.diagram.split('\n')
     .map((line) => line.trim()) ?? []
 
-it('each milestone is a bar from the previous one', () => {
-  const record = createRecord({
-    targets: [createTargetRecord({ milestones: reached({ scheduled: 2, ready: 31 }) })],
-  })
-  expect(lines(record).slice(-3)).toEqual(['section deployment/web', 'scheduled :0, 2000', 'ready :2000, 31000'])
-})
-
-it('a failed target is red, one in progress is not', () => {
-  const milestones = [...reached({ scheduled: 2 }), createMilestone({ name: 'ready', state: 'current' })]
-  const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', endedAt: at(20), milestones })
-  const { endedAt: _, ...open } = createTargetRecord({ outcome: 'progressing', milestones })
-  expect(lines(createRecord({ targets: [failed, open] }))).toEqual(
-    expect.arrayContaining(['✗ ready :crit, 2000, 20000', '… ready :active, 2000, 31000']),
-  )
-})
-
-it('a hold that was reached is a bar behind the end of its target, and one that was cancelled is open', () => {
-  const ready = { outcome: 'ready', endedAt: at(2) } as const
-  const held = createTargetRecord({ ...ready, milestones: reached({ ready: 2, held: 31 }) })
-  const milestones = [...reached({ ready: 2 }), createMilestone({ name: 'held', state: 'current' })]
-  const targets = [held, createTargetRecord({ ...ready, milestones })]
-  expect(lines(createRecord({ targets }))).toEqual(
-    expect.arrayContaining(['held :2000, 31000', '… held :active, 2000, 31000']),
-  )
-})
-
-it('a change that never arrived is no milestone', () => {
-  const milestones = [createMilestone({ name: 'created', state: 'failed' })]
-  const stalled = createTargetRecord({ outcome: 'stalled', reason: 'change-not-seen', endedAt: at(31), milestones })
-  expect(lines(createRecord({ targets: [stalled] })).at(-1)).toBe('✗ stalled :crit, 0, 31000')
-})
-
-it('milestones too short to see are part of the next one', () => {
-  const record = createRecord({
-    targets: [createTargetRecord({ milestones: reached({ observed: 0.01, ready: 31 }) })],
-  })
-  expect(lines(record).at(-1)).toBe('ready :0, 31000')
+it.each(rows<[string, RecordData, readonly string[]]>(data, 'the end of a diagram'))('%s', (_, record, expected) => {
+  expect(lines(toRecord(record)).slice(-expected.length)).toEqual(expected)
 })
 
 it('the axis of a long gate is in minutes', () => {

@@ -1,12 +1,15 @@
 import { type Entry, openConclusion } from '../../src/gate/run-record.ts'
 import type { TargetClocks } from '../../src/plan/target.ts'
 import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/report/log.ts'
+import { rows } from '../kit/rows.ts'
 import { toSubject } from '../kit/subject.ts'
 import { at, createEntry, createProblem, createRecord, createTarget, createTargetRecord, start } from './builders.ts'
 import { cases } from './cases.ts'
 import { records } from './recorded.ts'
 import { expectSnapshot } from './snapshot.ts'
 import { renderLog } from './whole-log.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const head = {
   startedAt: start,
@@ -69,30 +72,14 @@ it('the header shows clocks that are off', () => {
   )
 })
 
-it.each<[string, TargetClocks[], string]>([
-  ['of a flag behind the only reference', [{ timeoutMs: 60_000, stallTimeoutMs: 0 }], 'timeout 1m · stall off'],
-  ['of flags that all references share', [{ timeoutMs: 60_000 }, { timeoutMs: 60_000 }], 'timeout 1m · stall 5m'],
-  [
-    'of the reference that has a flag',
-    [{ timeoutMs: 60_000, stallTimeoutMs: 30_000 }, {}],
-    'timeout 10m (1m for deployment/w0) · stall 5m (30s for deployment/w0)',
-  ],
-  ['of the gate where the flag is longer or off', [{ timeoutMs: 900_000 }, { timeoutMs: 0 }], 'timeout 10m · stall 5m'],
-  [
-    'of many references, counted',
-    Array.from({ length: 5 }, (_, index) => (index < 3 ? { timeoutMs: 60_000 } : {})),
-    'timeout 10m (1m for 3 targets) · stall 5m',
-  ],
-  [
-    'of many different flags, counted',
-    Array.from({ length: 5 }, (_, index) => ({ timeoutMs: 60_000 * (index + 1) })),
-    'timeout 10m (others for 5 targets) · stall 5m',
-  ],
-])('the header shows the clocks that hold: %s', (_, clocks, expected) => {
-  const targets = clocks.map((each, index) => createTarget({ name: `w${index}`, clocks: each }))
-  const text = renderHeader({ ...head, targets }, layoutLog({ ...head, targets }, { color: false }))
-  expect(text.slice(text.indexOf('timeout'))).toBe(expected)
-})
+it.each(rows<[string, TargetClocks[], string]>(data, 'the clocks of the header'))(
+  'the header shows the clocks that hold: %s',
+  (_, clocks, expected) => {
+    const targets = clocks.map((each, index) => createTarget({ name: `w${index}`, clocks: each }))
+    const text = renderHeader({ ...head, targets }, layoutLog({ ...head, targets }, { color: false }))
+    expect(text.slice(text.indexOf('timeout'))).toBe(expected)
+  },
+)
 
 it('verdicts are green, red and yellow', () => {
   const layout = layoutLog(head)

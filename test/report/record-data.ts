@@ -42,8 +42,10 @@ type EntryData = readonly [second: number, target: number, kind: string, text: s
 
 /** A record as data: what differs from that of a gate that became ready with one target after 31 seconds. */
 export interface RecordData
-  extends Omit<NonNullable<Parameters<typeof createRecord>[0]>, 'finishedAt' | 'targets' | 'entries'> {
+  extends Omit<NonNullable<Parameters<typeof createRecord>[0]>, 'finishedAt' | 'hold' | 'targets' | 'entries'> {
   readonly finishedAt?: number
+  /** Since when everything held, and for how many seconds it has to. */
+  readonly hold?: { readonly seconds: number; readonly since: number }
   readonly targets?: readonly TargetData[]
   readonly entries?: readonly EntryData[]
 }
@@ -77,10 +79,11 @@ export function toTargetRecord(data: TargetData = {}): JudgedTargetRecord {
   })
 }
 
-export function toRecord({ finishedAt, targets, entries, ...facts }: RecordData = {}): EndedRunRecord {
+export function toRecord({ finishedAt, hold, targets, entries, ...facts }: RecordData = {}): EndedRunRecord {
   return createRecord({
     ...facts,
     ...(finishedAt !== undefined && { finishedAt: at(finishedAt) }),
+    ...(hold && { hold: { ...hold, since: at(hold.since) } }),
     ...(targets && { targets: targets.map(toTargetRecord) }),
     ...(entries && {
       entries: entries.map(([second, target, words, text]) => {

@@ -2,6 +2,7 @@ import { UserError } from '../../src/errors.ts'
 import { type EndedRunRecord, misconfiguredRecord, openConclusion } from '../../src/gate/run-record.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import type { TrackedFiles } from '../../src/workspace.ts'
+import { rows } from '../kit/rows.ts'
 import {
   at,
   createEntry,
@@ -12,8 +13,11 @@ import {
   createTargetRecord,
 } from './builders.ts'
 import { cases, hostileWords } from './cases.ts'
+import { type RecordData, toRecord } from './record-data.ts'
 import { records } from './recorded.ts'
 import { expectSnapshot } from './snapshot.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 /** Every manifest of a record is a tracked file, in the same folder. */
 const trackedOf = ({ targets }: EndedRunRecord): TrackedFiles =>
@@ -38,40 +42,12 @@ it('a gate that is still open shows how far it is', () => {
   expect(renderSummary(open)).toMatch(/^### ⏳ Rollout in progress for 14 s · 1 of 2 targets ready\n/)
 })
 
-it.each([
-  ['states how long everything held', 'cancelled', 'Everything was ready at 0:05; held for 26 s of 1 m.'],
-  ['does not state that it held if the gate may not have seen it', 'unknown', 'then its hold of 1 m began.'],
-] as const)('the summary of a gate with a hold %s', (_, outcome, text) => {
-  const verdict = { outcome, reason: 'api-unreachable', message: 'gone' } as const
-  const hold = { seconds: 60, since: at(5) }
-  expect(renderSummary(createRecord({ verdict, hold }))).toContain(text)
-})
-
-it('a gate without targets has nothing to wait for', () => {
-  expect(renderSummary(createRecord({ targets: [], entries: [], finishedAt: at(0) }))).toMatch(
-    /· nothing to wait for\n/,
-  )
-})
-
-it('an object that is older than the gate exists, and was not created at 0:00', () => {
-  const milestones = [
-    { name: 'created', state: 'done', at: at(0), message: 'exists' },
-    { name: 'observed', state: 'failed', message: 'waiting for the controller' },
-  ] as const
-  const target = createTargetRecord({ outcome: 'stalled', reason: 'no-progress', message: 'stuck', milestones })
-  const summary = renderSummary(createRecord({ targets: [target] }))
-  expect(summary).toContain('| 0:00 | ✓ exists |')
-  expect(summary).not.toContain('created')
-})
-
-it.each([
-  ['since before the gate began where that was long before', -90, 3, '3 times since before the gate began'],
-  ['once before the gate began', -90, 1, ' · before the gate began'],
-  ['since the start where the apply right before the gate caused it', -8, 3, '3 times since 0:00'],
-])('a problem is seen %s', (_, seconds, count, words) => {
-  const problem = createProblem({ firstSeenAt: at(seconds), count })
-  const target = createTargetRecord({ outcome: 'failed', reason: problem.reason, problems: [problem] })
-  expect(renderSummary(createRecord({ targets: [target] }))).toContain(words)
+it.each(
+  rows<[string, string | RecordData, readonly string[], readonly string[]]>(data, 'what a summary contains, and lacks'),
+)('%s', (_, record, contained, lacking) => {
+  const summary = renderSummary(typeof record === 'string' ? caseOf(record) : toRecord(record))
+  for (const words of contained) expect(summary).toContain(words)
+  for (const words of lacking) expect(summary).not.toContain(words)
 })
 
 it('the line of the manifest is a link if the file is tracked', () => {
@@ -82,12 +58,6 @@ it('the line of the manifest is a link if the file is tracked', () => {
   const untracked = new Map([['k8s/web.yaml', 'untracked' as const]])
   for (const tracked of [untracked, new Map(), undefined])
     expect(renderSummary(record, { tracked })).toContain('(manifest unknown) · `k8s/web.yaml` line 12\n')
-})
-
-it('milestones that were reached in the same second share a row of the table', () => {
-  expect(renderSummary(caseOf('missing-image'))).toContain(
-    '| 0:00 | ✓ created, observed, replicaset | 0.6 s | generation 7 · revision 3 → ReplicaSet web-fc8bbfff5 |\n| 0:02 | ✓ scheduled | 1.4 s |',
-  )
 })
 
 it('the summary repeats neither the message nor a log that is the same in two runs', () => {
@@ -114,18 +84,6 @@ it('the summary repeats neither the message nor a log that is the same in two ru
   expect(text.match(/exited with code 3/g)).toHaveLength(1)
   expect(text.match(/no database/g)).toHaveLength(1)
   expect(text.indexOf('Last log lines')).toBeLessThan(text.indexOf('BackOff'))
-})
-
-it('the field of the manifest is one line', () => {
-  const piece = createEvidence({ type: 'manifest', title: 'k8s/web.yaml, line 16', text: 'spec.template.spec' })
-  const target = createTargetRecord({
-    outcome: 'failed',
-    reason: 'crash-loop',
-    problems: [createProblem({ reason: 'crash-loop', evidence: [piece] })],
-  })
-  expect(renderSummary(createRecord({ targets: [target] }))).toContain(
-    '\n\n**k8s/web.yaml, line 16:** `spec.template.spec`\n\n',
-  )
 })
 
 const text = renderSummary(caseOf('many-targets'))
@@ -252,11 +210,4 @@ it('several ready targets that are unchanged are one line, below those that chan
   expect(text).toContain('<details><summary>✅ 3 unchanged targets ready</summary>')
   expect(text.indexOf('deployment/web')).toBeLessThan(text.indexOf('✅ 3 unchanged targets ready'))
   expect(text.slice(0, text.indexOf('✅ 3 unchanged'))).not.toMatch(/\| deployment\/a /)
-})
-
-it('a gate that ended after its first failure states why', () => {
-  const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', endedAt: at(36) })
-  const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'deployment/web: crashed' } as const
-  const text = renderSummary(createRecord({ finishedAt: at(41), verdict, targets: [failed, createTargetRecord()] }))
-  expect(text).toContain('ended 5 s after the first failure (fail-fast)')
 })
