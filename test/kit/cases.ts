@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { load } from 'js-yaml'
-import type { EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
+import type { KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { iso, make, moment } from './objects.ts'
-import { toPodStatus } from './pods.ts'
-import { revive } from './rows.ts'
+import { make, moment } from './objects.ts'
+import { toEvent, toPodStatus } from './pods.ts'
+import { readData } from './rows.ts'
 import { read, seenTarget, sightings } from './rule.ts'
 import { toSubject } from './subject.ts'
 import { expectWords, toPattern } from './words.ts'
@@ -89,25 +87,14 @@ type Verdict = string | Readonly<Record<number, string>>
 
 const fieldsOfObjects = ['status', 'spec', 'metadata', 'kind', 'apiVersion', 'data']
 
-function eventOf(about: KubeObject, text: string): EventObject {
-  const [, container, reason = '', count = '1', first = '0', last = first, message = ''] =
-    /^(?:([a-z]+) )?([A-Z]\w+)(?: x(\d+))?(?: (-?\d+)(?:-(\d+))?)?(?:: (.*))?$/s.exec(text) ?? []
-  const times = { firstTimestamp: iso(Number(first)), lastTimestamp: iso(Number(last)) }
-  return make.event(about, { reason, message, count: Number(count), ...times, ...(container && { container }) })
-}
-
 function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   const isWhole = typeof fields === 'object' && Object.keys(fields ?? {}).some((key) => fieldsOfObjects.includes(key))
   const isWholeOnly = isWhole && Object.keys(fields ?? {}).every((key) => fieldsOfObjects.includes(key))
   const own = (isWholeOnly ? fields : { status: fields }) as Partial<KubeObject>
-  const workload = toWorkload(of.kind ?? '', revive(of) as object, revive(own) as object)
+  const workload = toWorkload(of.kind ?? '', of, own)
   if (workload !== undefined) return workload
-  const object = revive({
-    ...of,
-    ...own,
-    metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', ...of.metadata, ...own.metadata },
-  })
-  const { status, ...rest } = object as KubeObject
+  const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid', ...of.metadata, ...own.metadata }
+  const { status, ...rest } = { ...of, ...own, metadata } as KubeObject
   if (rest.kind === 'Pod') {
     const { metadata, spec } = rest as Pod
     const pod = typeof status === 'string' ? toPodStatus(status) : (status as PodStatus | undefined)
@@ -119,17 +106,14 @@ function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
 function expectVerdict(object: KubeObject, verdict: string, now: number, options: Options, before?: KubeObject) {
   const { waitFor, beside = [], unseen = [], seen, maxRestarts, othersProgress = false, othersReadyAt } = options
   const rule = waitFor === undefined ? ruleOf(object) : waitForRule(waitFor)
-  const relatives = relativesOf(object, {
-    ...options,
-    ...(revive({ pods: options.pods ?? {}, replicaSet: options.replicaSet }) as Relatives),
-  })
+  const relatives = relativesOf(object, options)
   const about = (name: string) => relatives.objects.find(({ metadata }) => metadata.name === name) ?? object
   const { events: said = [] } = options
   const byName = Array.isArray(said) ? [['', said] as const] : Object.entries(said)
-  const events = byName.flatMap(([name, texts]) => texts.map((each: string) => eventOf(about(name), each)))
+  const events = byName.flatMap(([name, texts]) => texts.map((each: string) => toEvent(about(name), each)))
   const context = {
     now,
-    objects: [object, ...relatives.objects, ...(revive(beside) as KubeObject[]), ...events],
+    objects: [object, ...relatives.objects, ...beside, ...events],
     unseen,
     othersProgress,
     ...(othersReadyAt !== undefined && { othersReadyAt }),
@@ -202,7 +186,7 @@ export function expectAssessment(
 
 /** The cases of a file. */
 export function testObjects(path: string): void {
-  const groups = Object.entries(load(readFileSync(path, 'utf8')) as Readonly<Record<string, Group>>)
+  const groups = Object.entries(readData(path) as Readonly<Record<string, Group>>)
   describe.each(groups)('%s', (_, { of = {}, now = 60, waitFor, cases, ...relatives }) =>
     it.each(Object.entries(cases))('%s', (_title, [fields, verdict, options = {}]) => {
       const verdicts = typeof verdict === 'string' ? { [options.now ?? now]: verdict } : verdict

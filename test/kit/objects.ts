@@ -324,11 +324,11 @@ function deadStatus(nth: number, finishedAt: number, rest: Partial<ContainerStat
 }
 
 /** The status of a pod whose container died for the nth time at `finishedAt` and waits for its restart. */
-function crashLoopStatus(nth: number, finishedAt: number, exitCode = 3): PodStatus {
+function crashLoopStatus(nth: number, finishedAt: number, rest: Partial<ContainerStateTerminated> = {}): PodStatus {
   return podStatus({
     restartCount: nth - 1,
     state: waiting('CrashLoopBackOff', 'back-off restarting failed container'),
-    lastState: terminated(exitCode, finishedAt),
+    lastState: terminated(3, finishedAt, rest),
   })
 }
 

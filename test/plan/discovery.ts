@@ -24,6 +24,9 @@ export const resources: readonly ApiResource[] = [
   resource('rbac.authorization.k8s.io', 'v1', 'ClusterRole', 'clusterroles', { namespaced: false, status: false }),
   resource('storage.k8s.io', 'v1', 'StorageClass', 'storageclasses', { shortNames: ['sc'], namespaced: false }),
   resource('cert-manager.io', 'v1', 'Certificate', 'certificates', { shortNames: ['cert', 'certs'] }),
+  resource('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', {
+    namespaced: false,
+  }),
   resource('serving.knative.dev', 'v1', 'Service', 'services', { shortNames: ['kservice', 'ksvc'] }),
   resource('odd.example.com', 'v1', 'OddThing', 'odds', { singular: 'odd', shortNames: ['deployment'] }),
 ]

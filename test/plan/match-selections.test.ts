@@ -4,7 +4,10 @@ import { parseReferences } from '../../src/plan/parse-references.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
 import { matchLimitMs, matchSelections } from '../../src/plan/resolve-targets.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
+import { rows } from '../kit/rows.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const seconds = (count: number) => count * 1_000
 
@@ -43,52 +46,13 @@ async function match(
   return { endedAt, waiting, names: resolution.selections.flatMap(namesOf) }
 }
 
-it('a line with a selector does not wait if it matches', async () => {
-  expect(await match('deploy -l app=web', { Deployment: [0] })).toEqual({
-    endedAt: 0,
-    waiting: [],
-    names: ['Deployment-0'],
-  })
-})
-
-it('a line with a selector waits for its first match, and 5 s longer for other objects of the same apply', async () => {
-  expect(await match('deploy -l app=web', { Deployment: [8, 10] })).toEqual({
-    endedAt: 15,
-    waiting: ['deployment -l app=web'],
-    names: ['Deployment-0', 'Deployment-1'],
-  })
-})
-
-it('a line with a selector is without a match after the time for `created`, as a misspelt name', async () => {
-  expect(await match('deploy -l app=wbe', {})).toMatchObject({ endedAt: 30, names: [] })
-})
-
-it('a line with a selector has its own time for `created`', async () => {
-  expect(await match('deploy -l app=wbe --milestone-timeouts=created=5s', {})).toMatchObject({ endedAt: 5 })
-})
-
-it('a line with a selector does not wait for further kinds if one of them matches', async () => {
-  expect(await match('deploy,sts -l app=web', { Deployment: [0] })).toMatchObject({ endedAt: 0, waiting: [] })
-})
-
-it('a line with a selector waits for any of its kinds', async () => {
-  expect(await match('deploy,sts -l app=web', { StatefulSet: [3] })).toMatchObject({
-    endedAt: 8,
-    waiting: ['deployment -l app=web', 'statefulset -l app=web'],
-    names: ['StatefulSet-0'],
-  })
-})
-
-it('a line with a selector does not wait to be deleted', async () => {
-  expect(await match('pod -l app=old --for=delete', {})).toMatchObject({ endedAt: 0, waiting: [] })
-})
-
-it('a line with a selector does not delay another line that matches by more than its own wait', async () => {
-  expect(await match('deploy -l app=web\nsts -l app=db', { Deployment: [0] })).toMatchObject({
-    endedAt: 30,
-    waiting: ['statefulset -l app=db'],
-    names: ['Deployment-0'],
-  })
+it.each(
+  rows<[string, string, Readonly<Record<string, readonly number[]>>, number, readonly string[], readonly string[]]>(
+    data,
+    'a line with a selector',
+  ),
+)('a line with a selector %s', async (_, lines, created, endedAt, waiting, names) => {
+  expect(await match(lines, created)).toEqual({ endedAt, waiting, names })
 })
 
 it('a line with a selector stops waiting when the job is cancelled', async () => {

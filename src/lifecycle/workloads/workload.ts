@@ -323,7 +323,7 @@ export function stallHold(
  * Whether a ready pod is not available yet: each must stay ready for minReadySeconds. A controller's counts do not show
  * this, because they include older revisions.
  */
-export function isAnyUnavailable(
+function isAnyUnavailable(
   minReadySeconds = 0,
   state: PodsState | undefined,
   { time, passed }: Pick<Reader, 'passed' | 'time'>,
