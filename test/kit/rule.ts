@@ -152,11 +152,6 @@ export function sightings(...versions: readonly (readonly [seconds: number, pod:
   return seen
 }
 
-/** History of a pod with these versions, each at its second; the time of the last template change is unknown. */
-export function seenPod(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodHistory {
-  return counted(sightings(...versions), versions.at(-1)?.[1])
-}
-
 /** History of a pod from its observations and the events about it; `changedAt` is the second of the last template change, if known. */
 export function counted(
   seen: PodObservations,

@@ -98,9 +98,6 @@ describe('the end of a container', () => {
 })
 
 describe('an error of a container runtime', () => {
-  const nvidia =
-    "exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory"
-
   it.each(rows<[string, string]>(data, 'is read by the step that failed'))(
     'is read by the step that failed (%#: %s)',
     (step, message) => {
@@ -113,33 +110,24 @@ describe('an error of a container runtime', () => {
     expect(runtimeError(`container create failed: ${text}`).message).toBe('exec: "serve": permission denied')
   })
 
-  it.each([
-    ['a program that may not be run', 'exec: "/app": permission denied', 'bad-command'],
-    ['a hook that failed', `error running prestart hook #0: ${nvidia}`, 'container-create-failed'],
-    [
-      'a working directory',
-      'chdir to cwd ("/srv") set in config.json failed: permission denied',
-      'container-create-failed',
-    ],
-    ['a missing file', 'write /proc/self/attr/apparmor/exec: no such file or directory', 'container-create-failed'],
-    ['a format error', 'write /proc/self/attr/apparmor/exec: exec format error', 'container-create-failed'],
-  ])('about %s explains the death of the container', (_, words, reason) => {
-    expect(explained(app, startError(words))).toEqual({ reason, message: `cannot start: ${words}` })
-  })
+  it.each(rows<[string, string, string]>(data, 'a start that fails'))(
+    '%s explains the death of the container',
+    (_, words, reason) => {
+      expect(explained(app, startError(words))).toEqual({ reason, message: `cannot start: ${words}` })
+    },
+  )
 })
 
 describe('a container that used too much memory', () => {
-  it.each([
-    ['the node has', undefined, undefined],
-    ['its limit of 20Mi', '20Mi', undefined],
-    ['the limit of its pod, 256Mi', undefined, '256Mi'],
-    ['its limit of 20Mi, or the pod more than 256Mi', '20Mi', '256Mi'],
-  ])('was killed for using more than %s', (words, limit, podLimit) => {
-    const limits = (memory?: string) => (memory === undefined ? {} : { resources: { limits: { memory } } })
-    const limited = make.pod({ spec: { ...limits(podLimit), containers: [make.container(limits(limit))] } })
-    const death = { reason: 'OOMKilled', exitCode: 137 }
-    expect(explained(containerIn(limited), death).message).toBe(`was killed for using more memory than ${words}`)
-  })
+  it.each(rows<[string, object, object]>(data, 'too much memory'))(
+    'was killed for using more than %s',
+    (words, limited, podLimited) => {
+      const spec = { resources: podLimited, containers: [make.container({ resources: limited })] }
+      const death = { reason: 'OOMKilled', exitCode: 137 }
+      const { message } = explained(containerIn(make.pod({ spec })), death)
+      expect(message).toBe(`was killed for using more memory than ${words}`)
+    },
+  )
 })
 
 describe('a failure of a probe', () => {
@@ -147,45 +135,15 @@ describe('a failure of a probe', () => {
     make.event(limitedPod, { container, reason: 'Unhealthy', message, metadata: { name: message } })
   const failure = (...events: EventObject[]) => probeFailure(appAmong(...events).failedProbes.readiness)
 
-  it.each([
-    ['HTTP probe failed with statuscode: 503', { type: 'http-status', status: 503 }],
-    [
-      'Get "http://10.0.0.1:8080/": dial tcp 10.0.0.1:8080: connect: connection refused',
-      { type: 'connection-refused' },
-    ],
-    ['Get "http://10.0.0.1:8080/": context deadline exceeded', { type: 'timeout' }],
-    ['timeout: health rpc did not complete within 1s', { type: 'timeout' }],
-    [
-      'timeout: failed to connect service "10.0.0.1:9090" within 1s: context deadline exceeded',
-      { type: 'no-grpc-server' },
-    ],
-    ['error: failed to connect service at "10.0.0.1:9090": connection error', { type: 'no-grpc-server' }],
-    [
-      'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unknown service',
-      { type: 'no-grpc-health' },
-    ],
-    ['service unhealthy (responded with "NOT_SERVING")', { type: 'grpc-status', status: 'NOT_SERVING' }],
-    [
-      'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service',
-      { type: 'grpc-error', code: 'NotFound' },
-    ],
-    [
-      'Get "http://10.0.0.1:8443/": malformed HTTP response "\\x15\\x03\\x01\\x00\\x02\\x02\\x16"',
-      { type: 'expects-tls' },
-    ],
-    [
-      'Get "http://10.0.0.1:9090/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "\\x00\\x00\\x18\\x04"',
-      { type: 'expects-http2' },
-    ],
-    ['Get "https://10.0.0.1:8080/": http: server gave HTTP response to HTTPS client', { type: 'expects-plain-http' }],
-    [
-      'Get "https://10.0.0.1:80/": tls: first record does not look like a TLS handshake',
-      { type: 'expects-plain-http' },
-    ],
-    ['something else', undefined],
-  ])('has an answer: %s', (message, answer) => {
-    expect(failure(unhealthy(`Readiness probe failed: ${message}`))).toEqual({ failure: message, answer })
-  })
+  it.each(titled(rows<[string, object | null]>(data, 'the answer of a probe'), ([message]) => message))(
+    'has an answer: %s',
+    (_, [message, answer]) => {
+      expect(failure(unhealthy(`Readiness probe failed: ${message}`))).toEqual({
+        failure: message,
+        answer: answer ?? undefined,
+      })
+    },
+  )
 
   it('is read from the last event about this probe of this container', () => {
     const others = [unhealthy('Liveness probe failed: 2'), unhealthy('Readiness probe failed: 3', 'proxy')]
@@ -197,37 +155,13 @@ describe('a failure of a probe', () => {
     expect(failure(unhealthy('Readiness probe failed: ')).failure).toBe('')
   })
 
-  const exec = 'OCI runtime exec failed: exec failed: unable to start container process: '
-  const rpc = 'rpc error: code = Unknown desc = failed to exec in container: failed to start exec "0a32": '
-  it.each([
-    [
-      'a missing program',
-      `errored and resulted in unknown state: ${rpc}${exec}exec: "wget": executable file not found in $PATH`,
-      'wget',
-    ],
-    [
-      'a program that may not be run',
-      `errored: ${rpc}${exec}exec: "/bin/check": permission denied: unknown`,
-      '/bin/check',
-    ],
-    [
-      'a missing program in the words of CRI-O',
-      `failed: ${exec}exec: "curl": executable file not found in $PATH: unknown`,
-      'curl',
-    ],
-    [
-      'a container that has ended',
-      'errored: rpc error: code = NotFound desc = failed to exec in container: failed to load task',
-      undefined,
-    ],
-    [
-      'a runtime that does not answer',
-      'errored and resulted in unknown state: rpc error: code = DeadlineExceeded desc = context deadline',
-      undefined,
-    ],
-  ])('is no answer of the container if the kubelet could not run the probe: %s', (_, message, program) => {
-    expect(failure(unhealthy(`Readiness probe ${message}`)).answer).toEqual({ type: 'not-asked', program })
-  })
+  it.each(rows<[string, string, string | null]>(data, 'a probe that the kubelet could not run'))(
+    'is no answer of the container if the kubelet could not run the probe %s',
+    (_, message, program) => {
+      const { answer } = failure(unhealthy(`Readiness probe ${message}`))
+      expect(answer).toEqual({ type: 'not-asked', program: program ?? undefined })
+    },
+  )
 
   it('is an answer if the output of the probe itself is like an error of a runtime', () => {
     expect(failure(unhealthy('Readiness probe failed: exec: "x": not found')).answer).toBeUndefined()
