@@ -6,6 +6,7 @@ import { redactRecord } from '../gate/redact-record.ts'
 import { type EndedRunRecord, emptyRecord, verdictOf } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
 import { renderMergedLog } from '../report/log.ts'
+import type { Reporter } from '../run/exit.ts'
 import { gateRollout, withRun } from '../run/live-run.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag, runWithInputs } from './inputs.ts'
@@ -144,18 +145,18 @@ export async function replay(args: Arguments, context: CommandContext): Promise<
 async function replayFile(file: string, replayOptions: ReplayOptions, context: CommandContext): Promise<number> {
   const { args, isJson, ...replayed } = replayOptions
   const { stdout, stderr, cancelled, secrets } = context
-  const output = isJson ? { write: () => {} } : stdout
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
   const common = { purpose: 'gate', secrets, cancelled, warn, usesFlags: true } as const
   // Loaded when used, to keep the start of the other commands short.
   const { RecordedRun } = await import('../run/recorded-run.ts')
   try {
-    const judge = async (reporter: TerminalLog) => {
+    const judge = async (reporter: Reporter) => {
       const run = await RecordedRun.open({ ...common, ...replayed, reporter, file })
       return { record: await run.judgeTargets(), inputs: run.inputs }
     }
     const options = { drawsState: replayed.speed !== undefined }
-    const { record, inputs } = await printGate(output, args, context, judge, options)
+    const { record, inputs } = isJson ? await judge({}) : await printGate(stdout, args, context, judge, options)
+    if (isJson) printReport(stdout, record)
     return exitCodeOf(record, inputs.onSuperseded)
   } catch (error) {
     // The other files are replayed all the same.

@@ -90,8 +90,6 @@ function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter']
         stderr,
         notices.map((text) => plain(text)),
       ),
-    onEntry: () => {},
-    onLog: () => {},
     onWarning: (text) => printMessage(stderr, `Warning: ${text}`),
   }
 }

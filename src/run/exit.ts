@@ -8,15 +8,15 @@ import type { Source } from '../plan/target.ts'
 import type { LogOutput } from '../report/log.ts'
 import { maxTextWaitMs, textFinishMs, textFinishWhenCancelledMs } from '../thresholds.ts'
 
-/** Prints a rollout while it runs. Texts are raw: renderers escape them. */
+/** Prints a rollout while it runs; without a function, nothing is printed. Texts are raw: renderers escape them. */
 export interface Reporter {
   /** Called when the gate starts; `present` returns its present state. `notices`: messages about the inputs. */
-  readonly onStart: (present: () => RunRecord, notices: readonly string[]) => void
-  readonly onEntry: (entry: Entry) => void
+  readonly onStart?: (present: () => RunRecord, notices: readonly string[]) => void
+  readonly onEntry?: (entry: Entry) => void
   /** Called with a log line of a container, for `stream-logs`. */
-  readonly onLog: (output: LogOutput) => void
+  readonly onLog?: (output: LogOutput) => void
   /** Called with a warning, which never affects the verdict. `source`: the line of the manifest. */
-  readonly onWarning: (text: string, source?: Source) => void
+  readonly onWarning?: (text: string, source?: Source) => void
 }
 
 /** Events quote secrets, but never make one known. */
@@ -120,7 +120,7 @@ export class TextQueue {
  * are known by then. Texts wait until the first lists of all watches have arrived or failed, since one of them may contain
  * the Secret or the pod template whose value a text quotes. The order of the texts stays.
  */
-export class Exit extends TextQueue implements Reporter {
+export class Exit extends TextQueue implements Required<Reporter> {
   readonly #reporter: Reporter
   readonly #secrets: Secrets
   readonly #keyLines = new Map<string, KeyLines>()
@@ -140,17 +140,17 @@ export class Exit extends TextQueue implements Reporter {
       if (shown === undefined || !isWaiting) shown = redactRecord(state, isWaiting ? () => '' : this.#secrets.redact)
       return { ...shown, finishedAt: state.finishedAt }
     }
-    this.#reporter.onStart(presentShown, notices.map(this.#secrets.redact))
+    this.#reporter.onStart?.(presentShown, notices.map(this.#secrets.redact))
   }
 
   readonly onEntry = (entry: Entry): void =>
-    this.push(() => this.#reporter.onEntry(redactRecord(entry, this.#secrets.redact)))
+    this.push(() => this.#reporter.onEntry?.(redactRecord(entry, this.#secrets.redact)))
 
   readonly onLog = (output: LogOutput): void =>
-    this.push(() => this.#reporter.onLog({ ...output, text: this.#redactLine(output) }))
+    this.push(() => this.#reporter.onLog?.({ ...output, text: this.#redactLine(output) }))
 
   readonly onWarning = (text: string, source?: Source): void =>
-    this.push(() => this.#reporter.onWarning(this.#secrets.redact(text), source))
+    this.push(() => this.#reporter.onWarning?.(this.#secrets.redact(text), source))
 
   /** A record as it may leave the process. */
   redact<T extends RunRecord>(record: T): T {
