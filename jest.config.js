@@ -1,6 +1,8 @@
 /** Tests import the TypeScript sources as ES modules; swc strips the types, and nothing is mocked. */
 export default {
+  // A worker loads the sources once, for all of its test files.
   testEnvironment: './test/support/environment.ts',
+  runtime: '<rootDir>/test/support/runtime.ts',
   reporters: ['default', './test/support/test-names.ts'],
   // Only for tests that hang; long enough for a busy machine.
   testTimeout: 60_000,
