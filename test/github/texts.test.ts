@@ -11,7 +11,6 @@ const workflow = { workflow: 'Deploy', job: 'production' }
 
 const nameOf = (resources: string, more: Record<string, string> = {}) =>
   gateName(workflow, parseInputs({ resources, ...more }))
-const four = 'deploy/a deploy/b deploy/c deploy/d'
 
 it.each(titled(rows<[string, Record<string, string>, string]>(data, 'gateName of with is'), (row) => row.slice(0, 2)))(
   'gateName of %s',
@@ -21,7 +20,9 @@ it.each(titled(rows<[string, Record<string, string>, string]>(data, 'gateName of
 )
 
 it('gateName replaces more than three names by their hash', () => {
-  expect(nameOf(four, { namespace: 'shop' })).toMatch(/^Rollout in shop \(Deploy \/ production\) \[[0-9a-f]{6}\]$/)
+  expect(nameOf('deploy/a deploy/b deploy/c deploy/d', { namespace: 'shop' })).toMatch(
+    /^Rollout in shop \(Deploy \/ production\) \[[0-9a-f]{6}\]$/,
+  )
 })
 
 /** The names of the legs of a matrix, in a step whose `name` is the same for all, or has the values that it contains. */
@@ -33,88 +34,46 @@ const legs = (name: string | ((leg: object) => string), ...matrix: object[]) =>
     }),
   )
 
-it.each<[string, string | ((leg: object) => string), object[]]>([
-  ['a name that contains each value', 'Rollout of web and api', [{ app: 'api' }, { app: 'web' }]],
-  ['a name that contains each number', 'Gate 1/2', [{ shard: 1 }, { shard: 2 }]],
-  ['a value that is part of another', 'Rollout in eu-west', [{ region: 'eu' }, { region: 'eu-west' }]],
-  ['the value itself as its name', (leg) => Object(leg).region, [{ region: 'eu' }, { region: 'eu-west' }]],
+it.each([
+  ...rows<[string, string, readonly object[]]>(data, 'legs with names of their own'),
   [
-    'legs that differ in a number only',
-    'Rollout',
-    [
-      { region: 'eu', shard: 1 },
-      { region: 'eu', shard: 2 },
-    ],
-  ],
-  [
-    'legs that differ in a value of the name',
-    'eu and us',
-    [
-      { region: 'eu', app: 'web' },
-      { region: 'us', app: 'web' },
-    ],
-  ],
-  ['legs that differ in an object', 'Rollout', [{ cluster: { name: 'eu' } }, { cluster: { name: 'us' } }]],
+    'the value itself as its name',
+    (leg: object) => Object(leg).region,
+    [{ region: 'eu' }, { region: 'eu-west' }],
+  ] as const,
 ])('gateName gives each leg its own name: %s', (_, name, matrix) => {
   const names = legs(name, ...matrix)
   expect(new Set(names).size).toBe(matrix.length)
 })
 
-it.each([
-  ['a duration', { region: 'eu', timeout: '10m' }, { region: 'eu', timeout: '15m' }],
-  ['a number', { region: 'eu', replicas: 2 }, { region: 'eu', replicas: 3 }],
-  ['an object', { region: 'eu', helm: { chart: '1.4.2' } }, { region: 'eu', helm: { chart: '1.5.0' } }],
-])('gateName stays the same when %s of the leg changes', (_, before, after) => {
-  expect(legs('Rollout', before)).toEqual(legs('Rollout', after))
-})
+it.each(rows<[string, object, object]>(data, 'legs with the same name'))(
+  'gateName stays the same when %s of the leg changes',
+  (_, before, after) => {
+    expect(legs('Rollout', before)).toEqual(legs('Rollout', after))
+  },
+)
 
-it.each<[string, string, Record<string, string>, string, Record<string, string>]>([
-  ['disjoint sets of four resources', four, {}, 'deploy/e deploy/f deploy/g deploy/h', {}],
-  ['sets of four resources that differ in one', four, {}, four.replace('/d', '/e'), {}],
-  ['the same four resources in two namespaces', four, { namespace: 'a' }, four, { namespace: 'b' }],
-  ['pairs of namespaces', 'deploy/a -n a\ndeploy/b -n b', {}, 'deploy/a -n a\ndeploy/b -n c', {}],
-  ['contexts, as in the legs of a matrix', 'deploy/web', { context: 'eu' }, 'deploy/web', { context: 'us' }],
-  [
-    'legs of a matrix with the same inputs',
-    'deploy/web',
-    { job: '{"matrix": {"region": "eu"}}' },
-    'deploy/web',
-    { job: '{"matrix": {"region": "us"}}' },
-  ],
+it.each([
+  ...rows<[string, string, Record<string, string>, string, Record<string, string>]>(data, 'gates with different names'),
   [
     'legs whose values are long',
     'deploy/web',
     { job: JSON.stringify({ matrix: { region: `${'x'.repeat(220)}a` } }) },
     'deploy/web',
     { job: JSON.stringify({ matrix: { region: `${'x'.repeat(220)}b` } }) },
-  ],
-  [
-    'legs with the same name',
-    'deploy/web',
-    { name: 'Rollout', job: '{"matrix": {"region": "eu"}}' },
-    'deploy/web',
-    { name: 'Rollout', job: '{"matrix": {"region": "us"}}' },
-  ],
-  ['calls of a reusable workflow', 'deploy/web', { namespace: 'eu' }, 'deploy/web', { namespace: 'us' }],
-  ['excludes', 'deploy --all\n!deploy/a', {}, 'deploy --all\n!deploy/b', {}],
-  ['conditions', 'crd/a --for=condition=Ready', {}, 'crd/a --for=condition=Issued', {}],
-  ['lists of files', '', { manifests: 'a/\nb/\nc/\nd/' }, '', { manifests: 'a/\nb/\nc/\ne/' }],
-  ['resources and files', four, { manifests: 'k8s/' }, four, { manifests: 'charts/' }],
-  ['names that are too long', `deploy/${'x'.repeat(220)}a`, {}, `deploy/${'x'.repeat(220)}b`, {}],
+  ] as const,
+  ['names that are too long', `deploy/${'x'.repeat(220)}a`, {}, `deploy/${'x'.repeat(220)}b`, {}] as const,
 ])('gateName is another for different %s', (_, one, ofOne, other, ofOther) => {
   expect(nameOf(one, ofOne)).not.toBe(nameOf(other, ofOther))
 })
 
-it.each([
-  ['kubectl created or changed an object', 'deployment.apps/web created', 'deployment.apps/web unchanged'],
-  ['resources are in another order', four, 'deploy/d deploy/c deploy/b deploy/a'],
-  ['a clock is added', four, `${four} --timeout=5m`],
-  ['a clock has a mistake', 'deploy/web', 'deploy/web --timeout=5'],
-  ['a comment is added', four, `# all\n${four}`],
-])('gateName stays the same when %s', (_, one, other) => {
-  const name = (resources: string) => gateName(workflow, { ...parseInputs({}), resources })
-  expect(name(one)).toBe(name(other))
-})
+it.each(rows<[string, string, string]>(data, 'gates with the same name'))(
+  'gateName stays the same when %s',
+  (_, one, other) => {
+    const name = (resources: string) => gateName(workflow, { ...parseInputs({}), resources })
+    expect(name(one)).toBe(name(other))
+  },
+)
 
 it('gateName leaves out what is unknown', () => {
   expect(gateName({ workflow: '', job: '' }, parseInputs({}))).toBe('Rollout')

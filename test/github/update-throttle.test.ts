@@ -4,18 +4,19 @@ import type { Extra } from '../../src/github/extra.ts'
 import { Extras, UpdateThrottle } from '../../src/github/extras.ts'
 import type { Failure } from '../../src/github/failure.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
+import { rows } from '../kit/rows.ts'
 import { createRecord, start } from '../report/builders.ts'
 
-const second = 1_000
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
-type Answer = () => Promise<void>
+const second = 1_000
 
 /** Records when it is shown, in seconds since the start, and answers with `answer`. */
 class FakeExtra implements Extra {
   readonly name = 'commit-status'
   readonly shown: string[] = []
   readonly #clock: ManualClock
-  answer: Answer = async () => {}
+  answer: () => Promise<void> = async () => {}
 
   constructor(clock: ManualClock) {
     this.#clock = clock
@@ -26,13 +27,6 @@ class FakeExtra implements Extra {
     return this.answer()
   }
 }
-
-function httpError(status: number, headers: Readonly<Record<string, string>> = {}): Error {
-  return Object.assign(new Error(`status ${status}`), { status, response: { headers } })
-}
-
-const fails = (error: Error) => () => Promise.reject(error)
-const hangs: Answer = () => new Promise(() => {})
 
 function setUp() {
   const clock = new ManualClock(start)
@@ -60,98 +54,65 @@ function setUp() {
   return { clock, closed, extra, extras, failures, job, open, pass, begin }
 }
 
-it('a commit status is pending before the gate starts, and shows the gate at its next update', async () => {
-  const { extra, extras, open, pass, begin } = setUp()
-  extras.begin(open)
-  await pass(1)
-  await begin()
-  await pass(15)
-  expect(extra.shown).toEqual(['0 open', '15 open'])
-})
+/**
+ * What GitHub answers from now on: `accepts`, `refuses 429 60` (its status and its Retry-After), or `hangs` until it is asked
+ * to accept.
+ */
+function answerOf(words: string): () => Promise<void> {
+  const [verb, status, retryAfter] = words.split(' ')
+  if (verb === 'accepts') return async () => {}
+  if (verb === 'hangs') return () => new Promise(() => {})
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+  const error = Object.assign(new Error(`status ${status}`), { status: Number(status), response: { headers } })
+  return () => Promise.reject(error)
+}
 
-it('progress on GitHub is shown at once, then after a change, at least 15 s apart', async () => {
-  const { extra, extras, pass, begin } = setUp()
-  await begin()
-  await pass(40)
-  extras.update()
-  extras.update()
-  await pass(1)
-  extras.update()
-  await pass(60)
-  expect(extra.shown).toEqual(['0 open', '40 open', '55 open'])
-})
+/**
+ * What happens: an answer of GitHub (`answerOf`); `begins` and `begins early`, the gate or what is shown before it; `ends`, its
+ * outcome; `updates`, once; `passes 15`, as many seconds, `passes 15 updating`, with an update in each; `cancels` the job.
+ */
+async function play(steps: readonly string[]) {
+  const { clock, closed, extra, extras, failures, job, open, pass, begin } = setUp()
+  let finished: Promise<void> | undefined
+  for (const step of steps) {
+    const [verb, one = '', two] = step.split(' ')
+    if (verb === 'begins' && one === 'early') extras.begin(open)
+    else if (verb === 'begins') await begin()
+    else if (verb === 'ends') {
+      finished = extras.finish(createRecord(), job.signal)
+      await nextTurn()
+    } else if (verb === 'updates') extras.update()
+    else if (verb === 'passes') await pass(Number(one), two === 'updating' ? () => extras.update() : undefined)
+    else if (verb === 'cancels') job.abort()
+    else extra.answer = answerOf(step)
+  }
+  await finished
+  if (finished !== undefined) expect(clock.pending).toEqual([])
+  return { shown: extra.shown, failures: failures.map(({ type, cause }) => `${type}: ${cause}`), closed }
+}
+
+it.each(rows<[string, readonly string[], readonly string[], readonly string[]]>(data, 'progress'))(
+  'progress on GitHub %s',
+  async (_, steps, shown, failures) => {
+    expect(await play(steps)).toMatchObject({ shown, failures })
+  },
+)
+
+it.each(rows<[string, readonly string[], readonly string[], readonly string[], boolean]>(data, 'outcomes'))(
+  'the outcome on GitHub %s',
+  async (_, steps, shown, failures, isClosed) => {
+    expect(await play(steps)).toMatchObject({ shown, failures, closed: isClosed ? ['commit-status'] : [] })
+  },
+)
 
 it('progress on GitHub of a long rollout is shown less and less often', async () => {
-  const { extra, extras, pass, begin } = setUp()
-  await begin()
-  await pass(600, () => extras.update())
-  const moments = extra.shown.map((each) => Number.parseInt(each, 10))
+  const { shown } = await play(['begins', 'passes 600 updating'])
+  const moments = shown.map((each) => Number.parseInt(each, 10))
   expect(moments.slice(0, 3)).toEqual([0, 15, 30])
   const last = (moments.at(-1) ?? 0) - (moments.at(-2) ?? 0)
   expect(last).toBeGreaterThan(45)
   expect(moments.length).toBeLessThan(30)
 })
-
-it('progress on GitHub is not shown before the gate begins', async () => {
-  const { clock, extra, extras } = setUp()
-  extras.update()
-  clock.advance(second)
-  expect(extra.shown).toEqual([])
-})
-
-it('progress on GitHub that failed once is shown by the next update, without a warning', async () => {
-  const { begin, extra, extras, failures, job, pass } = setUp()
-  extra.answer = fails(httpError(502))
-  await begin()
-  extra.answer = async () => {}
-  await pass(20, () => extras.update())
-  await extras.finish(createRecord(), job.signal)
-  expect(extra.shown).toEqual(['0 open', '15 open', '20 ready'])
-  expect(failures).toEqual([])
-})
-
-it('progress on GitHub waits as long as Retry-After asks', async () => {
-  const { extra, extras, pass, begin } = setUp()
-  extra.answer = fails(httpError(429, { 'retry-after': '60' }))
-  await begin()
-  extra.answer = async () => {}
-  await pass(70, () => extras.update())
-  expect(extra.shown).toEqual(['0 open', '60 open'])
-})
-
-it('progress on GitHub that takes longer than 10 s is aborted before the next', async () => {
-  const { extra, extras, failures, pass, begin } = setUp()
-  extra.answer = hangs
-  await begin()
-  await pass(20, () => extras.update())
-  expect(extra.shown).toEqual(['0 open', '15 open'])
-  expect(failures).toEqual([])
-})
-
-it('progress on GitHub that is forbidden is reported once and not retried', async () => {
-  const { begin, extra, extras, failures, job, pass } = setUp()
-  extra.answer = fails(httpError(403))
-  await begin()
-  await pass(60, () => extras.update())
-  await extras.finish(createRecord(), job.signal)
-  expect(extra.shown).toEqual(['0 open'])
-  expect(failures).toMatchObject([{ type: 'forbidden' }])
-})
-
-it.each([401, 403, 404])(
-  'progress on GitHub goes on after a passing refusal with %i, once an update has been accepted',
-  async (status) => {
-    const { begin, extra, extras, failures, job, pass } = setUp()
-    await begin()
-    extra.answer = fails(httpError(status))
-    await pass(15, () => extras.update())
-    extra.answer = async () => {}
-    await pass(15, () => extras.update())
-    await extras.finish(createRecord(), job.signal)
-    expect(extra.shown).toEqual(['0 open', '15 open', '30 open', '30 ready'])
-    expect(failures).toEqual([])
-  },
-)
 
 it('progress on GitHub is not shown once there is a verdict', async () => {
   const { clock, extra, extras, pass } = setUp()
@@ -159,59 +120,6 @@ it('progress on GitHub is not shown once there is a verdict', async () => {
   clock.advance(0)
   await pass(1)
   expect(extra.shown).toEqual([])
-})
-
-it('the outcome on GitHub is shown at once, however little time has passed, and leaves no timer behind', async () => {
-  const { begin, clock, extra, extras, job, pass } = setUp()
-  await begin()
-  await pass(2)
-  extras.update()
-  await extras.finish(createRecord(), job.signal)
-  expect(extra.shown).toEqual(['0 open', '2 ready'])
-  expect(clock.pending).toEqual([])
-})
-
-it('the outcome on GitHub waits for a secondary rate limit to end', async () => {
-  const { closed, extra, extras, failures, job, pass } = setUp()
-  extra.answer = fails(httpError(403, { 'retry-after': '60' }))
-  const finished = extras.finish(createRecord(), job.signal)
-  await nextTurn()
-  extra.answer = async () => {}
-  await pass(60)
-  await finished
-  expect(extra.shown).toEqual(['0 ready', '60 ready'])
-  expect(closed).toEqual(['commit-status'])
-  expect(failures).toEqual([])
-})
-
-it('the outcome on GitHub is tried for at most 4 s after the job was cancelled', async () => {
-  const { clock, closed, extra, extras, failures, job, pass } = setUp()
-  extra.answer = fails(httpError(403, { 'retry-after': '60' }))
-  const finished = extras.finish(createRecord(), job.signal)
-  await pass(10)
-  job.abort()
-  await pass(4)
-  await finished
-  expect(failures).toMatchObject([{ type: 'temporary' }])
-  expect(closed).toEqual([])
-  expect(clock.pending).toEqual([])
-})
-
-it('the outcome on GitHub is tried again when a request is not answered for 30 s', async () => {
-  const { extra, extras, job, pass } = setUp()
-  extra.answer = hangs
-  const finished = extras.finish(createRecord(), job.signal)
-  await pass(30)
-  extra.answer = async () => {}
-  await pass(2)
-  await finished
-  expect(extra.shown).toEqual(['0 ready', '31 ready'])
-})
-
-it('the outcome on GitHub is shown when the gate never began', async () => {
-  const { extra, extras, job } = setUp()
-  await extras.finish(createRecord(), job.signal)
-  expect(extra.shown).toEqual(['0 ready'])
 })
 
 it('the outcome on GitHub waits for an update under way, so that nothing is created twice', async () => {
@@ -226,81 +134,4 @@ it('the outcome on GitHub waits for an update under way, so that nothing is crea
   made.resolve()
   await finished
   expect(extra.shown).toEqual(['0 open', '3 ready'])
-})
-
-it('the outcome on GitHub is retried while there is time, then reported as a failure', async () => {
-  const { clock, closed, extra, extras, failures, job, pass } = setUp()
-  extra.answer = fails(httpError(503))
-  const finished = extras.finish(createRecord(), job.signal)
-  await pass(90)
-  await finished
-  expect(extra.shown).toEqual(['0 ready', '1 ready', '3 ready', '7 ready', '15 ready', '31 ready', '63 ready'])
-  expect(closed).toEqual([])
-  expect(failures).toMatchObject([{ type: 'temporary', cause: 'GitHub answered 503' }])
-  expect(clock.pending).toEqual([])
-})
-
-it('the outcome on GitHub that succeeds in a retry is no failure', async () => {
-  const { extra, extras, failures, job, pass } = setUp()
-  extra.answer = fails(httpError(500))
-  const finished = extras.finish(createRecord(), job.signal)
-  await nextTurn()
-  extra.answer = async () => {}
-  await pass(2)
-  await finished
-  expect(extra.shown).toEqual(['0 ready', '1 ready'])
-  expect(failures).toEqual([])
-})
-
-it.each([
-  ['GitHub asks for a longer pause than there is time', httpError(429, { 'retry-after': '120' }), 'temporary'],
-  ['GitHub rejects the request', httpError(422), 'invalid'],
-  ['the token lacks the permission', httpError(404), 'forbidden'],
-])('the outcome on GitHub is not retried when %s', async (_, error, type) => {
-  const { clock, extra, extras, failures, job } = setUp()
-  extra.answer = fails(error)
-  await extras.finish(createRecord(), job.signal)
-  expect(clock.now()).toBe(start)
-  expect(failures).toMatchObject([{ type }])
-})
-
-it.each([401, 403, 404])(
-  'the outcome on GitHub is tried again after a passing refusal with %i, once an update has been accepted',
-  async (status) => {
-    const { begin, closed, extra, extras, failures, job, pass } = setUp()
-    await begin()
-    extra.answer = fails(httpError(status))
-    const finished = extras.finish(createRecord(), job.signal)
-    await nextTurn()
-    extra.answer = async () => {}
-    await pass(1)
-    await finished
-    expect(extra.shown).toEqual(['0 open', '0 ready', '1 ready'])
-    expect(closed).toEqual(['commit-status'])
-    expect(failures).toEqual([])
-  },
-)
-
-it('the outcome on GitHub is reported as a failure when the third refusal in a row shows that the access was withdrawn', async () => {
-  const { begin, closed, extra, extras, failures, job, pass } = setUp()
-  await begin()
-  extra.answer = fails(httpError(401))
-  const finished = extras.finish(createRecord(), job.signal)
-  await pass(3)
-  await finished
-  expect(extra.shown).toEqual(['0 open', '0 ready', '1 ready', '3 ready'])
-  expect(closed).toEqual([])
-  expect(failures).toMatchObject([{ type: 'forbidden' }])
-})
-
-it('the outcome on GitHub respects its time limit when GitHub never answers', async () => {
-  const { clock, extra, extras, failures, begin, pass } = setUp()
-  extra.answer = hangs
-  await begin()
-  const finished = extras.finish(createRecord(), AbortSignal.abort())
-  await pass(4)
-  await finished
-  expect(clock.now()).toBe(start + 4 * second)
-  expect(failures).toMatchObject([{ type: 'temporary', cause: 'GitHub did not answer in time' }])
-  expect(clock.pending).toEqual([])
 })
