@@ -5,7 +5,8 @@ import { findEntries, loadCatalogue } from '../../../src/lifecycle/custom/catalo
 import { type CatalogueEntry, catalogueFiles } from '../../../src/lifecycle/custom/catalogue-files.ts'
 import { commonMilestones } from '../../../src/lifecycle/rule.ts'
 import { compileEntry, type HealthCheckEntry, loadCompiler } from '../../../src/plan/health-checks.ts'
-import { type EntryCase, judgeSample, type KindCases, type SampleObject, testEntries } from './catalogue-cases.ts'
+import { readData } from '../../kit/rows.ts'
+import { judgeSample, type KindCases, type SampleObject, testEntries } from './catalogue-cases.ts'
 
 const entries = (await Promise.all(catalogueFiles.map((file) => file.load()))).flat()
 
@@ -116,105 +117,11 @@ it('the kinds that a kind owns are loaded with it', async () => {
   expect(loaded.map(({ kind }) => kind)).toEqual(['Certificate', 'CertificateRequest', 'Order', 'Challenge'])
 })
 
-/** An entry that uses every field that decides. */
-const example: HealthCheckEntry = {
-  group: 'example.com',
-  kind: 'Widget',
-  documentation: 'https://example.com/widgets',
-  current: `status.phase == 'Up'`,
-  failed: `status.phase == 'Broken'`,
-  inProgress: `has(status.isMoving) && status.isMoving`,
-  suspended: `(has(spec.paused) && spec.paused) || status.phase == 'Waiting'`,
-  resume: 'widgets promote {name} -n {namespace}',
-  stallHold: `status.phase == 'Cooling'`,
-  cause: ['status.message', 'status.parts.map(p, p.message)'],
-  milestones: [
-    { name: 'provisioned', done: 'has(status.id)' },
-    { name: 'bound', done: 'has(status.node)' },
-  ],
+const { entry, cases } = readData(join(import.meta.dirname, 'catalogue.yaml')) as {
+  readonly entry: HealthCheckEntry
+  readonly cases: KindCases['cases']
 }
 
-const sampleWith = (status?: object, rest: Partial<SampleObject> = {}) => ({ ...(status && { status }), ...rest })
-type Expected = Omit<EntryCase, 'name' | 'metadata' | 'spec' | 'status'>
-
-const examples: readonly (readonly [name: string, widget: Partial<SampleObject>, expected: Expected])[] = [
-  ['a Widget whose `current` holds is ready', sampleWith({ phase: 'Up' }), { verdict: 'ready' }],
-  [
-    'a Widget for which nothing holds progresses',
-    sampleWith({ phase: 'Odd' }),
-    { verdict: 'progressing', isHeld: false },
-  ],
-  [
-    'a Widget without a status progresses: its controller has not written one',
-    sampleWith(),
-    { verdict: 'progressing', mentions: 'has no status yet', reached: [] },
-  ],
-  [
-    'a Widget whose `failed` holds has failed, and its first cause is quoted',
-    sampleWith({
-      phase: 'Broken',
-      message: ' ',
-      parts: [{ message: '' }, { message: 'no disk' }, { message: 'no fan' }],
-    }),
-    { verdict: 'failed', mentions: 'no disk' },
-  ],
-  [
-    'a failed Widget without a cause quotes its status',
-    sampleWith({
-      phase: 'Broken',
-      conditions: [{ type: 'Stalled', status: 'True', reason: 'NoDisk', message: 'no disk' }],
-    }),
-    { verdict: 'failed', mentions: 'Stalled is True (NoDisk): no disk' },
-  ],
-  ['`inProgress` decides before `failed`', sampleWith({ phase: 'Broken', isMoving: true }), { verdict: 'progressing' }],
-  [
-    'a Widget that waits for a person is paused, and the hint has the command that resumes it',
-    sampleWith({ phase: 'Waiting', message: 'step 2 waits' }),
-    { verdict: 'suspended', mentions: 'step 2 waits', hint: 'Resume it: `widgets promote sample -n shop`.' },
-  ],
-  [
-    'a hostile name is not written into a command',
-    sampleWith({ phase: 'Waiting' }, { metadata: { name: '$(id)' } }),
-    { verdict: 'suspended', hint: "'widget/$(id)'" },
-  ],
-  [
-    'a Widget that its spec pauses is paused, although its status is of the older generation',
-    sampleWith({ phase: 'Up', observedGeneration: 1 }, { spec: { paused: true }, metadata: { generation: 2 } }),
-    { verdict: 'suspended', mentions: 'spec.paused is true' },
-  ],
-  [
-    'a Widget whose older status waits for a person progresses',
-    sampleWith({ phase: 'Waiting', observedGeneration: 1 }, { metadata: { generation: 2 } }),
-    { verdict: 'progressing' },
-  ],
-  [
-    'a status without any field that `current` or `failed` reads is judged by the general conventions',
-    sampleWith({ id: 'w-1', conditions: [{ type: 'Ready', status: 'True' }] }),
-    { verdict: 'ready', reached: ['observed', 'provisioned', 'ready'] },
-  ],
-  [
-    'by the general conventions, such a status may be that of a failure',
-    sampleWith({ conditions: [{ type: 'Stalled', status: 'True', message: 'no disk' }] }),
-    { verdict: 'failed', mentions: 'no disk' },
-  ],
-  ['a Widget whose status has no signal either progresses', sampleWith({ owner: 'me' }), { verdict: 'progressing' }],
-  ['`stallHold` stops the stall clock', sampleWith({ phase: 'Cooling' }), { verdict: 'progressing', isHeld: true }],
-  [
-    'stages are reached between `observed` and `ready`',
-    sampleWith({ phase: 'Odd', id: 'w-1' }),
-    { verdict: 'progressing', reached: ['observed', 'provisioned'] },
-  ],
-  [
-    'a ready Widget has skipped the stages that it did not reach',
-    sampleWith({ phase: 'Up', id: 'w-1' }),
-    { verdict: 'ready', reached: ['observed', 'provisioned', 'ready'] },
-  ],
-]
-
 describe('an entry that uses every field', () => {
-  testEntries([example], {
-    apiVersion: 'example.com/v1',
-    kind: 'Widget',
-    cases: examples.map(([name, parts, expected]) => ({ name, ...parts, ...expected })),
-  })
+  testEntries([entry], { apiVersion: 'example.com/v1', kind: 'Widget', cases })
 })
