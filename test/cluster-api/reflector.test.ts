@@ -6,9 +6,12 @@ import { servedKind } from '../../src/cluster/list-and-watch.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
 import { Reflector } from '../../src/cluster/reflector.ts'
+import { rows } from '../kit/rows.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { ManualClock } from './manual-clock.ts'
 import { Observations } from './observations.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const web = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web' }
@@ -73,16 +76,77 @@ const lists = (server: ApiServer) =>
   server.requests.filter(({ query, path }) => !query.has('watch') && path.endsWith('/pods'))
 const watches = (server: ApiServer) => server.requests.filter(({ query }) => query.has('watch'))
 
-/** Ends three watches as soon as they are open, and waits for the fourth. */
-async function endThreeWatches(setting: Setting): Promise<void> {
-  for (const delayMs of [100, 200, 400]) {
-    await watching(setting)
-    setting.server.endWatches()
-    await setting.clock.untilPending(delayMs)
-    setting.clock.advance(delayMs)
-  }
-  await watching(setting)
+/** What the words of a step do; a number is a delay in milliseconds, or a count. */
+const verbs: Readonly<Record<string, (following: Following, words: readonly string[]) => unknown>> = {
+  follows: (following) => {
+    following.reflector = follow(following)
+  },
+  watches: (following) => watching(following),
+  // Waits until exactly these timers are pending.
+  waits: ({ clock }, delays) => clock.untilPending(...delays.map(Number)),
+  advances: ({ clock }, [ms]) => clock.advance(Number(ms)),
+  // `passes 100`, `passes 5000 x10`: waits until only this timer is pending, and lets it end; so many times.
+  passes: async ({ clock }, [ms, times = 'x1']) => {
+    for (let left = Number(times.slice(1)); left > 0; left--) {
+      await clock.untilPending(Number(ms))
+      clock.advance(Number(ms))
+    }
+  },
+  // `sees ADDED web`, `sees ADDED web twice`: waits until it was reported.
+  sees: ({ observed }, words) =>
+    observed.until(words.filter((word) => word !== 'twice').join(' '), words.includes('twice') ? 2 : 1),
+  says: ({ observed }, words) =>
+    expect(observed.all.at(-1)).toMatchObject({ message: expect.stringContaining(words.join(' ')) }),
+  // Waits for so many requests of lists or of watches; `exactly`: expects them.
+  lists: ({ server }, [count, exactly]) =>
+    exactly
+      ? expect(lists(server)).toHaveLength(Number(count))
+      : server.until((each) => lists(each).length === Number(count)),
+  opens: ({ server }, [count]) => server.until((each) => watches(each).length === Number(count)),
+  refreshes: ({ reflector }) => reflector?.refresh(),
+  'begins-refresh': (following) => {
+    following.refreshed = following.reflector?.refresh()
+  },
+  'ends-refresh': ({ refreshed }) => refreshed,
+  closes: ({ server, reflector }) => {
+    reflector?.close()
+    return server.until(({ openWatches }) => openWatches.length === 0)
+  },
+  adds: ({ server }, [name = '']) => server.apply(podNamed(name)),
+  changes: ({ server }, [name = '', phase]) => server.patch({ ...web, name }, { status: { phase } }),
+  removes: ({ server }, [name = '']) => server.remove({ ...web, name }),
+  hangs: ({ server }) => server.hang(true),
+  answers: ({ server }) => server.hang(false),
+  ends: ({ server }) => server.endWatches(),
+  cuts: ({ server }, [where]) => server.cutWatches({ midEvent: where === 'mid-event' }),
+  bookmarks: ({ server }) => server.sendBookmarks(),
+  compacts: ({ server }) => server.compact(),
+  errs: ({ server }, [status]) => server.errorWatches(Number(status)),
+  stops: ({ server }) => server.stop(),
+  starts: ({ server }) => server.start(),
+  denies: ({ server }, [verb = '']) => server.deny({ verb, resource: 'pods' }),
+  allows: ({ server }) => server.allowAll(),
+  fails: ({ server }, [status, seconds]) => server.failNext(1, Number(status), { retryAfterSeconds: Number(seconds) }),
 }
+
+interface Following extends Setting {
+  reflector?: Reflector
+  refreshed?: Promise<void> | undefined
+}
+
+test.each(rows<[string, readonly string[], readonly string[]]>(data, 'what is reported'))(
+  '%s',
+  async (_, steps, reported) => {
+    const following: Following = await setUp()
+    for (const step of steps) {
+      const [verb = '', ...words] = step.split(' ')
+      const act = verbs[verb]
+      if (act === undefined) throw new Error(`there is no step "${step}"`)
+      await act(following, words)
+    }
+    expect(following.observed.words).toEqual(reported)
+  },
+)
 
 describe('listing and watching', () => {
   test('pods of one owner share the equal parts of their specs, and keep what differs', async () => {
@@ -109,19 +173,6 @@ describe('listing and watching', () => {
     expect(specOf('two').containers).toBe(specOf('one').containers)
     expect(specOf('two').nodeName).toBe('node-2')
     expect(specOf('other').containers).toEqual([{ name: 'app', image: 'app:2' }])
-  })
-
-  test('present objects come first, then SYNCED, then changes', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await watching(setting)
-    setting.server.patch(web, { status: { phase: 'Running' } })
-    await setting.observed.until('MODIFIED web')
-    setting.server.apply(podNamed('api'))
-    await setting.observed.until('ADDED api')
-    setting.server.remove(web)
-    await setting.observed.until('DELETED web')
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web', 'ADDED api', 'DELETED web'])
   })
 
   test('objects of lists have their kind, and SYNCED contains the whole request', async () => {
@@ -221,39 +272,6 @@ describe('the end of a watch', () => {
     )
   })
 
-  test('a cut in the middle of an event loses nothing and is not reported', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await watching(setting)
-    setting.server.cutWatches({ midEvent: true })
-    await setting.clock.untilPending(100)
-    setting.server.patch(web, { status: { phase: 'Running' } })
-    setting.clock.advance(100)
-    await setting.observed.until('MODIFIED web')
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
-  })
-
-  test('watches that end at once are opened again with pauses', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await endThreeWatches(setting)
-    expect(watches(setting.server)).toHaveLength(4)
-  })
-
-  test('a fourth watch that ends at once is replaced by one list, and not by as many as where watching is forbidden', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await endThreeWatches(setting)
-    setting.server.endWatches()
-    await setting.clock.untilPending(0)
-    setting.clock.advance(0)
-    await setting.clock.untilPending(5_000)
-    expect(lists(setting.server)).toHaveLength(2)
-    setting.clock.advance(5_000)
-    await setting.server.until((server) => watches(server).length === 5)
-    expect(lists(setting.server)).toHaveLength(3)
-  })
-
   test.each(['event', 'status'] as const)(
     'an expired resource version (410 as %s) leads to a list whose differences are reported',
     async (as) => {
@@ -318,22 +336,6 @@ describe('the end of a watch', () => {
     })
   })
 
-  test('an object that was replaced unseen is reported as deleted and added', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await watching(setting)
-    setting.server.hang(true)
-    setting.server.remove(web)
-    setting.server.apply(podNamed('web'))
-    setting.server.compact()
-    setting.server.cutWatches()
-    setting.server.hang(false)
-    await setting.clock.untilPending(100)
-    setting.clock.advance(100)
-    await setting.observed.until('ADDED web', 2)
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'DELETED web', 'ADDED web'])
-  })
-
   test.each([
     ['that is no JSON', undefined, 'not JSON'],
     ['that is null', 'null', 'not an event'],
@@ -369,141 +371,9 @@ describe('silence', () => {
     expect(lists(setting.server)).toHaveLength(2)
     expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
   })
-
-  test('a server that does not answer the small list after silence is reported as unavailable, once, until it is back', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await setting.clock.untilPending(silenceMs, overdueMs)
-    setting.server.hang(true)
-    setting.clock.advance(silenceMs)
-    await setting.clock.untilPending(10_000, overdueMs - silenceMs)
-    setting.clock.advance(10_000)
-    // A slow server gets more time with every other attempt.
-    for (const [delayMs, silenceMs] of [
-      [100, 10_000],
-      [200, 30_000],
-    ] as const) {
-      await setting.clock.untilPending(delayMs)
-      setting.clock.advance(delayMs)
-      await setting.clock.untilPending(silenceMs)
-      setting.clock.advance(silenceMs)
-    }
-    await setting.clock.untilPending(400)
-    setting.server.hang(false)
-    setting.clock.advance(400)
-    await setting.observed.until('ALIVE')
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'UNAVAILABLE 0', 'ALIVE'])
-  })
-
-  test('a watch that the server does not end in time is ended and opened again', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await setting.clock.untilPending(silenceMs, overdueMs)
-    for (let passed = 20_000; passed <= 60_000; passed += 20_000) {
-      setting.clock.advance(20_000)
-      setting.server.sendBookmarks()
-      await setting.clock.untilPending(...[silenceMs, overdueMs - passed].sort((one, other) => one - other))
-    }
-    setting.clock.advance(overdueMs - 60_000)
-    await setting.server.until((server) => watches(server).length === 2)
-    expect(lists(setting.server)).toHaveLength(1)
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
-  })
 })
 
 describe('failures', () => {
-  test('a server that is gone is reported once, tried less and less often, and reported as alive when it is back', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await watching(setting)
-    await setting.server.stop()
-    for (const delayMs of [100, 200, 400, 800, 1600, 3200, 5000, 5000]) {
-      await setting.clock.untilPending(delayMs)
-      setting.clock.advance(delayMs)
-    }
-    await setting.clock.untilPending(5000)
-    await setting.server.start()
-    setting.clock.advance(5000)
-    await setting.observed.until('ALIVE')
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'UNAVAILABLE 0', 'ALIVE'])
-  })
-
-  test('Retry-After is respected', async () => {
-    const setting = await setUp()
-    setting.server.failNext(1, 429, { retryAfterSeconds: 7 })
-    follow(setting)
-    await setting.observed.until('UNAVAILABLE 429')
-    await setting.clock.untilPending(7_000)
-    setting.clock.advance(7_000)
-    await setting.observed.until('SYNCED Pod')
-    expect(setting.observed.words).toEqual(['UNAVAILABLE 429', 'ADDED web', 'ALIVE', 'SYNCED Pod'])
-  })
-
-  test('an error inside a watch is reported with its status', async () => {
-    const setting = await setUp()
-    follow(setting)
-    await watching(setting)
-    setting.server.errorWatches(500)
-    await setting.observed.until('UNAVAILABLE 500')
-    await setting.clock.untilPending(100)
-    setting.clock.advance(100)
-    await setting.observed.until('ALIVE')
-  })
-
-  test('a forbidden list is reported once and tried again, soon and then rarely, until access is granted', async () => {
-    const setting = await setUp()
-    setting.server.deny({ verb: 'list', resource: 'pods' })
-    follow(setting)
-    for (let soon = 1; soon <= 4; soon++) {
-      await setting.clock.untilPending(7_000)
-      setting.clock.advance(7_000)
-    }
-    await setting.clock.untilPending(20_000)
-    expect(setting.observed.all[0]).toMatchObject({
-      ...pods,
-      message: expect.stringContaining('cannot list resource "pods"'),
-    })
-    expect(lists(setting.server)).toHaveLength(5)
-    setting.server.allowAll()
-    setting.clock.advance(20_000)
-    await setting.observed.until('SYNCED Pod')
-    expect(setting.observed.words).toEqual(['REFUSED 403', 'ADDED web', 'ALIVE', 'SYNCED Pod'])
-  })
-
-  test('access that is withdrawn and restored is reported, although no object has changed', async () => {
-    const setting = await setUp()
-    const reflector = follow(setting)
-    await watching(setting)
-    setting.server.deny({ verb: 'list', resource: 'pods' })
-    await reflector.refresh()
-    await setting.clock.untilPending(7_000)
-    setting.server.allowAll()
-    setting.clock.advance(7_000)
-    await setting.observed.until('SYNCED Pod', 2)
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'REFUSED 403', 'ALIVE', 'SYNCED Pod'])
-  })
-
-  test('where watching is forbidden it lists every 5 s, and tries to watch again after a minute', async () => {
-    const setting = await setUp()
-    setting.server.deny({ verb: 'watch', resource: 'pods' })
-    follow(setting)
-    await setting.clock.untilPending(5_000)
-    setting.server.patch(web, { status: { phase: 'Running' } })
-    setting.clock.advance(5_000)
-    await setting.observed.until('MODIFIED web')
-    setting.server.remove(web)
-    await setting.clock.untilPending(5_000)
-    setting.clock.advance(5_000)
-    await setting.observed.until('DELETED web')
-    setting.server.allowAll()
-    for (let poll = 3; poll <= 12; poll++) {
-      await setting.clock.untilPending(5_000)
-      setting.clock.advance(5_000)
-    }
-    await watching(setting)
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web', 'DELETED web'])
-  })
-
   test('a kind that does not exist (any more) is reported as 404', async () => {
     const setting = await setUp()
     follow(setting, { apiVersion: 'gone.example/v1', kind: 'Thing' })
@@ -527,44 +397,6 @@ describe('failures', () => {
 })
 
 describe('a refresh', () => {
-  test('lists at once, reports the differences, and the watch starts from there', async () => {
-    const setting = await setUp()
-    const reflector = follow(setting)
-    await watching(setting)
-    setting.server.cutWatches()
-    await setting.clock.untilPending(100)
-    setting.server.patch(web, { status: { phase: 'Running' } })
-    await reflector.refresh()
-    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
-    await watching(setting)
-    setting.server.remove(web)
-    await setting.observed.until('DELETED web')
-    expect(lists(setting.server)).toHaveLength(2)
-  })
-
-  test('during a list waits for a newer one', async () => {
-    const setting = await setUp()
-    setting.server.hang(true)
-    const reflector = follow(setting)
-    await setting.server.until((server) => lists(server).length === 1)
-    const refreshed = reflector.refresh()
-    setting.server.hang(false)
-    await refreshed
-    expect(lists(setting.server)).toHaveLength(2)
-  })
-
-  test('ends a first list that hangs', async () => {
-    const setting = await setUp()
-    setting.server.hang(true)
-    const reflector = follow(setting)
-    await setting.server.until((server) => lists(server).length === 1)
-    const refreshed = reflector.refresh()
-    await setting.server.until((server) => lists(server).length === 2)
-    setting.clock.advance(10_000)
-    await refreshed
-    expect(setting.observed.words).toEqual(['UNAVAILABLE 0'])
-  })
-
   test('ends with the report that the server does not answer, since its last success', async () => {
     const setting = await setUp()
     const reflector = follow(setting)
@@ -579,24 +411,6 @@ describe('a refresh', () => {
     expect(setting.observed.all.at(-1)).toMatchObject({ type: 'UNAVAILABLE', code: 0, lastSuccessAt })
   })
 
-  test('ends with the report that the server is gone', async () => {
-    const setting = await setUp()
-    const reflector = follow(setting)
-    await watching(setting)
-    await setting.server.stop()
-    await reflector.refresh()
-    expect(setting.observed.words.at(-1)).toBe('UNAVAILABLE 0')
-  })
-
-  test('of a forbidden request ends, as there is nothing newer', async () => {
-    const setting = await setUp()
-    setting.server.deny({ verb: 'list', resource: 'pods' })
-    const reflector = follow(setting)
-    await setting.observed.until('REFUSED 403')
-    await reflector.refresh()
-    expect(setting.observed.words).toEqual(['REFUSED 403'])
-  })
-
   test('of a closed reflector does not hang', async () => {
     const setting = await setUp()
     const reflector = follow(setting)
@@ -604,16 +418,6 @@ describe('a refresh', () => {
     reflector.close()
     await expect(reflector.refresh()).resolves.toBeUndefined()
   })
-})
-
-test('a closed reflector reports nothing more', async () => {
-  const setting = await setUp()
-  const reflector = follow(setting)
-  await watching(setting)
-  reflector.close()
-  await setting.server.until((server) => server.openWatches.length === 0)
-  setting.server.patch(web, { status: { phase: 'Running' } })
-  expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
 })
 
 test('the names of Secrets are read without their data and annotations', async () => {
