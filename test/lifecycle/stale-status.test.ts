@@ -1,8 +1,9 @@
-import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
-import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
+import type { WaitFor } from '../../src/plan/target.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
+import { readData } from '../kit/rows.ts'
 import { read, seenTarget } from '../kit/rule.ts'
 
 /** An object whose spec and status were written at these seconds after the gate's start. */
@@ -20,7 +21,19 @@ interface Sample {
   readonly status: object
   /** Absent for kinds without a generation. */
   readonly generation?: number
+  /** How long the gate waits for its controller. */
+  readonly waitSeconds: number
+  readonly waitFor?: WaitFor
 }
+
+interface Data {
+  readonly objects: Readonly<Record<string, Sample>>
+  readonly failed: Readonly<Record<string, Sample>>
+  readonly 'ready before': readonly (readonly [title: string, status: object])[]
+}
+
+const data = readData(import.meta.filename.replace('.test.ts', '.yaml')) as Data
+const customSample = data.objects['a custom resource'] as Sample
 
 function create({ apiVersion, kind, generation, spec, status }: Sample, metadata: object = {}): KubeObject {
   const own = { name: 'web', namespace: 'shop', uid: 'web-uid', creationTimestamp: iso(-3_600) }
@@ -28,65 +41,9 @@ function create({ apiVersion, kind, generation, spec, status }: Sample, metadata
   return { apiVersion, kind, metadata: { ...own, ...dated, ...metadata }, spec, status }
 }
 
-const before = (type: string, status = 'True', rest: Partial<Condition> = {}) =>
-  condition(type, status, { lastTransitionTime: iso(-3_000), ...rest })
-
-const autoscaler: Sample = {
-  apiVersion: 'autoscaling/v2',
-  kind: 'HorizontalPodAutoscaler',
-  spec: { maxReplicas: 3 },
-  status: { conditions: [before('AbleToScale'), before('ScalingActive')] },
-}
-const apiService: Sample = {
-  apiVersion: 'apiregistration.k8s.io/v1',
-  kind: 'APIService',
-  spec: { service: { namespace: 'shop', name: 'metrics' } },
-  status: { conditions: [before('Available')] },
-}
-const definition: Sample = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  generation: 2,
-  spec: { group: 'example.com' },
-  status: { conditions: [before('NamesAccepted'), before('Established')] },
-}
-const gateway: Sample = {
-  apiVersion: 'gateway.networking.k8s.io/v1',
-  kind: 'Gateway',
-  generation: 2,
-  spec: { gatewayClassName: 'acme' },
-  status: { conditions: [before('Accepted'), before('Programmed')] },
-}
-const parentRef = { name: 'edge' }
-const route: Sample = {
-  apiVersion: 'gateway.networking.k8s.io/v1',
-  kind: 'HTTPRoute',
-  generation: 2,
-  spec: { parentRefs: [parentRef] },
-  status: { parents: [{ parentRef, conditions: [before('Accepted'), before('ResolvedRefs')] }] },
-}
-const customSample: Sample = {
-  apiVersion: 'example.com/v1',
-  kind: 'Widget',
-  generation: 2,
-  spec: { size: 2 },
-  status: { conditions: [before('Ready')] },
-}
-const byWaitFor = {
-  ...autoscaler,
-  rule: waitForRule({ type: 'condition', condition: 'ScalingActive', status: 'true' }),
-}
-
-describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>([
-  ['a HorizontalPodAutoscaler', autoscaler, 15],
-  ['a HorizontalPodAutoscaler with --for', byWaitFor, 15],
-  ['an APIService', apiService, 10],
-  ['a CustomResourceDefinition', definition, 10],
-  ['a Gateway', gateway, 10],
-  ['a route', route, 10],
-  ['a custom resource', customSample, 10],
-])('%s with an older status without a generation', (_, sample, waitSeconds) => {
-  const rule = sample.rule ?? ruleOf(sample)
+describe.each(Object.entries(data.objects))('%s with an older status without a generation', (_, sample) => {
+  const { waitFor, waitSeconds } = sample
+  const rule = waitFor === undefined ? ruleOf(sample) : waitForRule(waitFor)
   const assess = (object: KubeObject, now: number, history = seenTarget([0, object])) =>
     read({ now, history }, rule, object)
   const changed = create(sample, { managedFields: writtenAt(-2, -600) })
@@ -134,12 +91,7 @@ describe('a custom resource that was Ready before its spec changed', () => {
   }
   const dated = (changedAt: number) => ({ observedGeneration: 2, conditions: [readySince(changedAt)] })
 
-  it.each([
-    ['with the generation of the status', dated(-3_000)],
-    ['with a generation of its own', { conditions: [{ ...readySince(-3_000), observedGeneration: 2 }] }],
-    ['in another field', { observedGeneration: 2, phase: 'Running' }],
-    ['without a generation', { conditions: [readySince(-3_000)] }],
-  ])('is not ready before its controller had time to read references: %s', (_, status) => {
+  it.each(data['ready before'])('is not ready before its controller had time to read references: %s', (_, status) => {
     expect([assess(status, 7.9), assess(status, 8)]).toEqual(['progressing', 'ready'])
   })
 
@@ -157,21 +109,18 @@ describe('a custom resource that was Ready before its spec changed', () => {
 })
 
 describe('a failure in an older status without a generation', () => {
-  const rejected = before('Accepted', 'False', { reason: 'UnsupportedValue' })
-  it.each<[string, Sample]>([
-    ['a Gateway', { ...gateway, status: { conditions: [rejected] } }],
-    ['a route', { ...route, status: { parents: [{ parentRef, conditions: [rejected] }] } }],
-    ['a CustomResourceDefinition', { ...definition, status: { conditions: [before('NamesAccepted', 'False')] } }],
-    ['a custom resource', { ...customSample, status: { conditions: [before('Stalled')] } }],
-  ])('of %s counts when it persists for 10 s, as the change may have repaired it', (_, sample) => {
-    const object = create(sample, { managedFields: writtenAt(-2, -600) })
-    const assess = (now: number) => read({ now }, ruleOf(object), object)
-    expect(assess(9.9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
-    expect(assess(10)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
-  })
+  it.each(Object.entries(data.failed))(
+    'of %s counts when it persists for 10 s, as the change may have repaired it',
+    (_, sample) => {
+      const object = create(sample, { managedFields: writtenAt(-2, -600) })
+      const assess = (now: number) => read({ now }, ruleOf(object), object)
+      expect(assess(9.9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+      expect(assess(10)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
+    },
+  )
 
   it('counts again when the spec changes during the wait', () => {
-    const failed = { ...customSample, status: { conditions: [before('Stalled')] } }
+    const failed = data.failed['a custom resource'] as Sample
     const first = create(failed, { managedFields: writtenAt(-100, -150) })
     const second = { ...create(failed, { generation: 3, managedFields: writtenAt(8, -150) }), spec: { size: 3 } }
     const history = seenTarget([0, first], [8, second])
