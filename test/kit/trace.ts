@@ -6,7 +6,11 @@ import { type Line, paintLine } from '../../src/views/line.ts'
 import { Trace } from '../../src/views/trace.ts'
 import { renderTrace } from '../../src/views/trace-view.ts'
 import { added, createSettings } from './gate.ts'
-import { moment } from './objects.ts'
+import type { NamedObjects } from './named-objects.ts'
+import { moment, start } from './objects.ts'
+import { readData } from './rows.ts'
+import { tape } from './tape.ts'
+import { toPattern } from './words.ts'
 
 export function createTarget(kind: string, name: string, apiVersion = 'v1'): Target {
   return { apiVersion, kind, name, namespace: 'shop', clocks: {} }
@@ -86,4 +90,34 @@ export function section(page: readonly string[], heading: string): string[] {
   if (begin < 0) return []
   const end = page.indexOf('', begin)
   return page.slice(begin + 1, end < 0 ? undefined : end)
+}
+
+/**
+ * What a view shows: a section as a whole, by its heading; `page`, lines that it has; `lacks`, words that it has not. `…` stands
+ * for any other words, but not as the mark at the start of a line.
+ */
+type Shown = Readonly<Record<string, readonly string[]>>
+
+function toLinePattern(line: string): RegExp {
+  const [mark = ''] = /^ *… /.exec(line) ?? []
+  return new RegExp(`^${mark}${toPattern(line.slice(mark.length)).source.slice(1)}`, 's')
+}
+
+/** The views of a file: `a title: [0 web creating; 20 web gone, { 21: { conditions: […] } }]`, a tape and what is shown when. */
+export function testViews(path: string, target: Target): void {
+  const { objects, views } = readData(path) as {
+    readonly objects: NamedObjects
+    readonly views: Readonly<Record<string, readonly [tape: string, shown: Readonly<Record<number, Shown>>]>>
+  }
+  it.each(Object.entries(views))('%s', (_, [text, shown]) => {
+    const steps = tape(text, objects).map((events): Step => [((events[0]?.at ?? start) - start) / 1_000, ...events])
+    const trace = createTrace(target, ...steps)
+    for (const [second, { page = [], lacks = [], ...sections }] of Object.entries(shown)) {
+      const view = viewAt(trace, Number(second))
+      const like = (lines: readonly string[]) => lines.map((each) => expect.stringMatching(toLinePattern(each)))
+      for (const [heading, lines] of Object.entries(sections)) expect(section(view, heading)).toEqual(like(lines))
+      expect(view).toEqual(expect.arrayContaining(like(page)))
+      for (const words of lacks) expect(view.join('\n')).not.toContain(words)
+    }
+  })
 }

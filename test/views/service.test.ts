@@ -1,8 +1,17 @@
 import type { Pod, ServiceSpec } from '../../src/cluster/objects.ts'
 import { added, modified } from '../kit/gate.ts'
-import { is, iso, make, podIs } from '../kit/objects.ts'
+import { is, make, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import { createService, createSlice, createTarget, createTrace, section, viewAt, viewOf } from '../kit/trace.ts'
+import {
+  createService,
+  createSlice,
+  createTarget,
+  createTrace,
+  section,
+  testViews,
+  viewAt,
+  viewOf,
+} from '../kit/trace.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -52,14 +61,6 @@ describe('how a Service is reached', () => {
 describe('why a pod gets no traffic', () => {
   const endpoints = (...objects: Parameters<typeof viewOf>[1]) => section(viewOf(target, objects), 'endpoints')
 
-  test('it gets traffic when all are ready', () => {
-    expect(endpoints(createService(), a, b, createSlice([a, b], 8080))).toEqual([
-      '  ✓ selector app=web matches 2 pods, all of them get traffic',
-      '    ✓ web-a 10.1.0.1:8080 gets traffic',
-      '    ✓ web-b 10.1.0.2:8080 gets traffic',
-    ])
-  })
-
   test('the pod has no status yet', () => {
     const { status: _, ...created } = createWebPod('web-c', false)
     expect(endpoints(createService(), a, created, createSlice([a], 8080)).join('\n')).toContain('web-c')
@@ -79,38 +80,6 @@ describe('why a pod gets no traffic', () => {
     ])
   })
 
-  test('its endpoint does not exist yet', () => {
-    expect(endpoints(createService(), a, createSlice([]))[1]).toBe(
-      '    … web-a ready, but there is no ready endpoint of it yet',
-    )
-  })
-
-  test('no container declares the named target port', () => {
-    const service = createService({ ports: [{ port: 80, targetPort: 'web' }] })
-    expect(endpoints(service, a, createSlice([a]))).toEqual([
-      '  ✗ selector app=web matches 1 pod, which gets no traffic',
-      '    ✗ web-a 10.1.0.1 gets none: no container declares a port named "web" (they declare 8080 (http))',
-    ])
-  })
-
-  test('the selector matches nothing', () => {
-    const service = createService({ selector: { app: 'wbe', tier: 'front' } })
-    expect(endpoints(service, a, b)).toEqual([
-      '  ✗ selector app=wbe,tier=front does not match any of the 2 pods in shop',
-    ])
-  })
-
-  test('there is no pod at all', () => {
-    expect(endpoints(createService())).toEqual(['  ✗ selector app=web matches nothing: there is no pod in shop'])
-  })
-
-  test('it is terminating', () => {
-    const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: iso(15) } }
-    expect(endpoints(createService(), a, going, createSlice([a], 8080, [going]))[2]).toBe(
-      '    … web-b 10.1.0.2:8080 terminating · 10 s left of its grace period',
-    )
-  })
-
   test('it was relabelled and released', () => {
     const trace = createTrace(
       target,
@@ -121,16 +90,6 @@ describe('why a pod gets no traffic', () => {
       '    · web-b released: the selector no longer matches its labels · 2 s ago',
     )
   })
-
-  test('the Service has no selector, so Kubernetes does not create its endpoints', () => {
-    const slice = {
-      ...createSlice([], 5432),
-      endpoints: [{ addresses: ['192.0.2.4'] }, { addresses: ['2001:db8::1'] }],
-    }
-    expect(endpoints(createService({ selector: {} }), a, slice)).toEqual([
-      '  · no selector: its endpoints are created by others',
-      '    ✓ 192.0.2.4:5432 · no pod of this selector',
-      '    ✓ [2001:db8::1]:5432 · no pod of this selector',
-    ])
-  })
 })
+
+testViews(data, target)
