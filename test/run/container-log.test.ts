@@ -2,7 +2,10 @@ import { Semaphore } from '../../src/cluster/clock.ts'
 import { ApiError } from '../../src/cluster/failures.ts'
 import { ContainerLog } from '../../src/run/live-logs.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
+import { rows } from '../kit/rows.ts'
 import { Kubelet, quiet } from './kubelet.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const ref = { namespace: 'shop', pod: 'migrate-x', container: 'app' }
 const running = { restarts: 0, hasEnded: false }
@@ -26,97 +29,56 @@ function start({ oldest = 0, slots = new Semaphore(1) } = {}) {
   return { clock, kubelet, log, newEvents }
 }
 
-/** A running container whose stream hangs after the line `one`, before the line `two`. */
-async function startHanging() {
-  const started = start()
-  const { kubelet, log } = started
-  log.update(running)
-  kubelet.write(1, 'one')
-  await quiet()
-  kubelet.isHanging = true
-  kubelet.write(2, 'two')
-  return started
+/** What a step does. The status of the container: `runs`, `runs 1` after a restart, `has-ended`. */
+const verbs: Readonly<Record<string, (started: Started, words: readonly string[]) => unknown>> = {
+  runs: ({ log }, [restarts = '0']) => log.update({ restarts: Number(restarts), hasEnded: false }),
+  'has-ended': ({ log }) => log.update(ended),
+  // `writes 1.1 two`, at this second.
+  writes: ({ kubelet }, [second, ...text]) => kubelet.write(Number(second), text.join(' ')),
+  exits: ({ kubelet }) => kubelet.exit(),
+  restarts: ({ kubelet }) => kubelet.restart(),
+  cuts: ({ kubelet }) => kubelet.cut(),
+  hangs: ({ kubelet }) => {
+    kubelet.isHanging = true
+  },
+  answers: ({ kubelet }) => {
+    kubelet.isHanging = false
+  },
+  // `refuses 403 forbidden`: the next request, with this status and message.
+  refuses: ({ kubelet }, [status, ...message]) => kubelet.refuse(new ApiError(Number(status), message.join(' '))),
+  passes: ({ clock }, [ms]) => clock.advance(Number(ms)),
+  finishes: ({ log }) => log.finish(),
 }
 
-test('lines are passed on while they are written', async () => {
-  const { kubelet, log, newEvents } = start()
-  kubelet.write(1, 'one')
+type Started = ReturnType<typeof start>
+
+/** Steps, each a text, and what is passed on after them. */
+type Part = readonly [steps: readonly string[], passedOn: readonly string[]]
+
+test.each(rows<[string, readonly Part[], number | null, boolean]>(data, 'what is passed on'))(
+  '%s',
+  async (_, parts, requests, isClosed) => {
+    const started = start()
+    for (const [steps, passedOn] of parts) {
+      for (const step of steps) {
+        const [verb = '', ...words] = step.split(' ')
+        const act = verbs[verb]
+        if (act === undefined) throw new Error(`there is no step "${step}"`)
+        await act(started, words)
+      }
+      expect(await started.newEvents()).toEqual(passedOn)
+    }
+    const { clock, kubelet } = started
+    if (requests !== null) expect(kubelet.requests).toHaveLength(requests)
+    if (isClosed) expect([clock.pending, kubelet.open]).toEqual([[], 0])
+  },
+)
+
+test('a log is requested from the oldest wanted line on, and followed', async () => {
+  const { kubelet, log } = start()
   log.update(running)
-  expect(await newEvents()).toEqual(['one'])
-  kubelet.write(2, 'two')
-  expect(await newEvents()).toEqual(['two'])
+  await quiet()
   expect(kubelet.requests).toMatchObject([{ ...ref, follow: true, previous: false, since: 0 }])
-})
-
-test('a broken stream is resumed without repeating or losing a line', async () => {
-  const { clock, kubelet, log, newEvents } = start()
-  log.update(running)
-  // The kubelet repeats the lines of the last second; stdout and stderr may be out of order.
-  kubelet.write(1.1, 'one')
-  kubelet.write(1.3, 'two')
-  kubelet.write(1.2, 'three')
-  expect(await newEvents()).toEqual(['one', 'two', 'three'])
-  kubelet.cut()
-  await quiet()
-  kubelet.write(1.3001, 'four')
-  kubelet.write(2, 'five')
-  clock.advance(500)
-  expect(await newEvents()).toEqual(['four', 'five'])
-  expect(kubelet.requests).toHaveLength(2)
-})
-
-test('a stream that the server ends while the container runs is resumed', async () => {
-  const { clock, kubelet, log, newEvents } = start()
-  log.update(running)
-  kubelet.write(1, 'one')
-  kubelet.exit()
-  expect(await newEvents()).toEqual(['one'])
-  expect(clock.pending).toEqual([500])
-  clock.advance(500)
-  await quiet()
-  expect(kubelet.requests).toHaveLength(2)
-})
-
-test('the log of an ended container is read to its end and then not requested again', async () => {
-  const { clock, kubelet, log, newEvents } = start()
-  kubelet.write(1, 'one')
-  kubelet.exit()
-  log.update(ended)
-  expect(await newEvents()).toEqual(['one', '(end)'])
-  expect(clock.pending).toEqual([])
-  expect(kubelet.open).toBe(0)
-})
-
-test('last lines that come after the status reports the end are passed on', async () => {
-  const { kubelet, log, newEvents } = start()
-  log.update(running)
-  await quiet()
-  log.update(ended)
-  kubelet.write(1, 'last line')
-  kubelet.exit()
-  expect(await newEvents()).toEqual(['last line', '(end)'])
-})
-
-test('a restart opens a new stream and is reported', async () => {
-  const { kubelet, log, newEvents } = start()
-  log.update(running)
-  kubelet.write(1, 'one')
-  kubelet.exit()
-  log.update(ended)
-  expect(await newEvents()).toEqual(['one', '(end)'])
-  kubelet.restart()
-  kubelet.write(1.1, 'two')
-  log.update({ restarts: 1, hasEnded: false })
-  expect(await newEvents()).toEqual(['(restarted)', 'two'])
-})
-
-test('a run that began and ended between two statuses is read from the previous log', async () => {
-  const { kubelet, log, newEvents } = start()
-  kubelet.write(1, 'ended at once')
-  kubelet.restart()
-  kubelet.write(2, 'second run')
-  log.update({ restarts: 1, hasEnded: false })
-  expect(await newEvents()).toEqual(['ended at once', '(restarted)', 'second run'])
 })
 
 test('lines older than the oldest wanted one are not passed on', async () => {
@@ -127,86 +89,19 @@ test('lines older than the oldest wanted one are not passed on', async () => {
   expect(await newEvents()).toEqual(['now'])
 })
 
-test('a stream that is silent for a minute is opened again', async () => {
-  const { clock, kubelet, newEvents } = await startHanging()
-  clock.advance(59_999)
-  expect(await newEvents()).toEqual(['one'])
-  kubelet.isHanging = false
-  clock.advance(1)
-  expect(await newEvents()).toEqual(['two'])
-})
-
-test('a container that has not started is retried without a report', async () => {
-  const { clock, kubelet, log, newEvents } = start()
-  const refusal = new ApiError(400, 'container "app" in pod "migrate-x" is waiting to start')
-  kubelet.refuse(refusal, refusal, refusal)
-  kubelet.write(1, 'one')
-  log.update(running)
-  for (const pauseMs of [1_000, 2_000, 4_000]) {
-    expect(await newEvents()).toEqual([])
-    clock.advance(pauseMs)
-  }
-  expect(await newEvents()).toEqual(['one'])
-})
-
-test.each([
-  ['cannot be read', new ApiError(403, 'forbidden')],
-  ['is gone', new ApiError(404, 'not found')],
-])('a log that %s is reported and not requested again', async (_, refusal) => {
-  const { clock, kubelet, log, newEvents } = start()
-  kubelet.refuse(refusal)
-  log.update(running)
-  expect(await newEvents()).toEqual([`(${refusal.message})`, '(end)'])
-  expect(clock.pending).toEqual([])
-  log.update(ended)
-  await log.finish()
-  expect(kubelet.requests).toHaveLength(1)
-})
-
-test('a repeated failure is reported at the third attempt, and retries go on', async () => {
-  const { clock, kubelet, log, newEvents } = start()
-  const failure = new ApiError(502, 'kubelet is away')
-  kubelet.refuse(failure, failure, failure)
-  kubelet.write(1, 'one')
-  log.update(running)
-  await quiet()
-  clock.advance(1_000)
-  expect(await newEvents()).toEqual([])
-  clock.advance(2_000)
-  expect(await newEvents()).toEqual(['(kubelet is away)'])
-  clock.advance(4_000)
-  expect(await newEvents()).toEqual(['one'])
-})
-
 test('at the end, what was written until then is passed on, and the stream is closed', async () => {
-  const { clock, kubelet, log, newEvents } = await startHanging()
+  const { clock, kubelet, log, newEvents } = start()
+  log.update(running)
+  kubelet.write(1, 'one')
+  await quiet()
+  kubelet.isHanging = true
+  kubelet.write(2, 'two')
   const finished = log.finish()
   kubelet.isHanging = false
   await finished
   expect(await newEvents()).toEqual(['one', 'two', '(end)'])
   expect(kubelet.open).toBe(0)
   expect(clock.pending).toEqual([])
-})
-
-test('at the end, a log that was read to its end is not requested again', async () => {
-  const { kubelet, log } = start()
-  kubelet.exit()
-  log.update(ended)
-  await quiet()
-  await log.finish()
-  expect(kubelet.requests).toHaveLength(1)
-})
-
-test('at the end, a container without a start in its status is read once, and its refusal is not reported', async () => {
-  const { kubelet, log, newEvents } = start()
-  kubelet.write(1, 'written before its status')
-  kubelet.exit()
-  await log.finish()
-  expect(await newEvents()).toEqual(['written before its status', '(end)'])
-  const other = start()
-  other.kubelet.refuse(new ApiError(400, 'waiting to start'))
-  await other.log.finish()
-  expect(await other.newEvents()).toEqual(['(end)'])
 })
 
 test('at the end, a running container that still waits for a slot is not read', async () => {
@@ -231,19 +126,4 @@ test('at the end, lines that do not arrive are given up', async () => {
   expect(await newEvents()).toEqual(['(end)'])
   expect(kubelet.open).toBe(0)
   expect(clock.pending).toEqual([])
-})
-
-test('a stream that breaks while it repeats lines loses no later line', async () => {
-  const { clock, kubelet, log, newEvents } = start()
-  log.update(running)
-  for (const seconds of [1, 1.1, 1.2]) kubelet.write(seconds, String(seconds))
-  expect(await newEvents()).toEqual(['1', '1.1', '1.2'])
-  kubelet.cut()
-  await quiet()
-  kubelet.refuse(new ApiError(502, 'kubelet is away'))
-  kubelet.write(1.3, '1.3')
-  clock.advance(500)
-  await quiet()
-  clock.advance(2_000)
-  expect(await newEvents()).toEqual(['1.3'])
 })

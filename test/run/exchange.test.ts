@@ -2,6 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../src/cluster/clock.ts'
 import { exchange, type HttpQuery, missingText } from '../../src/run/checker.ts'
+import { rows } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
+const tooLong = 'the headers of the answer are too long'
 
 const endings: (() => void)[] = []
 afterEach(() => {
@@ -45,39 +49,19 @@ async function ask(answer: (socket: Socket) => void, changes: Partial<HttpQuery>
   }
 }
 
-const sends =
-  (...parts: string[]) =>
-  (socket: Socket) => {
-    for (const part of parts) socket.write(part)
-  }
-const sendsAndCloses = (text: string) => (socket: Socket) => socket.end(text)
+/** Sends texts, and closes the connection after them or leaves it open. */
+const sends = (texts: readonly string[], closes: boolean) => (socket: Socket) => {
+  for (const text of texts) socket.write(text)
+  if (closes) socket.end()
+}
 
 describe('answers of any server', () => {
-  test('a body with a length ends there, although the connection stays open', async () => {
-    expect(await ask(sends('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nv2\n'))).toMatchObject({
-      status: 200,
-      body: 'v2\n',
-    })
-  })
-
-  test('a body of HTTP/1.0 without a length ends with the connection', async () => {
-    expect(await ask(sendsAndCloses('HTTP/1.0 404 Not Found\r\n\r\nno such page'))).toMatchObject({
-      status: 404,
-      body: 'no such page',
-    })
-  })
-
-  test('chunks are joined', async () => {
-    const answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nv2\r\n3\r\n.1\n\r\n0\r\n\r\n'
-    expect(await ask(sends(answer))).toMatchObject({ body: 'v2.1\n' })
-  })
-
-  test('a status without a body is an answer', async () => {
-    expect(await ask(sends('HTTP/1.1 204 No Content\r\n\r\n'))).toMatchObject({ status: 204, body: '' })
-    expect(await ask(sends('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n'), { method: 'HEAD' })).toMatchObject({
-      body: '',
-    })
-  })
+  test.each(rows<[string, Partial<HttpQuery>, readonly string[], boolean, object]>(data, 'answers'))(
+    '%s',
+    async (_, asked, texts, closes, answer) => {
+      expect(await ask(sends(texts, closes), asked)).toMatchObject(answer)
+    },
+  )
 
   test('of an endless body only the start is read', async () => {
     const sockets: Socket[] = []
@@ -106,37 +90,11 @@ describe('answers of any server', () => {
   })
 
   test.each([
-    [
-      'a body that drips',
-      sends('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nv2'),
-      'timed out: no complete answer within 0.3 s',
-    ],
-    ['no answer', () => {}, 'timed out: no complete answer within 0.3 s'],
-    ['endless interim answers', endlessInterim, 'timed out: no complete answer within 0.3 s'],
-    ['a connection that is closed at once', (socket: Socket) => socket.destroy(), closedEarly()],
-    ['a body that ends early', sendsAndCloses('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nv2'), closedEarly()],
-    [
-      'a chunk that ends early',
-      sendsAndCloses('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nv2'),
-      closedEarly(),
-    ],
-    ['another protocol', sends('SSH-2.0-OpenSSH_9.2\r\n'), 'the answer is not HTTP'],
-    [
-      'both a length and chunks',
-      sends('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
-      'the answer is not HTTP',
-    ],
-    ['a header with a line break in it', sends('HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n'), 'the answer is not HTTP'],
-    [
-      'endless headers',
-      sends('HTTP/1.1 200 OK\r\n', `X: ${'x'.repeat(20_000)}`),
-      'the headers of the answer are too long',
-    ],
-    [
-      'a change of the protocol',
-      sends('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
-      closedEarly(),
-    ],
+    ...rows<[string, readonly string[], boolean, string]>(data, 'missing answers').map(
+      ([what, texts, closes, message]) => [what, sends(texts, closes), message] as const,
+    ),
+    ['endless interim answers', endlessInterim, 'timed out: no complete answer within 0.3 s'] as const,
+    ['endless headers', sends(['HTTP/1.1 200 OK\r\n', `X: ${'x'.repeat(20_000)}`], false), tooLong] as const,
   ])('%s is a missing answer', async (_, answer, message) => expect(await ask(answer)).toBe(message))
 
   test('an aborted request ends at once', async () => {
@@ -171,19 +129,12 @@ describe('answers of any server', () => {
   })
 })
 
-function closedEarly(): string {
-  return 'the connection was closed before the answer was complete'
-}
-
 function endlessInterim(socket: Socket): void {
   const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 5)
   socket.on('close', () => clearInterval(timer))
 }
 
-test.each([
-  ['dial tcp 10.1.2.3:8080: connect: connection refused', 'connection refused'],
-  ['read tcp 127.0.0.1:8080: read: connection reset by peer', closedEarly()],
-  ['dial tcp 10.1.2.3:8080: i/o timeout', 'dial tcp 10.1.2.3:8080: i/o timeout'],
-])('the error %p of a kubelet is in plain words: %p', (cause, message) =>
-  expect(missingText(new Error(cause), 5_000)).toBe(message),
+test.each(rows<[string, string]>(data, 'errors of a kubelet'))(
+  'the error %p of a kubelet is in plain words: %p',
+  (cause, message) => expect(missingText(new Error(cause), 5_000)).toBe(message),
 )

@@ -1,10 +1,14 @@
 import type { FeedEvent, WatchRequest } from '../../src/cluster/feed.ts'
 import { TextQueue } from '../../src/run/exit.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
+import { rows } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const secrets: WatchRequest = { apiVersion: 'v1', kind: 'Secret', namespace: 'shop', name: 'db' }
 const events: WatchRequest = { apiVersion: 'v1', kind: 'Event', namespace: 'shop' }
+const watches: Readonly<Record<string, WatchRequest>> = { pods, secrets, events }
 
 function open(requests: readonly WatchRequest[] = [pods, secrets]) {
   const clock = new ManualClock()
@@ -29,51 +33,24 @@ function open(requests: readonly WatchRequest[] = [pods, secrets]) {
 const running = new AbortController().signal
 const cancelled = AbortSignal.abort()
 
-test('a text waits until the first lists of all watches have arrived', () => {
-  const { clock, shown, say, synced } = open()
-  say('one')
-  say('two')
-  clock.advance(1_000)
-  synced(pods)
-  clock.advance(1_000)
-  expect(shown).toEqual([])
-  synced(secrets)
-  expect(shown).toEqual(['one', 'two'])
-})
+/** What a step does: `says one`; `lists pods` or `fails secrets`, and `fails server`; `passes 1000` ms. */
+function act({ clock, say, synced, failed }: ReturnType<typeof open>, step: string): void {
+  const [verb, word = ''] = step.split(' ')
+  if (verb === 'says') say(word)
+  else if (verb === 'lists') synced(watches[word] ?? pods)
+  else if (verb === 'fails') failed(watches[word] ?? {})
+  else clock.advance(Number(word))
+}
 
-test('a text waits neither for a list that fails, nor for a list of events', () => {
-  const { shown, say, synced, failed } = open([pods, secrets, events])
-  say('one')
-  synced(pods)
-  failed(secrets)
-  expect(shown).toEqual(['one'])
-})
+/** Steps, and all that is shown after them. */
+type Part = readonly [steps: readonly string[], shown: readonly string[]]
 
-test('a text does not wait for a server that fails', () => {
-  const { shown, say, failed } = open()
-  say('one')
-  failed({})
-  expect(shown).toEqual(['one'])
-})
-
-test('a list without an answer delays texts for 10 s, and delays later texts no more', () => {
-  const { clock, shown, say, synced } = open()
-  say('one')
-  synced(pods)
-  clock.advance(9_999)
-  expect(shown).toEqual([])
-  clock.advance(1)
-  expect(shown).toEqual(['one'])
-  say('two')
-  expect(shown).toEqual(['one', 'two'])
-})
-
-test('once the lists have arrived, a text leaves at once', () => {
-  const { shown, say, synced } = open()
-  synced(pods)
-  synced(secrets)
-  say('one')
-  expect(shown).toEqual(['one'])
+test.each(rows<[string, readonly string[], readonly Part[]]>(data, 'texts'))('%s', (_, requests, parts) => {
+  const queue = open(requests.map((name) => watches[name] ?? pods))
+  for (const [steps, shown] of parts) {
+    for (const step of steps) act(queue, step)
+    expect(queue.shown).toEqual(shown)
+  }
 })
 
 test('a new watch holds texts until it has answered', () => {
