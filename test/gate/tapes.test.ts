@@ -35,6 +35,7 @@ const settings = {
     catalogue: await loadCatalogue([
       createTarget({ apiVersion: 'monitoring.coreos.com/v1', kind: 'Prometheus' }),
       createTarget({ apiVersion: 'pxc.percona.com/v1', kind: 'PerconaXtraDBCluster' }),
+      createTarget({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout' }),
     ]),
   },
   workload: { catalogue: workload },

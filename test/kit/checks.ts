@@ -1,5 +1,5 @@
 import type { Answer, ApiResource, FeedEvent } from '../../src/cluster/feed.ts'
-import type { Deployment, KubeObject, Pod, PodStatus, Service } from '../../src/cluster/objects.ts'
+import type { Deployment, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { type AfterReady, afterReady } from '../../src/gate/after-ready.ts'
 import { readInputs } from '../../src/inputs.ts'
 import { parseChecks, placeChecks, resolveCheckKinds } from '../../src/plan/checks.ts'
@@ -48,13 +48,4 @@ export function createServer(replicas = 1, name = 'web') {
       replicaSet,
     )
   return { target: createTarget({ name }), deployment, replicaSet, pod: podNamed, pods }
-}
-
-export function createService(spec: Service['spec'] = {}, name = 'web'): KubeObject {
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name, namespace: 'shop', uid: `service-${name}-uid`, creationTimestamp: '2025-01-15T11:00:00Z' },
-    spec: { selector: { app: 'web' }, ports: [{ name: 'http', port: 80, targetPort: 'http' }], ...spec },
-  } as KubeObject
 }

@@ -1,9 +1,11 @@
 import { basename } from 'node:path'
-import type { WatchRequest } from '../../src/cluster/feed.ts'
+import type { ApiResource, WatchRequest } from '../../src/cluster/feed.ts'
 import { subjectText } from '../../src/cluster/objects.ts'
 import { causeOf } from '../../src/gate/run-record.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import type { Target } from '../../src/plan/target.ts'
+import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
+import { createChecks } from './checks.ts'
 import { createGate, createTarget, type Run, type RunOptions, report } from './gate.ts'
 import { type NamedObjects, toObject } from './named-objects.ts'
 import { moment, start } from './objects.ts'
@@ -15,9 +17,13 @@ import { expectWords, toPattern } from './words.ts'
 type Gated = string | (Partial<Target> & { readonly of?: string })
 
 /** What a case asks besides its tape and its end. In words, `…` stands for any others. */
-interface CaseOptions extends Omit<RunOptions, 'targets'>, Partial<Pick<Target, 'waitFor' | 'clocks'>> {
+interface CaseOptions extends Omit<RunOptions, 'targets' | 'afterReady'>, Partial<Pick<Target, 'waitFor' | 'clocks'>> {
   /** What is gated: by default all workloads that the tape names. */
   readonly gated?: readonly Gated[]
+  /** What is asked for after ready, as in the inputs: `http-checks`, `hold`. */
+  readonly checks?: Parameters<typeof createChecks>[0]
+  /** Which pods are to be asked when: `web-1-a at once`, `web-1-a at 13 s`. */
+  readonly asked?: readonly string[]
   /** Further settings, by the names that the test gives them. */
   readonly with?: string
   /** The gate is looked at in this second, and not at its end. */
@@ -88,7 +94,7 @@ function placeOf(of: string, objects: NamedObjects): Partial<Target> {
 }
 
 function namesIn(text: string): readonly string[] {
-  const apiWords = /^(?:lists?|alive|cancel|fails|refuses|lost|serves|unserved)$/
+  const apiWords = /^(?:lists?|alive|answer|cancel|fails|refuses|lost|serves|unserved)$/
   const named = split(text.replace(/`[^`]*`/g, ''), ';').flatMap((step) =>
     split(step.replace(/^[\d.]+ /, ''), ',').map((thing) => thing.split(' ')[0] ?? ''),
   )
@@ -96,7 +102,7 @@ function namesIn(text: string): readonly string[] {
 }
 
 const optionNames = (
-  'afterReady begin causes clocks entries gated lacks live log message milestones objects problems reached settings tapes target ' +
+  'asked begin causes checks clocks entries gated lacks live log message milestones objects problems reached settings tapes target ' +
   'record targetMessages targets until waitFor warnings watched watchedOf with'
 ).split(' ')
 
@@ -110,13 +116,15 @@ function testCase(
   requireOptions({ ...group, ...own }, optionNames, place)
   const { objects = {}, tapes = {}, begin, ...shared } = group
   const options = { ...shared, ...own, settings: { ...shared.settings, ...own.settings } }
-  const { gated, until, waitFor, clocks, with: withSettings, settings } = options
+  const { gated, until, waitFor, clocks, checks, with: withSettings, settings } = options
   const whole = withParts([begin, text].filter(Boolean).join('; '), tapes)
   const steps = tape(whole, objects)
   const ofTargets = { ...(waitFor && { waitFor }), ...(clocks && { clocks }) }
+  const targets = (gated ?? namesIn(whole)).map((each) => toTarget(each, objects, ofTargets))
   const gate = createGate(steps, {
     ...options,
-    targets: (gated ?? namesIn(whole)).map((each) => toTarget(each, objects, ofTargets)),
+    targets,
+    ...(checks && { afterReady: createChecks(checks, targets, resourcesOf(targets)) }),
     settings: { ...(withSettings && named[withSettings]), ...settings },
   })
   gate.handle(steps.flat())
@@ -129,6 +137,16 @@ function testCase(
     const watched = gate.requests.filter(({ kind }) => options.watchedOf?.includes(kind) ?? true)
     expect(watched.map(requestText)).toEqual(options.watched)
   }
+  const when = (at: number) => (at === 0 ? 'once' : `${(at - start) / 1_000} s`)
+  if (options.asked !== undefined)
+    expect(gate.questions.map(({ pod, at }) => `${pod} at ${when(at)}`)).toEqual(options.asked)
+}
+
+/** What the cluster serves: the built-in kinds, and those of the targets. */
+function resourcesOf(targets: readonly Target[]): readonly ApiResource[] {
+  const isBuiltIn = ({ kind }: Target) => BUILT_IN_RESOURCES.some((each) => each.kind === kind)
+  const others = targets.filter((target) => !isBuiltIn(target))
+  return [...BUILT_IN_RESOURCES, ...others.map(({ apiVersion, kind }) => guessResource(apiVersion, kind))]
 }
 
 function requestText({ kind, namespace = '', name, labelSelector }: WatchRequest): string {

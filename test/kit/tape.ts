@@ -47,6 +47,7 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  * Of the API: `lists` are complete (those of a Deployment, of Jobs, and of the kinds of the file), or `list Pod`, narrowed as
  * `Pod?app=web`, `Deployment@apps`, `Deployment@apps/front`, `Node@` without a namespace; `alive` or `alive Pod`;
  * `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good; `lost Pod 5 503 "words"`: unavailable since second 5, with this status;
+ * `answer web-1-a 500`, `answer web-1-a "an error"`, `answer web-1-a 500 "body"` to the first request of `checks`;
  * `serves Widget`, `serves Widget plainly` without a status subresource; `unserved Deployment`, `unserved Deployment web`; `cancel`.
  *
  * `$name` is a part of a tape that is named in the file's `tapes` (`withParts`).
@@ -87,6 +88,10 @@ export function inWords(thing: string, second: number, objects: NamedObjects = {
   if (first === 'list') return words.slice(1).map((word) => listOf(word, objects))
   if (first === 'alive') return { ...(one && { ...listOf(one, objects) }), ...alive }
   if (first === 'cancel') return { type: 'CANCEL' }
+  if (first === 'answer') {
+    const said = /^\d+$/.test(two ?? '') ? { status: Number(two), ...(three && { body: three }) } : { error: two ?? '' }
+    return { type: 'ANSWER', check: 0, pod: one, ...said }
+  }
   if (first === 'fails' || first === 'refuses') {
     const { type: _, ...of } = two === undefined || two === '-' ? { type: '' } : listOf(two, objects)
     return {
