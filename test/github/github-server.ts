@@ -44,6 +44,8 @@ export interface GitHubServer {
   refuse: (request: GitHubRequest) => Refusal | 'hang' | 'cut' | undefined
   /** Resolves with the next request of an operation. */
   next(operation: string): Promise<GitHubRequest>
+  /** Forgets the requests, and answers by the description again. */
+  reset(): void
   close(): Promise<void>
 }
 
@@ -131,6 +133,12 @@ export async function startGitHub(root = '/api/v3', certificate?: Certificate): 
     breaches,
     handlers,
     refuse: () => undefined,
+    reset: () => {
+      requests.length = 0
+      breaches.length = 0
+      handlers.clear()
+      github.refuse = () => undefined
+    },
     next: (operation) => new Promise((resolve) => waiting.push({ operation, resolve })),
     close: () =>
       new Promise((resolve) => {

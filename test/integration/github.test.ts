@@ -15,6 +15,7 @@ import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { storeWrites } from '../github/stored-writes.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
+import { startInProcess } from '../support/in-process-action.ts'
 import { openRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
 import { recordingPath } from '../support/recordings.ts'
@@ -23,29 +24,32 @@ import { testWithSignals } from '../support/signals.ts'
 
 const token = 'ghs_sesame0123456789'
 const allExtras = { 'github-token': token, 'report-to': 'commit-status, deployment, comment' }
+/** Of all tests: the action reads the address of GitHub once. */
 let github: GitHubServer
 
-beforeEach(async () => {
+beforeAll(async () => {
   github = await startGitHub()
+})
+
+afterAll(() => github.close())
+
+beforeEach(() => {
+  github.reset()
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
 })
 
-afterEach(async () => {
-  expect(github.breaches).toEqual([])
-  await github.close()
-})
+afterEach(() => expect(github.breaches).toEqual([]))
 
 /** Starts the action as the runner does for a pull request of acme/shop on an enterprise server. */
-function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
+function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}, startIt = startInProcess): StartedAction {
   const defaults = { kubeconfig: server.kubeconfig(), resources: 'deployment/web', job: '{"id": 501}' }
-  return startAction(
-    programPath('index.js'),
-    folder,
-    { ...defaults, ...inputs },
-    {
-      env: { ...pullRequestEnvironment(folder, github.url), ...env },
-    },
-  )
+  const variables = { ...pullRequestEnvironment(folder, github.url), ...env }
+  return startIt(folder, { ...defaults, ...inputs }, { env: variables })
+}
+
+/** The same in a process of its own, which a signal ends. */
+function startProcess(inputs: Record<string, string>): StartedAction {
+  return start(inputs, {}, (...run) => startAction(programPath('index.js'), ...run))
 }
 
 /** The environment of another event, for `start`, with its checkout. */
@@ -114,7 +118,7 @@ testWithSignals('a rollout is shown while it runs, and its end in the same place
   const shown = Promise.all(
     ['repos/create-commit-status', 'repos/create-deployment-status', 'issues/create-comment'].map(github.next),
   )
-  const action = start({ ...allExtras, namespace })
+  const action = startProcess({ ...allExtras, namespace })
   const [commit, status, comment] = await shown
   expect(commit?.body).toMatchObject({ state: 'pending' })
   expect(status?.body).toMatchObject({ state: 'in_progress' })
@@ -154,7 +158,7 @@ testWithSignals('GitHub that never answers does not keep a cancelled job from en
   const namespace = await playAll('cancelled')
   github.refuse = () => 'hang'
   const asked = github.next('issues/list-comments')
-  const action = start({ ...allExtras, namespace })
+  const action = startProcess({ ...allExtras, namespace })
   await asked
   const sentAt = Date.now()
   action.kill('SIGINT')
