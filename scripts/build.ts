@@ -203,7 +203,13 @@ function withoutCreateRequire(source: string): string {
 }
 
 async function minified(source: string): Promise<Buffer> {
-  const options = { module: true, compress: true, mangle: true, ecma: 2024, format: { comments: false } } as const
+  const options = {
+    module: true,
+    compress: { passes: 3 },
+    mangle: true,
+    ecma: 2024,
+    format: { comments: false },
+  } as const
   return compiledOnLoad((await minify(source, options)).code)
 }
 
