@@ -8,6 +8,8 @@ import { commands } from '../../src/cli/commands.ts'
 import { reportSchema } from '../../src/gate/report-schema.ts'
 import { splitWords } from '../../src/plan/kubectl-output.ts'
 import { readHeader } from '../../src/recording/reader.ts'
+import { rows } from '../kit/rows.ts'
+import { toPattern } from '../kit/words.ts'
 import { type CommandOptions, runCommand } from '../support/command.ts'
 import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
@@ -15,6 +17,8 @@ import { testWithSignals } from '../support/signals.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { runCli, startCli } from './process.ts'
 import { useWorkFolder } from './work-folder.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const token = 'sesame-open-0123456789'
 useWorkFolder(() => server.kubeconfig({ token, namespace: 'shop' }))
@@ -28,22 +32,27 @@ function hook(name: string, annotations: Record<string, string>) {
   return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name, annotations } }
 }
 
+/** The code, and what is printed and what is not, in which `…` stands for any other words; nothing on stderr by default. */
+interface Expected {
+  readonly code: number
+  readonly stdout?: readonly string[]
+  readonly stderr?: readonly string[]
+  readonly lacks?: readonly string[]
+}
+
+test.each(rows<[string, readonly string[], string, string, Expected]>(data, 'runs'))(
+  '%s',
+  async (_, deployments, line, stdin, { code, stdout = [], stderr = [''], lacks = [] }) => {
+    for (const each of deployments) server.apply(rolledOut(...(each.split(' in ') as [string, string?])))
+    const run = await wait(line, { stdin })
+    for (const words of stdout) expect(run.stdout).toMatch(toPattern(words))
+    for (const words of stderr) expect(run.stderr).toMatch(toPattern(words))
+    for (const words of lacks) expect(run.stdout).not.toContain(words)
+    expect(run.code).toBe(code)
+  },
+)
+
 describe('a rollout that is ready', () => {
-  test('prints the clocks that hold, also those of the reference', async () => {
-    server.apply(rolledOut())
-    const { stdout } = await wait("'deployment/web --timeout=3m --stall-timeout=90s'")
-    expect(stdout).toMatch(/ · timeout 3m · stall 1m30s\n/)
-  })
-
-  test('ends with 0 and prints its log on stdout, without colours and runner commands', async () => {
-    server.apply(rolledOut())
-    const { code, stdout, stderr } = await wait('deployment/web')
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/^Rollout Gate · context \S+ · 1 target in shop · timeout 10m · stall 5m\n/)
-    expect(stdout).toMatch(/^✓ Rollout ready in .* · deployment\/web$/m)
-    expect(stdout).not.toMatch(/\x1b|^::/m)
-  })
-
   test('is one line of JSON on stdout with --json, and its log is on stderr', async () => {
     server.apply(rolledOut())
     const { code, stdout, stderr } = await wait('deployment/web --json')
@@ -61,57 +70,6 @@ describe('a rollout that is ready', () => {
     const { code, stderr } = await wait('deployment/web --summary=absent/summary.md')
     expect(code).toBe(0)
     expect(stderr).toMatch(/^--summary absent\/summary\.md: It cannot be written: /)
-  })
-
-  test('may be named by the output of kubectl', async () => {
-    server.apply(rolledOut())
-    server.apply(rolledOut('api'))
-    const stdin = 'deployment.apps/web configured\ndeployment.apps/api unchanged\nservice/old deleted\n'
-    const { code, stdout } = await wait('-', { stdin })
-    expect(code).toBe(0)
-    expect(stdout).toContain('2 targets in shop')
-    expect(stdout).toContain('stdin, line 3 is skipped (deleted): service/old deleted')
-  })
-
-  test('may be named by the coloured output of kubectl', async () => {
-    server.apply(rolledOut())
-    const { code, stdout } = await wait('-', { stdin: '\x1b[32mdeployment.apps/web\x1b[0m configured\n' })
-    expect({ code, ready: /✓ Rollout ready/.test(stdout) }).toEqual({ code: 0, ready: true })
-  })
-
-  test('is misconfigured by a table of kubectl, also with a flag for all references', async () => {
-    const { code, stderr } = await wait('- --for=create', { stdin: 'NAME   READY   AGE\nweb    1/1     5m\n' })
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('stdin, line 1: This is a table of') })
-  })
-
-  test('is misconfigured after an apply that failed with conflicts, whatever else kubectl printed', async () => {
-    const stdin = [
-      'deployment.apps/web serverside-applied',
-      'Apply failed with 2 conflicts: conflicts with "entry" using apps/v1:',
-      '- .spec.replicas',
-      '- .spec.template',
-      'Please review the fields above--they currently have other managers. Here',
-      '  command with the `--force-conflicts` flag.',
-      "  value; in this case, you'll become the manager if the other manager(s)",
-    ].join('\n')
-    const { code, stdout, stderr } = await wait('- -n shop --for=condition=Available', { stdin })
-    expect(code).toBe(2)
-    const reports = `${stdout}${stderr}`.match(/stdin, line .*/g)
-    expect(reports).toEqual([
-      expect.stringMatching(
-        /^stdin, line 2: The apply failed: .* using apps\/v1: \.spec\.replicas, \.spec\.template\. /,
-      ),
-    ])
-  })
-
-  test('may be named by a selector of several kinds, and a notice names the argument', async () => {
-    server.apply(rolledOut())
-    const { code, stdout } = await wait("'deploy,sts -l app=web' !deployment/old")
-    expect(code).toBe(0)
-    expect(stdout.split('\n').slice(1, 3)).toEqual([
-      'deploy,sts -l app=web: no statefulset matches -l app=web.',
-      '!deployment/old: excludes deployment/old, which no line names.',
-    ])
   })
 
   test('passes without a hook that Helm has removed, and without the test of the chart', async () => {
@@ -146,20 +104,6 @@ describe('a rollout that is ready', () => {
       expect(await wait(line)).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ Rollout ready') })
   })
 
-  test('is looked for in the namespace of -n, wherever it is, or in its own', async () => {
-    server.apply(rolledOut('web', 'blue'))
-    server.apply(rolledOut('api', 'blue'))
-    server.apply(rolledOut('api', 'green'))
-    for (const line of ['-n blue deployment/web deployment/api', 'deployment/web deployment/api -n blue'])
-      expect(await wait(line)).toMatchObject({ code: 0, stdout: expect.stringContaining('2 targets in blue') })
-    const both = await wait("deployment/web 'deployment/api -n green' -n blue")
-    expect(both).toMatchObject({
-      code: 0,
-      stderr: '',
-      stdout: expect.stringMatching(/deployment\/web in blue .*✓.*\n.*deployment\/api in green .*✓/),
-    })
-  })
-
   test('is recorded with --record, references and all', async () => {
     server.apply(rolledOut())
     await wait("'deployment/web --stall-timeout=2m' --record web.ndjson --max-restarts=5")
@@ -170,13 +114,6 @@ describe('a rollout that is ready', () => {
 })
 
 describe('a rollout that is not ready', () => {
-  test('ends with 1, the reason and the fix', async () => {
-    const { code, stdout } = await wait('deployment/wbe --milestone-timeouts=created=100ms')
-    expect(code).toBe(1)
-    expect(stdout).toMatch(/^✗ Rollout failed after .* · deployment\/wbe: not found in the cluster$/m)
-    expect(stdout).toMatch(/^What to do: |^ {2}→ /m)
-  })
-
   testWithSignals('is cancelled by Ctrl-C: 130, with a verdict and a report', async () => {
     server.apply(unobserved())
     const run = startCli(['wait', 'deployment/web', '--json'])
@@ -219,31 +156,6 @@ describe('mistakes', () => {
       expect.stringMatching(/^a\/b --stall-timeout=x: The server has no kind "a"/),
     ])
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', targets: [] })
-  })
-
-  test.each([
-    ['-n', '-n Shop deployment/web', /^-n: "Shop" cannot be a namespace/],
-    ['-f', '-f missing.yaml', /^-f missing\.yaml: /],
-    ['--no-fail-fast', '--no-fail-fast=1 deployment/web', /^--no-fail-fast: It takes no value/],
-    ['--stream-logs', 'deployment/web --stream-logs=deployment/web --stream-logs=job/x', /^--stream-logs job\/x: /],
-    ['--max-restarts', 'deployment/web --max-restarts=many', /^--max-restarts: "many" is not a whole number/],
-  ])('in a flag name it as the user wrote it: %s', async (_, line, words) => {
-    server.apply(rolledOut())
-    const { code, stderr } = await wait(line)
-    expect(stderr).toMatch(words)
-    expect(code).toBe(2)
-  })
-
-  test('that only the cluster can find name the argument', async () => {
-    const { code, stderr } = await wait('deployment/web deploymnt/api')
-    expect(code).toBe(2)
-    expect(stderr).toMatch(/^deploymnt\/api: The server has no kind "deploymnt"\. Did you mean deployment\.apps\?/)
-  })
-
-  test('in lines of stdin name the line', async () => {
-    const { stderr } = await wait('-', { stdin: '\ndeployment\n' })
-    expect(stderr).toMatch(/^stdin, line 2: "deployment" has no name/)
-    expect((await wait('-', { stdin: '' })).stderr).toMatch(/^stdin: No resource is named\. /)
   })
 
   test('never show a secret of the kubeconfig', async () => {
