@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { settingsFor } from '../../src/gate/settings.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
-import { compileEntry, loadCompiler } from '../../src/plan/health-checks.ts'
+import { compileEntry, type HealthCheckEntry, loadCompiler } from '../../src/plan/health-checks.ts'
 import { createSettings, createTarget } from '../kit/gate.ts'
 import { testTapes } from '../kit/tape-cases.ts'
 import { shopEntry } from './shop-entry.ts'
@@ -24,7 +24,22 @@ const awaiting = {
 const ofUser = compileEntry({ apiVersion: shopEntry.apiVersion, kind: 'Shop', current: 'true' }, compiler, {
   isUsers: true,
 })
+const widgets: HealthCheckEntry = {
+  apiVersion: 'example.com/v1',
+  kind: 'Widget',
+  documentation: 'https://example.com/widgets',
+  current: `status.phase == 'Up'`,
+  failed: `status.phase == 'Broken'`,
+  suspended: `status.phase == 'Waiting'`,
+  stallHold: `status.phase == 'Cooling'`,
+  cause: ['status.message'],
+  milestones: [
+    { name: 'provisioned', done: 'has(status.id)' },
+    { name: 'bound', done: 'has(status.node)' },
+  ],
+}
 const settings = {
+  widgets: { catalogue: [compileEntry(widgets, compiler)] },
   view: settingsFor('view', createSettings()),
   unknown: { catalogue: [] },
   operator: { catalogue: [compileEntry(shopEntry, compiler)] },
