@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Payload, type RunnerVariables, readWorkflowRun, type WorkflowRun } from '../../src/github/workflow-run.ts'
+import { rows } from '../kit/rows.ts'
 
 /** Each event has the commit that it is about, and `GITHUB_SHA`. */
 export const headSha = '1111111111111111111111111111111111111111'
@@ -50,84 +51,19 @@ export function createPullRequest(full_name: string | null = repository.full_nam
   return { number: 12, head: { sha: headSha, repo: full_name === null ? null : { full_name } } }
 }
 
-/** A pull request in the event of a check, which has fewer fields. */
-function listPullRequest(number: number, sha: string, base = repository.id) {
-  return {
-    number,
-    head: { ref: 'topic', sha },
-    base: { ref: 'main', sha: githubSha, repo: { id: base, name: 'shop' } },
-  }
+/** An event, with the expected commit, pull request and deployment. */
+interface EventOfRun {
+  readonly event: string
+  readonly payload: Payload
+  readonly sha: string
+  readonly pullRequest?: number
+  readonly deployment?: number
 }
 
-const listed = [
-  // A pull request of a fork, into which the same commit was pushed.
-  listPullRequest(31, headSha, 10),
-  // The branch has two pull requests; this one has not been updated yet.
-  listPullRequest(11, githubSha),
-  listPullRequest(12, headSha),
-]
-const ownBranch = { full_name: repository.full_name, owner: { login: 'acme' } }
-
-/**
- * The context of every event, with the expected commit, pull request and deployment. The payloads have the fields that
- * GitHub's examples have: https://github.com/octokit/webhooks/tree/main/payload-examples
- */
-export const eventContexts: readonly {
-  event: string
-  context: ActionContext
-  sha: string
-  pullRequest?: number
-  deployment?: number
-}[] = [
-  { event: 'pull_request', payload: { pull_request: createPullRequest() }, sha: headSha, pullRequest: 12 },
-  { event: 'pull_request_target', payload: { pull_request: createPullRequest() }, sha: headSha, pullRequest: 12 },
-  { event: 'pull_request_review', payload: { pull_request: createPullRequest() }, sha: headSha, pullRequest: 12 },
-  // For an annotated tag, `after` is the id of the tag, not of the commit.
-  { event: 'push', payload: { ref: 'refs/tags/v1', after: '3'.repeat(40) }, sha: githubSha },
-  {
-    event: 'merge_group',
-    payload: {
-      merge_group: {
-        head_sha: headSha,
-        head_ref: `refs/heads/gh-readonly-queue/main/pr-12-${githubSha}`,
-        base_sha: githubSha,
-      },
-    },
-    sha: headSha,
-    pullRequest: 12,
-  },
-  {
-    event: 'workflow_run',
-    payload: {
-      workflow_run: {
-        head_sha: headSha,
-        head_branch: 'topic',
-        head_repository: ownBranch,
-        pull_requests: listed,
-      },
-    },
-    sha: headSha,
-    pullRequest: 12,
-  },
-  {
-    // The event of a deployment that a workflow created contains the run of that workflow too.
-    event: 'deployment',
-    payload: {
-      deployment: { id: 5, sha: headSha, environment: 'production' },
-      workflow_run: { head_sha: githubSha, pull_requests: [] },
-    },
-    sha: headSha,
-    deployment: 5,
-  },
-  {
-    event: 'release',
-    payload: { release: { tag_name: 'v1', target_commitish: 'main', draft: false } },
-    sha: githubSha,
-  },
-  { event: 'workflow_dispatch', payload: { ref: 'refs/tags/v1', inputs: {} }, sha: githubSha },
-  { event: 'repository_dispatch', payload: { client_payload: { sha: headSha } }, sha: githubSha },
-  { event: 'schedule', payload: { schedule: '0 3 * * *' }, sha: githubSha },
-].map(({ event, payload, ...expected }) => ({ event, context: createEventContext(event, payload), ...expected }))
+/** The context of every event. */
+export const eventContexts = rows<EventOfRun>(import.meta.filename.replace('.ts', '.yaml'), 'events').map(
+  ({ event, payload, ...expected }) => ({ event, context: createEventContext(event, payload), ...expected }),
+)
 
 /**
  * A comment on a pull request, as of ChatOps, or on an issue. `GITHUB_SHA` is the default branch. The job has checked out

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { currentRun, type Payload } from '../../src/github/workflow-run.ts'
+import { rows } from '../kit/rows.ts'
 import {
   type ActionContext,
   createContext,
@@ -14,6 +15,8 @@ import {
   headSha,
   readRun,
 } from './action-contexts.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 it.each(eventContexts)(
   'the commit, the pull request and the deployment of $event are read from the event',
@@ -56,32 +59,8 @@ it.each([
   expect(readRun(context, sha)).toMatchObject({ headSha: sha, pullRequest: readRun(context).pullRequest })
 })
 
-const pull_request = createPullRequest()
-const issue = { number: 12, pull_request: {} }
-const checked = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
-
-it.each([
-  ['pull_request', { pull_request: { ...pull_request, state: 'open' } }],
-  ['pull_request_target', { pull_request }],
-  ['issue_comment', { issue: { ...issue, state: 'open' } }],
-  ['workflow_run', { workflow_run: { ...checked, event: 'pull_request' } }],
-])('an open pull request is the subject of %s', (event, payload) => {
-  expect(readRun(createEventContext(event, payload)).isOpenPullRequest).toBe(true)
-})
-
-it.each([
-  ['push', {}],
-  ['pull_request, closed and merged', { pull_request: { ...pull_request, state: 'closed' } }],
-  ['issue_comment on an issue', { issue: { number: 12, state: 'open' } }],
-  ['issue_comment on a closed pull request', { issue: { ...issue, state: 'closed' } }],
-  [
-    'workflow_run of a push to the head of a pull request',
-    { workflow_run: { ...checked, event: 'push', pull_requests: [{ number: 12 }] } },
-  ],
-  ['merge_group, which may be deployed to a permanent environment', { merge_group: { head_sha: headSha } }],
-])('an open pull request is not the subject of %s', (event, payload) => {
-  const [name = ''] = event.split(/[ ,]/)
-  expect(readRun(createEventContext(name, payload)).isOpenPullRequest).toBe(false)
+it.each(rows<[string, string, Payload, boolean]>(data, 'open pull requests'))('%s', (_, event, payload, isOpen) => {
+  expect(readRun(createEventContext(event, payload)).isOpenPullRequest).toBe(isOpen)
 })
 
 const other = '3'.repeat(40)
@@ -93,33 +72,21 @@ const contextOf = (event: string) => {
   }
 }
 
-it.each([
-  ['pull_request', undefined],
-  ['pull_request', headSha],
-  ['pull_request', githubSha],
-  ['pull_request_review', githubSha],
-  ['pull_request_target', headSha],
-  ['push', githubSha],
-  ['merge_group', headSha],
-  ['workflow_run', headSha],
-  ['workflow_run', undefined],
-  ['deployment', headSha],
-])('the commit in the workspace agrees with the event if the input sha is not set: %s (%#)', (event, checkedOut) => {
-  expect(readRun(contextOf(event)(checkedOut)).conflict).toBeUndefined()
-})
+it.each(rows<[string, string | null]>(data, 'commits in the workspace that agree'))(
+  'the commit in the workspace agrees with the event if the input sha is not set: %s (%#)',
+  (event, checkedOut) => {
+    expect(readRun(contextOf(event)(checkedOut ?? undefined)).conflict).toBeUndefined()
+  },
+)
 
-it.each([
-  ['pull_request, after a push', 'pull_request', other],
-  ['pull_request_target, whose checkout is the base branch', 'pull_request_target', githubSha],
-  ['push, with another branch', 'push', other],
-  ['merge_group, with the default branch', 'merge_group', githubSha],
-  ['workflow_run, whose checkout is the default branch', 'workflow_run', githubSha],
-  ['deployment, with another commit', 'deployment', other],
-])('the commit in the workspace, if the input sha is not set, contradicts the event %s', (_, event, checkedOut) => {
-  expect(readRun(contextOf(event)(checkedOut)).conflict).toMatch(
-    /^The workspace contains the commit [0-9a-f]{7}, but the event \w+ is about [0-9a-f]{7}\. Set the input sha/,
-  )
-})
+it.each(rows<[string, string, string]>(data, 'commits in the workspace that contradict'))(
+  'the commit in the workspace, if the input sha is not set, contradicts the event %s',
+  (_, event, checkedOut) => {
+    expect(readRun(contextOf(event)(checkedOut)).conflict).toMatch(
+      /^The workspace contains the commit [0-9a-f]{7}, but the event \w+ is about [0-9a-f]{7}\. Set the input sha/,
+    )
+  },
+)
 
 it.each(['check_run', 'check_suite', 'status', 'issue_comment'])('on %s the input sha must be set', (event) => {
   const issue = { number: 12, pull_request: {} }
@@ -181,14 +148,10 @@ describe('the commit in the workspace of a run', () => {
     return /contains the commit (\w+)/.exec(conflict ?? '')?.[1]
   }
 
-  it.each<[string, Record<string, string>, string | undefined]>([
-    ['a commit', { '.git/HEAD': `${headSha}\n` }, headSha.slice(0, 7)],
-    ['a branch', { '.git/HEAD': 'ref: refs/heads/a/b\n', '.git/refs/heads/a/b': `${headSha}\n` }, headSha.slice(0, 7)],
-    ['a branch without commits', { '.git/HEAD': 'ref: refs/heads/main\n' }, undefined],
-    ['a branch with a hostile name', { '.git/HEAD': 'ref: refs/heads/../../secret\n', secret: headSha }, undefined],
-    ['a submodule', { '.git': 'gitdir: ../.git/modules/x\n' }, undefined],
-    ['no repository', {}, undefined],
-  ])('is read from the checkout of %s', (_, files, commit) => {
-    expect(checkedOut(files)).toBe(commit)
-  })
+  it.each(rows<[string, Record<string, string>, string | null]>(data, 'checkouts'))(
+    'is read from the checkout of %s',
+    (_, files, commit) => {
+      expect(checkedOut(files)).toBe(commit ?? undefined)
+    },
+  )
 })
