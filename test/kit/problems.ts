@@ -59,6 +59,7 @@ interface Circumstances extends Omit<HintDetails, 'problem' | 'cause' | 'spec' |
   readonly isInit?: boolean
   readonly isReplaced?: boolean
   readonly count?: number
+  readonly oldRevision?: Problem['oldRevision']
   readonly cause?: readonly [ReasonCode, ReasonDetails[ReasonCode], Circumstances?]
   /** Fields of the target, which is `deployment/web`. */
   readonly target?: Partial<Target>
@@ -83,7 +84,7 @@ function factsOf(
   detail: ReasonDetails[ReasonCode],
   of: Circumstances,
 ): HintDetails & { readonly problem: Problem } {
-  const { subject, container: own, cause, target: _, pod, spec, isInit, isReplaced, count, ...facts } = of
+  const { subject, container: own, cause, target: _, pod, spec, isInit, isReplaced, oldRevision, count, ...facts } = of
   const behind = cause && factsOf(cause[0], cause[1], cause[2] ?? {})
   const overrides = {
     ...(subject !== undefined && { subject: toSubject(subject) }),
@@ -91,6 +92,7 @@ function factsOf(
     ...(behind && { cause: behind.problem }),
     ...(isInit && { isInit }),
     ...(isReplaced && { isReplaced }),
+    ...(oldRevision && { oldRevision }),
     ...(count !== undefined && { count }),
   }
   return {
