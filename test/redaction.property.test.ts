@@ -18,7 +18,7 @@ import { renderReport } from '../src/report/json-report.ts'
 import { LogPrinter } from '../src/report/log.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { renderLook } from '../src/report/why.ts'
-import { Exit, type Reporter } from '../src/run/exit.ts'
+import { RedactedOutput, type Reporter } from '../src/run/redacted-output.ts'
 import { line, paintLines } from '../src/views/line.ts'
 import { ManualClock } from './cluster-api/manual-clock.ts'
 import {
@@ -187,25 +187,25 @@ function withEveryText(text: string): EndedRunRecord {
 }
 
 /** Everything that leaves, with a text in each of its fields. */
-async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Record<string, string>>> {
+async function everyOutput(text: string, secrets: Secrets): Promise<Readonly<Record<string, string>>> {
   const record = withEveryText(text)
   const [log, terminal, view]: string[][] = [[], [], []]
   const output = (lines: string[]) => redactOutput({ write: (written) => lines?.push(written), isTTY: true }, secrets)
   const run = async (reporter: Reporter & { end(record: EndedRunRecord): void }) => {
     const clock = new ManualClock()
-    const exit = new Exit(reporter, secrets, clock)
-    exit.follow(() => [])
-    exit.onStart(() => record, [text])
-    for (const entry of record.entries) exit.onEntry(entry)
-    exit.onLog({ at: start, target: 0, pod: 'web', container: 'app', type: 'line', text })
-    exit.onWarning(text)
+    const redactor = new RedactedOutput(reporter, secrets, clock)
+    redactor.follow(() => [])
+    redactor.onStart(() => record, [text])
+    for (const entry of record.entries) redactor.onEntry(entry)
+    redactor.onLog({ at: start, target: 0, pod: 'web', container: 'app', type: 'line', text })
+    redactor.onWarning(text)
     clock.advance(60_000)
     await Promise.resolve()
-    reporter.end(exit.redact(record))
-    return exit
+    reporter.end(redactor.redact(record))
+    return redactor
   }
   const printer = new LogPrinter((lines) => log?.push(...lines), { color: true, groups: true })
-  const exit = await run({
+  const redactor = await run({
     onStart: (present, notices) => printer.onStart(present, notices),
     onEntry: (entry) => printer.onEntry(entry),
     onLog: (of) => printer.onLog(of),
@@ -242,7 +242,7 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
     const print = (lines: () => readonly string[]) => printLines(shown, lines())
     changePrinter('object', start, { format, color: true, redact: secrets.redact }, print).onChange(change)
   }
-  const redacted = exit.redact(record)
+  const redacted = redactor.redact(record)
   shown.write(renderLook(redacted, { color: true } as never).join('\n'))
   const links = {
     run: { repositoryUrl: 'https://github.example/a/b' },
@@ -288,7 +288,7 @@ const secretsKnown = new Secrets()
 for (const secret of secretTexts) secretsKnown.learnSecret('password', secret)
 
 test('everything that leaves shows each text of the cluster', async () => {
-  const shown = await everyExit('zebra-quilt', new Secrets())
+  const shown = await everyOutput('zebra-quilt', new Secrets())
   expect(Object.entries(shown).flatMap(([where, text]) => (seen(text).includes('zebra-quilt') ? [] : where))).toEqual(
     [],
   )
@@ -335,7 +335,7 @@ describe('a secret that a text', () => {
             (text, [character, place]) => `${text.slice(0, place)}${character}${text.slice(place)}`,
             form,
           )
-          const shown = await everyExit(`${before}${broken}${after}`, secretsKnown)
+          const shown = await everyOutput(`${before}${broken}${after}`, secretsKnown)
           const leaks = Object.entries(shown).flatMap(([where, text]) =>
             leaksOf(form, text).map((part) => `${part} in ${where}`),
           )

@@ -2,7 +2,7 @@ import type { EndedRunRecord, Entry, MilestoneRecord, RunRecord, TargetRecord } 
 import { plain } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
-import type { Reporter } from '../run/exit.ts'
+import type { Reporter } from '../run/redacted-output.ts'
 import { dim, type Line, line, paintLine, type Span } from '../views/line.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
 

@@ -168,7 +168,7 @@ function endingWithOutput(context: CommandContext): CommandContext {
 export function trace(args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
   return showRun('trace', args, context, { purpose: 'view' }, async (run) => {
-    const { plan, cluster, exit } = run
+    const { plan, cluster, output } = run
     const { settings } = plan
     const target = onlyTarget(plan)
     await reportMissingNamespace(target.namespace, cluster, context)
@@ -178,7 +178,7 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
     const drawing = openDrawing(args, context, cluster !== undefined)
     let isReady = false
     const view = new Trace(target, settings, run, (state) => {
-      exit.push(() => drawing.draw(state))
+      output.push(() => drawing.draw(state))
       isReady = endsWhenReady && state.isReady
       return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
     })
@@ -260,10 +260,10 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
   const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }]
   const printing = { format, color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact }
   return showRun(name, args, context, { purpose: 'view', mistakes }, async (run) => {
-    const { plan, cluster, exit } = run
+    const { plan, cluster, output } = run
     const targets = existingTargets(plan)
     const endsWhenReady = args.flags.has('until-ready')
-    const print = (lines: () => readonly string[]) => exit.push(() => printLines(stdout, lines()))
+    const print = (lines: () => readonly string[]) => output.push(() => printLines(stdout, lines()))
     const changes = changePrinter(part, plan.settings.startedAt, printing, print)
     const isJudged = endsWhenReady || changes.onOverview !== undefined
     const gate = isJudged ? run.createGate() : undefined

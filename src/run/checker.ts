@@ -31,24 +31,24 @@ import { version } from '../version.ts'
 interface CheckerOptions {
   readonly cluster: Cluster
   readonly clock: Clock
-  /** Removes the secrets from a text before it is cut. */
+  /** Replaces the secrets in a text. */
   readonly redact: (text: string) => string
-  /** Gets the answers, and the refusals of the API server. */
+  /** Called with every answer, and with a final refusal of the API server. */
   readonly observe: (observation: Observation) => void
-  /** Gets a sentence, once, if the API server reports an error in place of a pod's answer. */
+  /** Called once, with a sentence, if the API server reports an error and the pod is not asked. */
   readonly onWarning: (text: string) => void
 }
 
-/** Sends the requests that the gate asks for, at most 16 at a time, and reports their answers. */
+/** Sends the requests of `http-checks` to pods and reports the answers. A question is one request to one pod. */
 export class Checker {
   readonly #options: CheckerOptions
   #questions: readonly Question[] = []
   readonly #inFlight = new Map<string, AbortController>()
-  /** When a question may be asked again, after the API server has refused to forward it. */
+  /** By question: when it may be asked again, after the API server did not forward it. */
   readonly #retryAt = new Map<string, number>()
   #cancelTimer = () => {}
   #isClosed = false
-  /** Since when the access is refused. */
+  /** When the API server began to refuse the access (403); undefined after an answer. */
   #refusedSince: number | undefined
   #hasWarned = false
 
@@ -110,7 +110,7 @@ export class Checker {
     this.#askDue()
   }
 
-  /** The answer, or a refusal; undefined if the API server did not let the question through. Never rejects. */
+  /** The pod's answer, or a final refusal; undefined if the question must be asked again. Never rejects. */
   async #observationOf(question: Question, signal: AbortSignal): Promise<Observation | undefined> {
     try {
       const answer = await this.#request(question, signal)
@@ -127,7 +127,7 @@ export class Checker {
     }
   }
 
-  /** Access that is withdrawn may be granted again, as that of a watch. */
+  /** A final refusal once access has been refused for `withdrawnMs`; undefined before, since it may be granted again. */
   #refusal(error: unknown): Observation | undefined {
     const now = this.#options.clock.now()
     this.#refusedSince ??= now
@@ -139,7 +139,7 @@ export class Checker {
     const { check, namespace, pod } = question
     const query = { ...check, headers: withDefaults(check.headers), maxBytes: maxCheckedBodyBytes }
     const answer = await askPod(cluster, question, query, clock, signal)
-    const recorded = 'error' in answer ? { error: this.#shortened(answer.error) } : this.#recorded(check, answer)
+    const recorded = 'error' in answer ? { error: this.#redactAndCut(answer.error) } : this.#recorded(check, answer)
     return { type: 'ANSWER', check: check.index, pod, namespace, ...recorded }
   }
 
@@ -147,13 +147,13 @@ export class Checker {
     return {
       status,
       seconds,
-      body: this.#shortened(body),
+      body: this.#redactAndCut(body),
       ...(expectBody === undefined ? {} : { matches: body.includes(expectBody) }),
-      ...(location === undefined ? {} : { location: this.#shortened(location) }),
+      ...(location === undefined ? {} : { location: this.#redactAndCut(location) }),
     }
   }
 
-  #shortened(text: string): string {
+  #redactAndCut(text: string): string {
     const redacted = this.#options.redact(text)
     // A character may be two code units.
     return redacted.length <= answerBodyCharacters
@@ -165,7 +165,7 @@ export class Checker {
     if (this.#hasWarned) return
     this.#hasWarned = true
     this.#options.onWarning(
-      `Pods cannot be asked, because the API server reports an error: ${this.#shortened(message)}`,
+      `Pods cannot be asked, because the API server reports an error: ${this.#redactAndCut(message)}`,
     )
   }
 }
@@ -174,20 +174,20 @@ function questionKey({ check, uid, port }: Question): string {
   return `${check.index} ${uid} ${port}`
 }
 
-/** The user's headers, and those of this program that he does not set. */
+/** The user's headers, and each default header that the user does not set. */
 function withDefaults(headers: readonly Header[]): readonly Header[] {
   const defaults: readonly Header[] = [
     ['User-Agent', `rollout-gate/${version}`],
     ['Accept', '*/*'],
   ]
-  const own = defaults.filter(([name]) => !headers.some(([given]) => given.toLowerCase() === name.toLowerCase()))
-  return [...own, ...headers]
+  const unset = defaults.filter(([name]) => !headers.some(([given]) => given.toLowerCase() === name.toLowerCase()))
+  return [...unset, ...headers]
 }
 
 /**
- * Reviews whether the ports of pods may be forwarded in the namespace of each line. Where the API server does not review, they are
- * tried later.
- * @throws UserError with the first line of each namespace where they may not
+ * Asks the API server whether the credentials may forward ports of pods, in the namespace of each check. Passes if the API server
+ * cannot say.
+ * @throws UserError that names the first check of each namespace without permission
  */
 export async function reviewAccess(
   checks: readonly RequestCheck[],
@@ -207,8 +207,8 @@ export async function reviewAccess(
 }
 
 /**
- * Asks a pod by its port, which the API server forwards. A pod's certificate is not verified, as a probe does not verify it.
- * @throws an ApiError or ConnectionError if the API server does not let it be asked
+ * Sends a request to a port of a pod, which the API server forwards. The pod's certificate is not verified, as in probes.
+ * @throws ApiError or ConnectionError if the API server does not forward the port, or the connection to the API server breaks
  */
 export async function askPod(
   cluster: Pick<Cluster, 'forwardPort'>,
@@ -227,13 +227,13 @@ export async function askPod(
   } catch (error) {
     // The connection to the API server broke.
     if (error instanceof ConnectionError && !isTimeout(error)) throw error
-    return { error: missingText(error, query.timeoutMs) }
+    return { error: noAnswerText(error, query.timeoutMs) }
   } finally {
     connection.destroy()
   }
 }
 
-/** The name for TLS (SNI): of the header `Host`. */
+/** The server name for TLS (SNI), from the header `Host`. Empty if the header is absent or contains an IP address. */
 function serverName(headers: readonly Header[]): string {
   const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1].replace(/:\d+$/, '') ?? ''
   return isIP(host) === 0 ? host : ''
@@ -243,10 +243,10 @@ function serverName(headers: readonly Header[]): string {
 export interface HttpQuery {
   readonly method: string
   readonly scheme: Scheme
-  /** With its query. */
+  /** The path of the URL, with the query string. */
   readonly path: string
   readonly headers: readonly Header[]
-  /** Time limit of the whole answer. */
+  /** The time limit for the whole answer. */
   readonly timeoutMs: number
   /** The rest of a longer body is not read. */
   readonly maxBytes: number
@@ -254,20 +254,20 @@ export interface HttpQuery {
 
 export interface HttpAnswer {
   readonly status: number
-  /** From the request to the end of its answer. */
+  /** Seconds from the request to the end of the answer. */
   readonly seconds: number
   readonly body: string
   readonly location?: string
 }
 
-/** Why there is no answer: a part of a sentence, which may contain words of the server. */
+/** Why there is no answer: a part of a sentence, which may quote the server. */
 export interface NoAnswer {
   readonly error: string
 }
 
 /**
- * Sends a request to a server on this port and reads the start of its answer. Follows no redirect and closes the connection.
- * Rejects if there is no complete answer of HTTP within the time limit, or when the signal is aborted.
+ * Sends a request over `socket` and reads the first `maxBytes` of the body of the answer. Follows no redirect. Closes the socket.
+ * Rejects if the server sends no complete HTTP answer within the time limit, or if the signal is aborted.
  */
 export function exchange(
   socket: Duplex,
@@ -304,7 +304,7 @@ export function exchange(
   })
 }
 
-/** A header may be repeated; Node.js takes an array for that. */
+/** The headers as Node.js takes them: the values of a repeated header are an array. */
 function grouped(headers: readonly Header[]): OutgoingHttpHeaders {
   const groups = Map.groupBy(headers, ([name]) => name.toLowerCase())
   return Object.fromEntries(
@@ -328,7 +328,7 @@ async function readStart(response: AsyncIterable<Buffer>, maxBytes: number): Pro
 
 const closedEarly = 'the connection was closed before the answer was complete'
 
-/** Errors of a connection that have plain words (Node.js, doc/api/errors.md, "Common system errors"). */
+/** The text for an error code of Node.js (doc/api/errors.md, "Common system errors"). */
 const errors: Readonly<Record<string, string>> = {
   ECONNRESET: closedEarly,
   EPIPE: closedEarly,
@@ -336,14 +336,14 @@ const errors: Readonly<Record<string, string>> = {
 }
 
 /** Why an exchange rejected, as a part of a sentence. */
-export function missingText(cause: unknown, timeoutMs: number): string {
+export function noAnswerText(cause: unknown, timeoutMs: number): string {
   if (isTimeout(cause)) return `timed out: no complete answer within ${timeoutMs / 1000} s`
   const { code, message } = asConnectionError(cause)
   const known = errors[code] ?? phrases.find(([phrase]) => phrase.test(message))?.[1]
   return known ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : message)
 }
 
-/** Messages of OpenSSL and of kubelets. */
+/** The text for a message of OpenSSL or of a kubelet. */
 const phrases: readonly (readonly [RegExp, string])[] = [
   [/connection refused/i, 'connection refused'],
   [/wrong version number|packet length too long/, 'the server does not use TLS'],

@@ -61,38 +61,38 @@ export class LiveLogs {
   readonly #streams = new Map<string, Stream>()
   readonly #warned = new Set<string>()
   #isScheduled = false
-  /** Entries that wait until the log lines before them are shown. */
-  #held: Entry[] = []
-  #waiting: Promise<unknown> | undefined
+  /** Entries that wait until the log lines before them are shown, that is, until `#untilShown` resolves. */
+  #waitingEntries: Entry[] = []
+  #untilShown: Promise<unknown> | undefined
 
   constructor(options: LiveLogsOptions) {
     this.#options = options
   }
 
   /**
-   * Shows an entry. The end of a target is shown only when the last lines of its ended containers were shown; later entries wait
-   * too, to stay in order.
+   * Shows an entry. The verdict of a target is shown after the last lines of the target's ended containers. Later entries wait
+   * too, so the order of the entries stays.
    */
   entry(entry: Entry): void {
     const isEnd = entry.kind === 'verdict' && entry.target !== undefined
     const before = isEnd ? this.#complete(entry.target) : undefined
     if (before !== undefined) {
-      const waiting = Promise.all([this.#waiting, before]).then(() => {
-        if (this.#waiting === waiting) this.#flush()
+      const waiting = Promise.all([this.#untilShown, before]).then(() => {
+        if (this.#untilShown === waiting) this.#flush()
       })
-      this.#waiting = waiting
+      this.#untilShown = waiting
     }
-    if (this.#waiting === undefined) this.#options.listener.onEntry(entry)
-    else this.#held.push(entry)
+    if (this.#untilShown === undefined) this.#options.listener.onEntry(entry)
+    else this.#waitingEntries.push(entry)
   }
 
   /** Shows the entries that wait. */
   #flush(): void {
-    this.#waiting = undefined
-    for (const entry of this.#held.splice(0)) this.#options.listener.onEntry(entry)
+    this.#untilShown = undefined
+    for (const entry of this.#waitingEntries.splice(0)) this.#options.listener.onEntry(entry)
   }
 
-  /** Reads the pods soon: only once, even if they change several times in the same microtask. */
+  /** Reads the pods in the next microtask, once for several calls. */
   update(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -102,7 +102,7 @@ export class LiveLogs {
     })
   }
 
-  /** Shows the remaining lines within a second, and ends all streams. */
+  /** Shows the remaining lines, for at most `lastLogLinesMs`, and ends all streams. */
   async finish(): Promise<void> {
     for (const target of this.#options.streamed) this.#read(target, this.#isJob(target))
     const { aborted } = this.#options.listener.cancelled
@@ -127,7 +127,7 @@ export class LiveLogs {
     return ended.length === 0 ? undefined : this.#finish(ended, lastLogLinesMs)
   }
 
-  /** The pods of a Job end by themselves, so all its logs end together with the target. */
+  /** The pods of a Job end by themselves, so all logs of a Job end together with the target. */
   #isJob(target: number): boolean {
     return this.#options.targets[target]?.kind === 'Job'
   }
@@ -141,8 +141,8 @@ export class LiveLogs {
   }
 
   /**
-   * @param withUnstarted whether containers that seem not started are read too: a container's status may arrive later than
-   * the end of its Job
+   * Starts or updates the logs of a target's containers.
+   * @param withUnstarted also of containers that seem not started: a container's status may arrive later than the end of its Job
    */
   #read(target: number, withUnstarted: boolean): void {
     for (const pod of this.#options.gate.gatedPods(target)) {
@@ -167,7 +167,7 @@ export class LiveLogs {
     const { pod, container } = ref
     const throttle = new LogThrottle(clock, this.#allowance, (output) => {
       // An entry that waits is shown after the line, so the line gets no later time than that entry.
-      const at = Math.min(clock.now(), this.#held[0]?.at ?? Infinity)
+      const at = Math.min(clock.now(), this.#waitingEntries[0]?.at ?? Infinity)
       listener.onLog({ at, target, pod, container, ...output })
       if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
     })
@@ -200,7 +200,7 @@ export class LiveLogs {
 const allowanceUsedUp = `${liveLogLines} lines of logs were shown. From now on only the last ${liveLogTailLines} lines of each container are shown, at its end.`
 const allSlotsTaken = `${liveLogStreams} logs are shown at a time. Others follow as these end.`
 
-/** The latest run in a container's status; undefined before the first run. */
+/** The latest run of a container, by its status; undefined before the first run. */
 function runOf(status: ContainerStatus | undefined): ContainerRun | undefined {
   const { state = {}, lastState = {}, restartCount = 0 } = status ?? {}
   if (state.running) return { restarts: restartCount, hasEnded: false }
@@ -208,7 +208,7 @@ function runOf(status: ContainerStatus | undefined): ContainerRun | undefined {
   return state.terminated || lastState.terminated ? { restarts: restartCount, hasEnded: true } : undefined
 }
 
-/** How many more lines all containers together may show. The last lines of each container are always shown. */
+/** How many more lines may be shown, for all containers together. The last lines of each container do not count. */
 interface LineAllowance {
   lines: number
 }
@@ -224,7 +224,7 @@ export class LogThrottle {
   #lines = 0
   #bytes = 0
   #held: LogLine[] = []
-  #leftOut = 0
+  #omitted = 0
   #stopTimer: (() => void) | undefined
 
   constructor(clock: Clock, allowance: LineAllowance, show: (output: ShownText) => void) {
@@ -239,14 +239,14 @@ export class LogThrottle {
     const isHead = this.#lines <= liveLogHeadLines && this.#bytes <= liveLogHeadBytes && this.#held.length === 0
     if (isHead && this.#allowance.lines > 0) {
       this.#allowance.lines -= 1
-      this.#showLeftOut()
+      this.#showOmitted()
       this.#showLine(line)
       return
     }
     this.#held.push(line)
     if (this.#held.length > liveLogTailLines) {
       this.#held.shift()
-      this.#leftOut += 1
+      this.#omitted += 1
     }
     this.#stopTimer ??= this.#clock.after(liveLogIntervalMs, () => this.#showNewest())
   }
@@ -257,11 +257,11 @@ export class LogThrottle {
     this.#show({ type: 'note', text })
   }
 
-  /** Shows the held lines without waiting for the timer. */
+  /** Shows the lines that wait, without waiting for the timer. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    this.#showLeftOut()
+    this.#showOmitted()
     for (const line of this.#held) this.#showLine(line)
     this.#held = []
   }
@@ -270,9 +270,9 @@ export class LogThrottle {
     this.#show({ type: 'line', text, cutBytes: cutBytes || undefined })
   }
 
-  #showLeftOut(): void {
-    const lines = this.#leftOut
-    this.#leftOut = 0
+  #showOmitted(): void {
+    const lines = this.#omitted
+    this.#omitted = 0
     if (lines === 0) return
     const count = `${lines.toLocaleString('en-US')} ${lines === 1 ? 'line' : 'lines'}`
     this.#show({ type: 'note', text: `${count} not shown` })
@@ -286,13 +286,14 @@ export class LogThrottle {
   }
 }
 
-/** What live logs use of the class `Cluster`. */
+/** The part of the class `Cluster` that live logs use. */
 export interface LogSource {
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>>
 }
 
-/** The latest run of a container, from its status. */
+/** One run of a container, from its start to its end. */
 export interface ContainerRun {
+  /** The container's restart count during the run, which identifies the run. */
   readonly restarts: number
   readonly hasEnded: boolean
 }
@@ -300,7 +301,7 @@ export interface ContainerRun {
 /** Shows the lines of a log. */
 interface LogView {
   add(line: LogLine): void
-  /** Called at the end of each run, and at the end. */
+  /** Called at the end of each run, and when the log is closed. */
   flush(): void
   note(text: string): void
 }
@@ -314,9 +315,9 @@ interface ContainerLogResources {
 }
 
 /**
- * Reads one container's log while it is written, also when streams break or the container restarts: each stream begins with the
- * latest line of the one before. No line is repeated. The container's status starts a stream but never ends one, because the last
- * lines may arrive later than the status.
+ * Reads one container's log while the container writes it. If a stream breaks or the container restarts, the next stream begins
+ * with the latest line of the previous stream; no line is shown twice. The container's status starts a stream but never ends one,
+ * because the last lines may arrive later than the status.
  */
 export class ContainerLog {
   readonly #ref: ContainerRef
@@ -328,13 +329,13 @@ export class ContainerLog {
   #latest = 0
   readonly #done = Promise.withResolvers<void>()
   #run: ContainerRun | undefined
-  #opened = -1
-  /** The restart count of the last run that was read to its end. */
-  #read = -1
+  #lastOpenedRun = -1
+  /** The restart count of the last run that was read completely; -1: none. */
+  #lastReadRun = -1
   /** Streams opened since the last line. */
   #attempts = 0
   /** The restart count of the run that wrote the last line. */
-  #shown: number | undefined
+  #lastShownRun: number | undefined
   /** The last message of the kubelet. */
   #kubeletLine: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
@@ -351,7 +352,7 @@ export class ContainerLog {
     this.#resources = resources
   }
 
-  /** Whether the latest run has ended, by the container's status. */
+  /** Whether the latest run of the container has ended. */
   get hasEnded(): boolean {
     return this.#run?.hasEnded === true
   }
@@ -364,12 +365,12 @@ export class ContainerLog {
   }
 
   /**
-   * Reads the lines written so far, and then closes. Resolves when this is done or `close` is called. Skips a running
-   * container whose log still waits for a slot.
+   * Reads the lines written so far, and then closes. Resolves when this is done or `close` is called. If the container runs and
+   * its log still waits for a slot, closes at once.
    */
   finish(): Promise<void> {
     if (this.#state === 'finishing' || this.#isClosed) return this.#done.promise
-    const hasMore = this.#run === undefined || (this.#run.hasEnded ? this.#hasMore : this.#opened >= 0)
+    const hasMore = this.#run === undefined || (this.#run.hasEnded ? this.#hasMore : this.#lastOpenedRun >= 0)
     if (!hasMore) this.close()
     else if (this.#state === 'idle') this.#start('finishing')
     else {
@@ -405,7 +406,7 @@ export class ContainerLog {
   }
 
   get #hasMore(): boolean {
-    return this.#run !== undefined && this.#read < this.#run.restarts
+    return this.#run !== undefined && this.#lastReadRun < this.#run.restarts
   }
 
   /** Reads the log of the present run until the stream ends, and waits before the next attempt. */
@@ -418,7 +419,7 @@ export class ContainerLog {
       if (!this.#isClosed && (await this.#open(run?.restarts ?? 0))) {
         pauseMs = this.#nextPauseMs
         if (run?.hasEnded) {
-          this.#read = run.restarts
+          this.#lastReadRun = run.restarts
           this.#view.flush()
         }
       }
@@ -432,16 +433,16 @@ export class ContainerLog {
   }
 
   async #open(restarts: number): Promise<boolean> {
-    const before = this.#opened
-    this.#opened = Math.max(before, restarts)
-    // A run started and ended between two versions of the status.
+    const before = this.#lastOpenedRun
+    this.#lastOpenedRun = Math.max(before, restarts)
+    // The run before this one started and ended between two versions of the status.
     if (restarts > before + 1) await this.#readStream(restarts - 1, true).catch(() => {})
     return this.#readStream(restarts, false)
   }
 
   /**
-   * Reads one stream from the latest line on. The final stream ends with the present log; others follow the container. Returns
-   * whether the server ended the stream, not `#interrupt` or its silence.
+   * Reads one stream from the latest line on. In the state `finishing`, the stream ends with the lines written so far; else it
+   * ends with the container. Returns false if `#interrupt` or `#watchSilence` ended the stream.
    */
   async #readStream(run: number, previous: boolean): Promise<boolean> {
     const { source } = this.#resources
@@ -463,7 +464,7 @@ export class ContainerLog {
       for await (const line of await source.followLog(request, stream.signal)) {
         if (this.#isClosed) break
         this.#lastLineAt = this.#resources.clock.now()
-        // Lines of stdout and stderr may be out of order: only the first ones are those of the stream before.
+        // Lines of stdout and stderr may be out of order. The repeated lines are the first ones, so none follows a new line.
         if (line.at !== undefined) isRepeated &&= line.at <= this.#latest
         if (line.at === undefined ? this.#isNewMessage(line) : !isRepeated) this.#emit(line, run)
       }
@@ -478,7 +479,7 @@ export class ContainerLog {
     return isWhole
   }
 
-  /** Aborts a stream that brings no line for `logSilenceMs`. A line sets no timer, because lines are many. */
+  /** Aborts a stream without a line for `logSilenceMs`. No timer is set for each line, because there may be many lines. */
   #watchSilence(stream: AbortController): void {
     const { clock } = this.#resources
     const leftMs = this.#lastLineAt + logSilenceMs - clock.now()
@@ -486,7 +487,7 @@ export class ContainerLog {
     else this.#stopSilenceTimer = clock.after(leftMs, () => this.#watchSilence(stream))
   }
 
-  /** Every stream repeats the last message of the kubelet, which has no time. */
+  /** Whether a line without a time, a message of the kubelet, is new: every stream repeats the last one. */
   #isNewMessage({ text }: LogLine): boolean {
     const isNew = text !== this.#kubeletLine
     this.#kubeletLine = text
@@ -496,8 +497,8 @@ export class ContainerLog {
   #emit(line: LogLine, run: number): void {
     this.#latest = Math.max(this.#latest, line.at ?? 0)
     this.#attempts = 0
-    if (run > (this.#shown ?? run)) this.#view.note('restarted')
-    this.#shown = run
+    if (run > (this.#lastShownRun ?? run)) this.#view.note('restarted')
+    this.#lastShownRun = run
     this.#view.add(line)
   }
 
@@ -508,7 +509,8 @@ export class ContainerLog {
     const isPermanent = isGone || failure === 'refused'
     const isLastAttempt = isPermanent || this.#state === 'finishing'
     // The status may report the start of a container too early, or never.
-    const isReported = failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#shown !== undefined)
+    const isReported =
+      failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#lastShownRun !== undefined)
     if (isReported && (isLastAttempt || this.#attempts >= reportedLogAttempts)) this.#resources.onFailure(error)
     if (isLastAttempt) this.close()
     return Math.max(retryAfterOf(error), this.#nextPauseMs)

@@ -17,15 +17,15 @@ import { nameKey, type Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lookMs } from '../thresholds.ts'
 import type { Checker } from './checker.ts'
-import { Exit, type TextQueue } from './exit.ts'
 import type { LiveLogs } from './live-logs.ts'
+import { RedactedOutput, type TextQueue } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
 import { type LivePlan, openFiles, planTargets, type RunOptions, type Source } from './run-plan.ts'
 
 /**
- * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording. Revisions of Helm releases
- * that are pending are judged first. Once these are ready, the targets are found once more; also if one has failed, because what
- * Helm has applied explains that, and what a rollback has restored.
+ * Gates a rollout: connects, finds the targets, judges them, and explains what failed. Writes no file but the recording.
+ * If Helm is at work on a release, the gate first waits for the release. When that is ready or has failed, the gate finds the
+ * targets again and judges them: after a failure of Helm, the objects that Helm has applied or restored explain the failure.
  * @throws UserError for invalid input (outcome `misconfigured`)
  */
 export async function gateRollout(options: RunOptions): Promise<EndedRunRecord> {
@@ -34,13 +34,13 @@ export async function gateRollout(options: RunOptions): Promise<EndedRunRecord> 
     const first = await run.judgeTargets()
     if (!run.plan.awaitsHelm || !['ready', 'failed'].includes(first.outcome)) return first
     const next = await run.planAgain()
-    // Helm has deleted a revision that failed.
+    // If Helm has deleted a failed revision, the first record is the result.
     const failed = first.targets.filter(({ outcome }) => outcome === 'failed').map(nameKey)
     const kept = new Set(next?.plan.targets.map(nameKey))
     return next !== undefined && !failed.every((key) => kept.has(key)) ? first : next?.judgeTargets()
   })
   if (record !== undefined) return record
-  // Without its targets, nothing is known of the rollout, and no input is wrong.
+  // The targets are not known. The user has made no mistake, so the outcome is not `misconfigured`.
   const outage = `the API server has not listed the resources to gate within ${duration(timeoutOf(options))}`
   const verdict = options.cancelled.aborted
     ? verdictOf('cancelled', 'cancelled', {})
@@ -53,8 +53,8 @@ function timeoutOf({ inputs: { timeoutMs, written }, references }: RunOptions): 
 }
 
 /**
- * Connects, plans, works, and closes the connection to the cluster.
- * @returns undefined if cancelled, or if a gate's timeout has passed, before the targets were known
+ * Connects, finds the targets, calls `work`, and closes the connection to the cluster.
+ * @returns undefined if the run was cancelled or the timeout of a gate passed before the targets were known
  * @throws UserError for invalid input
  */
 export async function withRun<T>(options: RunOptions, work: (run: LiveRun) => Promise<T>): Promise<T | undefined> {
@@ -68,7 +68,7 @@ export async function withRun<T>(options: RunOptions, work: (run: LiveRun) => Pr
   }
 }
 
-/** @param awaited the revisions of Helm releases for which the gate has waited until now */
+/** @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan */
 async function planRun(source: Source, awaited: readonly Target[] = []): Promise<LiveRun | undefined> {
   const { options, startedAt, cluster } = source
   const { purpose, clock, cancelled } = options
@@ -88,8 +88,8 @@ async function planRun(source: Source, awaited: readonly Target[] = []): Promise
 type Plan = LivePlan & RunPlan
 
 /**
- * Adds the settings, and the checks after the targets are ready. A gate without such checks does not load their code.
- * @throws UserError if the access that requests need is missing
+ * Adds the settings, and for a gate the checks after its targets are ready. The code of these checks is loaded only if needed.
+ * @throws UserError if the credentials may not forward ports of pods, and requests must be sent to pods
  */
 async function completePlan({ options, startedAt, healthChecks, cluster }: Source, planned: LivePlan): Promise<Plan> {
   const { purpose, inputs, clock, references, usesFlags = false } = options
@@ -119,7 +119,7 @@ async function completePlan({ options, startedAt, healthChecks, cluster }: Sourc
 /** A run on a cluster. */
 export class LiveRun extends Run {
   readonly plan: Plan
-  readonly exit: Exit
+  readonly output: RedactedOutput
   readonly #source: Source
   #drift: ManifestDrift | undefined
   #logs: LiveLogs | undefined
@@ -131,9 +131,9 @@ export class LiveRun extends Run {
     const { options, cluster } = source
     const { reporter, secrets, clock } = options
     this.#source = source
-    // A gate that awaits a change compares the change with the manifests.
+    // A gate that awaits a change compares the live objects with the manifests.
     this.plan = plan.settings.awaitChangeMs > 0 ? withComparableManifests(plan, cluster.redact) : plan
-    this.exit = new Exit(reporter, secrets, clock)
+    this.output = new RedactedOutput(reporter, secrets, clock)
     secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, cluster.context]))
     // Manifests contain the Secrets and pod templates that the cluster will return.
     for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)
@@ -147,7 +147,7 @@ export class LiveRun extends Run {
     return this.#source.options
   }
 
-  /** Finds the targets once more. */
+  /** Finds the targets again, and returns a new run. Undefined as in `withRun`. */
   planAgain(): Promise<LiveRun | undefined> {
     this.cluster.endWatches()
     return planRun(this.#source, this.plan.targets)
@@ -157,12 +157,12 @@ export class LiveRun extends Run {
     return this.#options.clock.now()
   }
 
-  /** Every requested watch is started, so each first list will come. */
+  /** True, because the cluster answers every request. */
   willSync(): boolean {
     return true
   }
 
-  /** Reads the names at the first call. Without permission to list them, they stay unknown. */
+  /** Lists the objects at the first call. Without permission to list them, the names stay unknown. */
   namesOf(request: WatchRequest): readonly string[] | undefined {
     if (this.#names === undefined) {
       this.#names = 'reading'
@@ -182,13 +182,13 @@ export class LiveRun extends Run {
   }
 
   #report(entry: Entry): void {
-    if (this.#logs === undefined) this.exit.onEntry(entry)
+    if (this.#logs === undefined) this.output.onEntry(entry)
     else this.#logs.entry(entry)
   }
 
   protected override async followGate(gate: Gate): Promise<void> {
     const { purpose, inputs, clock, cancelled } = this.#options
-    const { exit, cluster } = this
+    const { output, cluster } = this
     const createChecker = await this.#loadChecker()
     let checker: Checker | undefined
     const recording = await this.#openRecording()
@@ -203,9 +203,9 @@ export class LiveRun extends Run {
     const onEvent = (event: FeedEvent) => {
       this.#evidence?.observe(event)
       this.#logs?.update()
-      // A gate that is cancelled has another verdict; a recording that is cancelled has its end.
+      // Cancellation changes the verdict of a gate, but it is the normal end of a recording.
       const isEnd = purpose === 'recording' && event.type === 'CANCEL'
-      if (recording !== undefined && !isEnd) exit.push(() => recording.write(event))
+      if (recording !== undefined && !isEnd) output.push(() => recording.write(event))
       this.#compare(event, gate)
     }
     const finish = async () => {
@@ -215,13 +215,13 @@ export class LiveRun extends Run {
       await Promise.all([this.#evidence?.finish(clock, limitMs), this.#logs?.finish()])
     }
     try {
-      await follow(gate, cluster, { clock, exit, cancelled, onStart, onEvent, onUpdate: ask, finish })
+      await follow(gate, cluster, { clock, output, cancelled, onStart, onEvent, onUpdate: ask, finish })
     } finally {
       checker?.close()
       this.#logs?.close()
       // The verdict does not depend on the recording.
       await recording?.end(this.now()).catch((error) => this.#reportUnwritten(error))
-      exit.flush()
+      output.flush()
     }
   }
 
@@ -230,7 +230,7 @@ export class LiveRun extends Run {
     if ('object' in event && gate.awaitsChange(event.object)) return
     for (const { entry, warning } of this.#drift?.observe(event) ?? []) {
       if (warning === undefined) this.#report(entry)
-      else this.exit.onWarning(warning.text, warning.source)
+      else this.output.onWarning(warning.text, warning.source)
     }
   }
 
@@ -238,13 +238,13 @@ export class LiveRun extends Run {
     return this.#drift?.addTo(gate.record()) ?? gate.record()
   }
 
-  /** Loads what sends requests to pods, if there are any. */
+  /** Loads the module that sends requests to pods. Undefined without `http-checks`. */
   async #loadChecker(): Promise<((observe: (answer: Observation) => void) => Checker) | undefined> {
     const { clock, secrets } = this.#options
     if (!this.plan.settings.afterReady?.httpChecks.length) return undefined
     const { Checker } = await import('./checker.ts')
-    const { cluster, exit } = this
-    return (observe) => new Checker({ cluster, clock, redact: secrets.redact, observe, onWarning: exit.onWarning })
+    const { cluster, output } = this
+    return (observe) => new Checker({ cluster, clock, redact: secrets.redact, observe, onWarning: output.onWarning })
   }
 
   async #openLogs(gate: Gate): Promise<LiveLogs | undefined> {
@@ -252,7 +252,7 @@ export class LiveRun extends Run {
     const { targets, streamed } = this.plan
     if (streamed.size === 0) return undefined
     const { LiveLogs } = await import('./live-logs.ts')
-    const { onEntry, onLog, onWarning } = this.exit
+    const { onEntry, onLog, onWarning } = this.output
     return new LiveLogs({
       gate,
       targets,
@@ -267,7 +267,7 @@ export class LiveRun extends Run {
   async #openRecording(): Promise<RecordingWriter | undefined> {
     const { inputs, secrets } = this.#options
     if (inputs.record === undefined) return undefined
-    // Loads what recordings need, such as `node:zlib`. A gate that is not recorded starts faster without it.
+    // A gate without a recording starts faster if it does not load the modules of recordings, such as `node:zlib`.
     const { startRecording } = await import('../recording/writer.ts')
     return startRecording(inputs.record, this.plan, inputs, secrets.redact).catch((error) =>
       this.#reportUnwritten(error),
@@ -279,56 +279,57 @@ export class LiveRun extends Run {
     const { inputs, requiresRecording } = this.#options
     const message = `The recording ${inputs.record} could not be written: ${errorText(error)}`
     if (requiresRecording) throw new UserError([{ input: 'record', message }])
-    this.exit.onWarning(message)
+    this.output.onWarning(message)
   }
 
   follow(consumer: EventConsumer): Promise<void> {
     const { clock, cancelled } = this.#options
-    return follow(consumer, this.cluster, { clock, exit: this.exit, cancelled })
+    return follow(consumer, this.cluster, { clock, output: this.output, cancelled })
   }
 }
 
 interface FollowOptions {
   readonly clock: Clock
-  /** Its texts wait until the secrets in them are known. */
-  readonly exit: TextQueue
+  /** The texts that wait until the secrets in them are known. */
+  readonly output: TextQueue
   /** Aborted by Ctrl-C, or when the job is cancelled. */
   readonly cancelled: AbortSignal
-  /** Called before the first event with the function that adds observations of other requests than watches. */
+  /** Called before the first event, with a function that adds an observation that no watch reports. */
   readonly onStart?: (observe: (observation: Observation) => void) => void
   /** Called with every event before the consumer handles it. */
   readonly onEvent?: (event: FeedEvent) => void
   /** Called after events and deadlines. */
   readonly onUpdate?: () => void
-  /** Waits for what belongs to the events, once the consumer is over. */
+  /** Called once the consumer is over. Resolves when nothing more is added to the texts. */
   readonly finish?: () => Promise<unknown>
 }
 
 /**
- * Passes the events of a cluster to a consumer until it is over or the run is cancelled, then waits until the last texts may leave.
+ * Passes the events of a cluster to a consumer until the consumer is over or the run is cancelled. Resolves when the last texts
+ * are printed.
  * @throws the error of the consumer
  */
 export async function follow(
   consumer: EventConsumer,
   cluster: WatchedCluster,
-  { clock, exit, cancelled, onStart, onEvent, onUpdate, finish }: FollowOptions,
+  { clock, output, cancelled, onStart, onEvent, onUpdate, finish }: FollowOptions,
 ): Promise<void> {
   const onEach = (event: FeedEvent) => {
-    exit.observe(event)
+    output.observe(event)
     onEvent?.(event)
   }
   const follower = new Follower(consumer, cluster, clock, clock.now(), onEach, onUpdate)
   const cancel = () => follower.cancel()
-  exit.follow(() => consumer.requests)
+  output.follow(() => consumer.requests)
   cancelled.addEventListener('abort', cancel)
   try {
     onStart?.((observation) => follower.observe(observation))
     if (cancelled.aborted) cancel()
     await follower.run()
     await finish?.()
-    await exit.finish((requests) => cluster.refresh(requests), cancelled)
+    await output.finish((requests) => cluster.refresh(requests), cancelled)
   } finally {
-    exit.flush()
+    output.flush()
     cancelled.removeEventListener('abort', cancel)
   }
 }

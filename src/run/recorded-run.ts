@@ -17,7 +17,7 @@ import { readEvents, readHeader } from '../recording/reader.ts'
 import { indexRecording, isKind, type RecordingIndex } from '../recording/recording-index.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
-import { Exit } from './exit.ts'
+import { RedactedOutput } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
 import { importChecks, type RunOptions, readChecks, resolveKinds } from './run-plan.ts'
 
@@ -38,7 +38,7 @@ interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | '
   readonly overrides: Readonly<Record<string, string>>
   /** The user's own references; by default those of the recorded gate. */
   readonly references?: ParsedReferences | undefined
-  /** The moment that is shown, in milliseconds since the start of the gate; by default the end. A gate goes on beyond it. */
+  /** The moment that a view shows, in milliseconds since the start of the gate; by default the end. A gate does not stop there. */
   readonly atMs?: number | undefined
   /** Recorded seconds for each second of real time; by default, a replay does not wait. */
   readonly speed?: number | undefined
@@ -50,19 +50,19 @@ interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | '
 export class RecordedRun extends Run {
   readonly plan: RunPlan
   readonly inputs: Inputs
-  readonly exit: Exit
+  readonly output: RedactedOutput
   readonly cluster = undefined
   readonly #options: RecordedRunOptions
   readonly #index: RecordingIndex
   readonly #clock: RecordedClock
 
-  /** Use `open`. */
+  /** Only for `open`. */
   constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan) {
     super()
     this.plan = plan
     this.inputs = inputs
-    // A recording contains no secrets that a text could wait for.
-    this.exit = new Exit(options.reporter, options.secrets, systemClock)
+    // A recording contains no secrets, so no text has to wait.
+    this.output = new RedactedOutput(options.reporter, options.secrets, systemClock)
     this.#options = options
     this.#index = index
     const { atMs, speed, cancelled } = options
@@ -72,7 +72,7 @@ export class RecordedRun extends Run {
   }
 
   /**
-   * Reads a recording with the settings and targets of its gate.
+   * Opens a recording, with the settings and targets of its gate.
    * @throws UserError with every mistake, or the reason of the signal
    */
   static async open(options: RecordedRunOptions): Promise<RecordedRun> {
@@ -88,7 +88,7 @@ export class RecordedRun extends Run {
         1,
         `the recorded gate used the health checks in ${inputs.healthCheckExprs}: pass the file with --health-check-exprs.`,
       )
-    // A recording may be of a stranger: what it names is not opened.
+    // A recording may come from a stranger, so a file that its header names is not opened.
     const healthChecks = await readHealthChecks(path)
     const index = await indexRecording(file, cancelled)
     const { checks, ...planned } = await planTargets(options, header, inputs, index, healthChecks)
@@ -107,7 +107,7 @@ export class RecordedRun extends Run {
     })
   }
 
-  /** The moment that a view shows. */
+  /** The moment that a view shows: fixed, or moving if the replay has a speed. */
   now(): number {
     return this.#clock.now()
   }
@@ -116,17 +116,17 @@ export class RecordedRun extends Run {
     return this.#index.hasAnswer(request)
   }
 
-  /** The recording contains only what its gate has watched. */
+  /** Undefined if there are none: the recording contains only objects that its gate has watched. */
   namesOf(request: WatchRequest): readonly string[] | undefined {
     const names = this.#index.namesOf(request)
     return names.length > 0 ? names : undefined
   }
 
   /**
-   * Passes the events to a gate, on a virtual clock: the verdict is the same as in the live run. The clocks go on beyond the last
-   * line, so a recording that stops early ends by a deadline. A gate without clocks is cancelled. A look and a view get the events
-   * until their moment.
-   * @throws the reason of the signal, for a look or a view
+   * Passes the events to a gate at their recorded times, so the verdict is the same as in the live run. Deadlines after the last
+   * event are reached too, so a recording that stops early ends by a deadline. A gate without deadlines is cancelled.
+   * For any other purpose, passes the events until the moment that is shown.
+   * @throws the reason of the signal, if the purpose is not a gate
    */
   async follow(consumer: EventConsumer): Promise<void> {
     const { purpose, cancelled } = this.#options
@@ -164,7 +164,7 @@ export class RecordedRun extends Run {
     consumer.advance(moment)
   }
 
-  /** The events. Then warns once for each reason why this version cannot use lines. */
+  /** The events; then warns once for each reason why lines were skipped. `used`: for the warnings, `replayed` or `shown`. */
   async *#events(used: string): AsyncGenerator<FeedEvent> {
     const { file, cancelled, warn } = this.#options
     const { kinds } = this.#index
@@ -192,7 +192,7 @@ export class RecordedRun extends Run {
 /** No event of a recording belongs to a watch. */
 const noWatch = () => undefined
 
-/** The events of each moment: a gate decides once on those that a live run handled together. */
+/** Groups the events by time. A live run handled the events of one time together, so a gate decides once on each group. */
 async function* momentsOf(events: AsyncIterable<FeedEvent>): AsyncGenerator<readonly [FeedEvent, ...FeedEvent[]]> {
   let moment: [FeedEvent, ...FeedEvent[]] | undefined
   for await (const event of events) {
@@ -232,9 +232,9 @@ export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(he
 }
 
 /**
- * The user's own references, else the targets in the header, else the `resources` in the header; and the checks once they are ready.
- * A clock in the overrides replaces the recorded clock of each reference.
- * @throws UserError when the targets cannot be found, and with the mistakes of the checks
+ * The targets: of the user's own references, else those in the header, else of the `resources` in the header. With the checks after
+ * the targets are ready. A timeout in the overrides replaces the recorded timeout of each target.
+ * @throws UserError if the targets cannot be found, or with the mistakes of the checks
  */
 async function planTargets(
   { overrides, references }: RecordedRunOptions,
@@ -256,7 +256,7 @@ async function planTargets(
     recorded.length > 0
       ? { ...noPlan, targets: recorded.map((target) => withScope(target, target, namespace, kinds)) }
       : resolveTargets(resolution, (selection) => index.namesOf(selection))
-  const targets = isWritten ? found.targets : found.targets.map((target) => withoutClocks(target, overrides))
+  const targets = isWritten ? found.targets : found.targets.map((target) => withoutReplacedTimeouts(target, overrides))
   const checks = resolved && (await importChecks()).placeChecks(resolved, targets, namespace)
   return { ...found, targets, checks }
 }
@@ -272,22 +272,20 @@ async function recordedTargets({ targets }: RecordingHeader): Promise<readonly T
   return areTargets(targets) ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : []
 }
 
-const inputsOfClocks = {
+/** By clock of a target: the input with the same meaning, which holds for all targets. */
+const inputOfTimeout = {
   timeoutMs: 'timeout',
   stallTimeoutMs: 'stall-timeout',
   milestoneTimeoutsMs: 'milestone-timeouts',
   requireChangeMs: 'require-change',
 } as const satisfies Record<keyof Target['clocks'], string>
 
-function withoutClocks(target: Target, overrides: RecordedRunOptions['overrides']): Target {
-  const isKept = ([name]: [string, unknown]) => overrides[inputsOfClocks[name as keyof Target['clocks']]] === undefined
+function withoutReplacedTimeouts(target: Target, overrides: RecordedRunOptions['overrides']): Target {
+  const isKept = ([name]: [string, unknown]) => overrides[inputOfTimeout[name as keyof Target['clocks']]] === undefined
   return { ...target, clocks: Object.fromEntries(Object.entries(target.clocks).filter(isKept)) }
 }
 
-/**
- * Adds a missing namespace, or removes it for a cluster-scoped kind: recordings of other tools may be wrong. Unknown kinds
- * stay unchanged.
- */
+/** Adds a missing namespace, or removes that of a cluster-scoped kind, since a recording of another tool may be wrong. */
 function withScope<T extends { readonly namespace?: string }>(
   named: T,
   { apiVersion, kind }: KindName,
@@ -301,7 +299,7 @@ function withScope<T extends { readonly namespace?: string }>(
   return rest as T
 }
 
-/** A clock that stands at the moment that is shown. A replay does not wait, but lets the process handle signals. */
+/** A clock for a replay that never waits, but lets the process handle signals. @param until the moment that is shown */
 function untimed(until: number, cancelled: AbortSignal): RecordedClock {
   let since = performance.now()
   const waitUntil = async (at: number, now: number) => {

@@ -40,7 +40,7 @@ import type { ParsedReferences, Reference, Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/wording.ts'
 import { furtherMistakesMs } from '../thresholds.ts'
 import { version } from '../version.ts'
-import type { Reporter } from './exit.ts'
+import type { Reporter } from './redacted-output.ts'
 
 /** The user's inputs without mistakes. */
 export interface RunInputs {
@@ -52,12 +52,12 @@ export interface RunInputs {
   readonly checks?: Checks | undefined
 }
 
-/** What a run on a cluster is given. */
+/** The inputs of a run on a cluster, and the functions that the run calls. */
 export interface RunOptions extends RunInputs {
   readonly purpose: Purpose
-  /** Gets redacted texts. */
+  /** Prints redacted texts. */
   readonly reporter: Reporter
-  /** Gets all secrets, of the credentials and of objects: the process redacts its further output with them. */
+  /** The run adds all secrets, of the credentials and of objects. The process redacts its later output with these secrets. */
   readonly secrets: Secrets
   /** Called with every secret of the kubeconfig as soon as it is known. */
   readonly mask: (secret: string) => void
@@ -80,7 +80,7 @@ type Connection = Pick<RunOptions, 'mask' | 'secrets' | 'onSource' | 'onRetry' |
   Partial<Pick<RunOptions, 'purpose'>>
 
 /**
- * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
+ * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all mistakes.
  * @param mistakes found so far
  * @param connection undefined without a cluster
  * @throws UserError
@@ -109,10 +109,10 @@ export async function checkInputs(
   return checked
 }
 
-/** Loads the module of the checks. A gate without checks after its targets are ready does not need the module. */
+/** Loads the module of the checks after the targets are ready, which most gates do not need. */
 export const importChecks = () => import('../plan/checks.ts')
 
-/** Reads the checks after the targets are ready. Their headers may contain secrets. */
+/** Reads the checks after the targets are ready, and registers the secrets in their headers. Undefined if there are none. */
 export async function readChecks(inputs: Inputs, connection?: Pick<Connection, 'mask' | 'secrets'>) {
   if (!hasChecks(inputs)) return undefined
   const { headerSecrets, parseChecks } = await importChecks()
@@ -139,7 +139,7 @@ async function checkFilesAndKinds(read: RunInputs, connection: Connection): Prom
 
 /**
  * Reads the health checks and the kubeconfig, and opens the cluster that the inputs name. Sends no request.
- * @throws UserError with the mistakes of both
+ * @throws UserError with the mistakes of the health checks and the kubeconfig
  */
 export function openFiles(
   inputs: Inputs,
@@ -161,7 +161,7 @@ export function openFiles(
 
 /**
  * Resolves the kinds of the references, of `stream-logs` and of the checks after the targets are ready.
- * @throws UserError with the mistakes of all
+ * @throws UserError with all mistakes
  */
 export async function resolveKinds(
   { inputs, references, streamLogs, checks }: RunInputs,
@@ -190,7 +190,7 @@ function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
   return written.has('timeout') ? timeoutMs : undefined
 }
 
-/** A cluster, and what a run on it is given. */
+/** A cluster, and the options of a run on it. */
 export interface Source {
   readonly options: RunOptions
   readonly startedAt: number
@@ -205,15 +205,15 @@ export interface LivePlan extends Plan {
   readonly checks?: Checks | undefined
   /** Indexes of the targets whose logs are shown live. */
   readonly streamed: ReadonlySet<number>
-  /** The targets are only the revisions that Helm installs, upgrades or rolls back now. */
+  /** The targets are only the revisions that Helm is at work on; a second plan finds the other targets. */
   readonly awaitsHelm?: boolean
 }
 
 /**
- * Finds the targets. At first, a gate has only the revisions of Helm releases that are pending as targets, if there are any; else a
- * pending revision is a target like the others.
- * @param awaited the revisions of Helm releases for which the gate has waited until now
- * @param until aborted when the targets must be known
+ * Finds the targets. If Helm is at work on a release, the first plan of a gate has only the pending revisions as targets. In every
+ * other plan, a pending revision is one target among others.
+ * @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan
+ * @param until aborted when the time limit for finding the targets has passed
  */
 export async function planTargets(
   { options, cluster, healthChecks }: Source,
@@ -228,7 +228,7 @@ export async function planTargets(
   const [[resolution, streamed], checks] = await resolving.catch((error) => {
     throw withStaleGroups(error, cluster.staleGroups)
   })
-  // Every forbidden list has the same remedy, which grants all that is missing.
+  // The remedy grants all missing access, so it is the same for every forbidden list.
   let remedy: Promise<string | undefined> | undefined
   const remedyOf = () => {
     remedy ??= grantsFor(resolution, cluster)
@@ -238,7 +238,7 @@ export async function planTargets(
   const { namesOf, ...releases } = selectionReader(selections, cluster, remedyOf)
   // A view shows no revisions.
   if (purpose !== 'view') await releases.readHistories()
-  // A gate that begins before the change does not know which revision will be the user's, unless that is pending.
+  // A gate that begins before the change does not know which revision is the user's, unless Helm is at work on that revision.
   const historyOf = (release: Release) => {
     const history = releases.historyOf(release)
     const isAwaited = isHelmAtWork(history) || awaited.some((target) => isRevisionOf(target, release))
@@ -267,7 +267,7 @@ export async function planTargets(
   }
 }
 
-/** A kind may be unknown only because its API server did not answer. */
+/** Adds a note to the error about an unknown kind, if API groups that may contain the kind were not discovered. */
 function withStaleGroups(error: unknown, stale: readonly string[]): unknown {
   if (!(error instanceof UserError && error.reason === 'kind-unknown') || stale.length === 0) return error
   const note = `Discovery of ${stale.join(', ')} failed, so kinds of it may be missing ("kubectl get apiservices").`
@@ -283,7 +283,7 @@ function matchWait({ inputs, clock, onRetry }: RunOptions, signal: AbortSignal):
   }
 }
 
-/** How to grant all access that the gate lacks for these references; undefined if no refusal names the missing access. */
+/** A text that says how to grant the access that the gate lacks; undefined if no refusal names the missing access. */
 async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<string | undefined> {
   const gated = resolved.filter(({ reference }) => !reference.exclude)
   const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
@@ -292,7 +292,7 @@ async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<st
   return access.length === 0 ? undefined : describeGrants(access)
 }
 
-/** Adds to each awaited revision which commits of the checkout are before and after it. */
+/** Adds to each revision of `--revision` the commits of the checkout before and after it. */
 async function withCommits<P extends Plan>(plan: P): Promise<P> {
   if (plan.targets.every(({ revisions }) => revisions === undefined)) return plan
   const { findCommitsAround } = await import('../workspace.ts')

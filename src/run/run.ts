@@ -6,7 +6,7 @@ import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type R
 import type { GateSettings } from '../gate/settings.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { ParsedReferences } from '../plan/target.ts'
-import type { Exit } from './exit.ts'
+import type { RedactedOutput } from './redacted-output.ts'
 
 /** What a run judges, and how. */
 export interface RunPlan extends Plan {
@@ -17,43 +17,43 @@ export interface RunPlan extends Plan {
   readonly usesFlags: boolean
 }
 
-/** The targets of a source, and its events: of a cluster (`LiveRun`), or of a recording of one (`RecordedRun`). */
+/** Judges targets by the events of a source: of a cluster (`LiveRun`), or of a recording (`RecordedRun`). */
 export abstract class Run {
   abstract readonly plan: RunPlan
-  /** What the run prints or records leaves by this. */
-  abstract readonly exit: Exit
-  /** Undefined without a connection. */
+  /** Redacts all that the run prints or records. */
+  abstract readonly output: RedactedOutput
+  /** Undefined for a recording. */
   abstract readonly cluster: Pick<Cluster, 'get'> | undefined
 
   /** The present moment of the source, in milliseconds since the epoch. */
   abstract now(): number
-  /** Whether the first list of a request is expected. */
+  /** Whether the source will report the first list of a request. */
   abstract willSync(request: WatchRequest): boolean
   /** The names of the objects that a request selects; undefined until they are known. */
   abstract namesOf(request: WatchRequest): readonly string[] | undefined
-  /** Passes the events to a consumer until it is over, or the run is cancelled. */
+  /** Passes the events to a consumer until the consumer is over, or the run is cancelled. */
   abstract follow(consumer: EventConsumer): Promise<void>
 
-  /** As `follow`, then waits for what explains the verdict. */
+  /** Passes the events to a gate. A live run then waits for the evidence and the logs. */
   protected followGate(gate: Gate): Promise<void> {
     return this.follow(gate)
   }
 
-  /** Gets the entries of the gate. */
+  /** Called with every timeline entry of the gate. */
   protected onEntry(entry: Entry): void {
-    this.exit.onEntry(entry)
+    this.output.onEntry(entry)
   }
 
-  /** The record of the gate, with what the run has found beside it. */
+  /** The record of the gate. A live run adds how objects differ from their manifests. */
   protected recordOf(gate: Gate): JudgedRunRecord {
     return gate.record()
   }
 
-  /** Judges the targets until the gate is over, and reports what happens. */
+  /** Judges the targets until the gate is over, and prints what happens. */
   async judge(): Promise<Gate> {
-    const { plan, exit } = this
+    const { plan, output } = this
     const gate = this.createGate((entry) => this.onEntry(entry))
-    exit.onStart(() => gate.record(this.now()), plan.notices)
+    output.onStart(() => gate.record(this.now()), plan.notices)
     await this.followGate(gate)
     return gate
   }
@@ -63,18 +63,18 @@ export abstract class Run {
     return new Gate(targets, settings, (request) => this.willSync(request), onEntry)
   }
 
-  /** Judges the targets. Returns the record with its evidence, as it may leave the process. */
+  /** Judges the targets. Returns the record with the evidence, redacted. */
   async judgeTargets(): Promise<EndedRunRecord> {
     const gate = await this.judge()
     const record = this.recordOf(gate)
     if (!hasEnded(record)) throw new Error('The gate ended without a verdict.')
-    // Where nothing changed and all is ready, nothing is to be explained: the gate starts faster without these modules.
+    // If everything is ready and nothing has changed, there is nothing to explain, and the modules for that are not loaded.
     const isUnchanged = record.targets.every(({ change }) => change !== 'recent')
-    if (record.outcome === 'ready' && isUnchanged) return this.exit.redact(record)
+    if (record.outcome === 'ready' && isUnchanged) return this.output.redact(record)
     return { ...(await this.#explain(gate, record)), outcome: record.outcome }
   }
 
-  /** Looks at the targets once: reads the first lists, and the evidence for targets that are not ready. */
+  /** Assesses the targets once: by the first lists, with the evidence for targets that are not ready. The record is redacted. */
   async look(): Promise<RunRecord> {
     const { lookAt } = await import('../gate/look.ts')
     const gate = await this.judge()
@@ -86,6 +86,6 @@ export abstract class Run {
   async #explain(gate: Gate, record: JudgedRunRecord): Promise<RunRecord> {
     const { explain } = await import('../diagnosis/explain.ts')
     const { settings, manifests, usesFlags } = this.plan
-    return this.exit.redact(explain(record, gate.store, settings.serverOffsetMs, manifests, usesFlags))
+    return this.output.redact(explain(record, gate.store, settings.serverOffsetMs, manifests, usesFlags))
   }
 }

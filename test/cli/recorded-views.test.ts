@@ -5,9 +5,9 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { nameOf } from '../../src/cluster/objects.ts'
 import { nameKey, type Target } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { TextQueue } from '../../src/run/exit.ts'
 import { follow } from '../../src/run/live-run.ts'
 import { settingsOf } from '../../src/run/recorded-run.ts'
+import { TextQueue } from '../../src/run/redacted-output.ts'
 import { ChangesView } from '../../src/views/changes.ts'
 import { paintLines } from '../../src/views/line.ts'
 import { changeJson } from '../../src/views/render-changes.ts'
@@ -106,7 +106,7 @@ async function play<V extends View>(
   const cluster = new PlayedCluster(events)
   const view = viewOf({ now: () => clock.now(), willSync: () => true, namesOf: () => undefined, cluster })
   const cancelled = new AbortController()
-  const ended = follow(view, cluster, { clock, exit: new TextQueue(clock), cancelled: cancelled.signal })
+  const ended = follow(view, cluster, { clock, output: new TextQueue(clock), cancelled: cancelled.signal })
   const steps = [
     ...events.map((event) => ({ at: event.at, act: () => cluster.play(event) })),
     ...moments.map((at) => ({ at, act: () => onMoment(at, view) })),

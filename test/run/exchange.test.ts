@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../src/cluster/clock.ts'
-import { exchange, type HttpQuery, missingText } from '../../src/run/checker.ts'
+import { exchange, type HttpQuery, noAnswerText } from '../../src/run/checker.ts'
 import { rows } from '../kit/rows.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -45,7 +45,7 @@ async function ask(answer: (socket: Socket) => void, changes: Partial<HttpQuery>
   try {
     return await send(port, asked)
   } catch (error) {
-    return missingText(error, asked.timeoutMs)
+    return noAnswerText(error, asked.timeoutMs)
   }
 }
 
@@ -136,5 +136,5 @@ function endlessInterim(socket: Socket): void {
 
 test.each(rows<[string, string]>(data, 'errors of a kubelet'))(
   'the error %p of a kubelet is in plain words: %p',
-  (cause, message) => expect(missingText(new Error(cause), 5_000)).toBe(message),
+  (cause, message) => expect(noAnswerText(new Error(cause), 5_000)).toBe(message),
 )

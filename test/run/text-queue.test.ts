@@ -1,5 +1,5 @@
 import type { FeedEvent, WatchRequest } from '../../src/cluster/feed.ts'
-import { TextQueue } from '../../src/run/exit.ts'
+import { TextQueue } from '../../src/run/redacted-output.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { rows } from '../kit/rows.ts'
 

@@ -2,8 +2,8 @@ import { Secrets } from '../../src/cluster/secrets.ts'
 import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
-import type { Reporter } from '../../src/run/exit.ts'
 import { gateRollout } from '../../src/run/live-run.ts'
+import type { Reporter } from '../../src/run/redacted-output.ts'
 import type { EventLoopClock } from './event-loop-clock.ts'
 
 export interface GateOptions {

@@ -9,8 +9,8 @@ import type { Report } from '../../src/gate/report-schema.ts'
 import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
 import { type OnInvalidLine, readEvents } from '../../src/recording/reader.ts'
 import { RecordingIndex } from '../../src/recording/recording-index.ts'
-import type { Reporter } from '../../src/run/exit.ts'
 import { RecordedRun } from '../../src/run/recorded-run.ts'
+import type { Reporter } from '../../src/run/redacted-output.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')

@@ -8,7 +8,7 @@ import type { Source } from '../plan/target.ts'
 import type { LogOutput } from '../report/log.ts'
 import { maxTextWaitMs, textFinishMs, textFinishWhenCancelledMs } from '../thresholds.ts'
 
-/** Prints a rollout while it runs; without a function, nothing is printed. Texts are raw: renderers escape them. */
+/** Prints what happens during a run. Each function is optional. Texts are raw: renderers escape them. */
 export interface Reporter {
   /** Called when the gate starts; `present` returns its present state. `notices`: messages about the inputs. */
   readonly onStart?: (present: () => RunRecord, notices: readonly string[]) => void
@@ -19,20 +19,20 @@ export interface Reporter {
   readonly onWarning?: (text: string, source?: Source) => void
 }
 
-/** Events quote secrets, but never make one known. */
-const quotingKind = 'Event'
+/** An Event may quote a secret, but no secret is read from an Event. So no text waits for the list of Events. */
+const kindWithoutSecrets = 'Event'
 
 /**
- * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: until the first lists
- * of all watches have arrived or failed.
+ * A queue of texts that may quote secrets of the cluster. The secrets are read from the objects of the first lists, so all texts
+ * wait, in their order, until the first list of each watch has arrived or failed.
  */
 export class TextQueue {
   readonly #clock: Clock
-  /** When each watch began that has not answered yet; -Infinity of one that has. */
-  readonly #waitingSince = new Map<string, number>()
+  /** By watch: when its first list was requested, in milliseconds since the epoch; -Infinity if it has arrived or failed. */
+  readonly #unansweredSince = new Map<string, number>()
   #requests: readonly WatchRequest[] = []
   #requestsOf: () => readonly WatchRequest[] = () => []
-  /** Each prints or records a text. */
+  /** Functions, each of which prints or records a text. */
   #queue: (() => void)[] = []
   #cancelTimer: (() => void) | undefined
 
@@ -40,7 +40,7 @@ export class TextQueue {
     this.#clock = clock
   }
 
-  /** @param requests returns the present watches */
+  /** @param requests returns the present watches, for whose first lists texts wait */
   follow(requests: () => readonly WatchRequest[]): void {
     this.#requestsOf = requests
   }
@@ -49,28 +49,28 @@ export class TextQueue {
   observe(event: FeedEvent): void {
     if (event.type !== 'SYNCED' && !isFailure(event)) return
     this.#updateRequests()
-    const keys = event.kind === undefined ? [...this.#waitingSince.keys()] : [requestKey(event)]
-    for (const key of keys) this.#waitingSince.set(key, Number.NEGATIVE_INFINITY)
-    if (this.#listsUntil() === Number.NEGATIVE_INFINITY) this.#release()
+    const keys = event.kind === undefined ? [...this.#unansweredSince.keys()] : [requestKey(event)]
+    for (const key of keys) this.#unansweredSince.set(key, Number.NEGATIVE_INFINITY)
+    if (this.#latestReleaseAt() === Number.NEGATIVE_INFINITY) this.#release()
   }
 
-  /** Whether a list has not arrived yet that texts wait for. */
+  /** Whether texts wait for a list. */
   get isWaiting(): boolean {
-    return this.#listsUntil() > this.#clock.now()
+    return this.#latestReleaseAt() > this.#clock.now()
   }
 
-  /** @param leave prints or records the text; called when it need not wait any longer */
-  push(leave: () => void): void {
-    this.#queue.push(leave)
+  /** @param print prints or records a text; called at once, or when the text need not wait any longer */
+  push(print: () => void): void {
+    this.#queue.push(print)
     if (this.#cancelTimer === undefined) this.#release()
   }
 
   /**
-   * Releases all texts, after at most `textFinishMs` for lists that have not arrived.
-   * @param refresh resolves when these watches have answered or failed
+   * Releases all texts when the missing lists have arrived, but after `textFinishMs` at the latest.
+   * @param refresh lists these requests again, and resolves when each list has arrived or failed
    */
   async finish(refresh: (requests: readonly WatchRequest[]) => Promise<void>, cancelled: AbortSignal): Promise<void> {
-    const missing = this.#requests.filter((request) => Number.isFinite(this.#waitingSince.get(requestKey(request))))
+    const missing = this.#requests.filter((request) => Number.isFinite(this.#unansweredSince.get(requestKey(request))))
     if (this.#queue.length > 0 && missing.length > 0) {
       const limitMs = cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs
       // A failure of a watch is reported to its sink.
@@ -84,12 +84,12 @@ export class TextQueue {
   flush(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    for (const leave of this.#queue.splice(0)) leave()
+    for (const print of this.#queue.splice(0)) print()
   }
 
   /** Releases the texts, or sets the timer for their release. */
   #release(): void {
-    const waitMs = this.#listsUntil() - this.#clock.now()
+    const waitMs = this.#latestReleaseAt() - this.#clock.now()
     if (waitMs <= 0) {
       this.flush()
       return
@@ -98,10 +98,10 @@ export class TextQueue {
     this.#cancelTimer = this.#clock.after(waitMs, () => this.#release())
   }
 
-  /** Until when texts wait for lists, at the latest; in the past if they wait for none. */
-  #listsUntil(): number {
+  /** When texts are released at the latest, in milliseconds since the epoch; -Infinity if they wait for no list. */
+  #latestReleaseAt(): number {
     this.#updateRequests()
-    return Math.max(...this.#waitingSince.values(), Number.NEGATIVE_INFINITY) + maxTextWaitMs
+    return Math.max(...this.#unansweredSince.values(), Number.NEGATIVE_INFINITY) + maxTextWaitMs
   }
 
   #updateRequests(): void {
@@ -110,17 +110,17 @@ export class TextQueue {
     this.#requests = requests
     for (const request of requests) {
       const key = requestKey(request)
-      if (request.kind !== quotingKind && !this.#waitingSince.has(key)) this.#waitingSince.set(key, this.#clock.now())
+      if (request.kind !== kindWithoutSecrets && !this.#unansweredSince.has(key))
+        this.#unansweredSince.set(key, this.#clock.now())
     }
   }
 }
 
 /**
- * The way out of a live gate: whatever it prints, records or publishes passes here, and is redacted with all secrets that
- * are known by then. Texts wait until the first lists of all watches have arrived or failed, since one of them may contain
- * the Secret or the pod template whose value a text quotes. The order of the texts stays.
+ * Redacts everything that a run prints, records or publishes, so that no secret of the cluster is shown. A text waits in the
+ * queue (`TextQueue`) until the secrets that it may quote are known.
  */
-export class Exit extends TextQueue implements Required<Reporter> {
+export class RedactedOutput extends TextQueue implements Required<Reporter> {
   readonly #reporter: Reporter
   readonly #secrets: Secrets
   readonly #keyLines = new Map<string, KeyLines>()
@@ -131,7 +131,7 @@ export class Exit extends TextQueue implements Required<Reporter> {
     this.#secrets = secrets
   }
 
-  /** While texts wait for lists, the previous state is shown; at the start, a state without texts. */
+  /** While texts wait, the reporter gets the last redacted state; before there is one, the present state with empty texts. */
   readonly onStart = (present: () => RunRecord, notices: readonly string[]): void => {
     let shown: RunRecord | undefined
     const presentShown = () => {
@@ -152,12 +152,12 @@ export class Exit extends TextQueue implements Required<Reporter> {
   readonly onWarning = (text: string, source?: Source): void =>
     this.push(() => this.#reporter.onWarning?.(this.#secrets.redact(text), source))
 
-  /** A record as it may leave the process. */
+  /** Returns a copy of the record without secrets. */
   redact<T extends RunRecord>(record: T): T {
     return redactRecord(record, this.#secrets.redact)
   }
 
-  /** A private key in a log has many lines. */
+  /** Redacts a line of a log, also if it belongs to a private key that has several lines. */
   #redactLine({ target, pod, container, text }: LogOutput): string {
     const key = JSON.stringify([target, pod, container])
     const lines = this.#keyLines.get(key) ?? new KeyLines()

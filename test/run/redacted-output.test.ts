@@ -1,6 +1,6 @@
 import { Secrets } from '../../src/cluster/secrets.ts'
 import type { RunRecord } from '../../src/gate/run-record.ts'
-import { Exit, type Reporter } from '../../src/run/exit.ts'
+import { RedactedOutput, type Reporter } from '../../src/run/redacted-output.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { createEntry, createRecord, createTargetRecord } from '../report/builders.ts'
 
@@ -21,36 +21,36 @@ function open() {
     onLog: ({ text }) => shown.push(text),
     onWarning: (text) => shown.push(text),
   }
-  const exit = new Exit(reporter, secrets, clock)
-  exit.follow(() => [pods])
+  const redacted = new RedactedOutput(reporter, secrets, clock)
+  redacted.follow(() => [pods])
   const learn = () => {
     secrets.learnSecret('password', password)
-    exit.observe({ type: 'SYNCED', at: clock.now(), ...pods })
+    redacted.observe({ type: 'SYNCED', at: clock.now(), ...pods })
   }
-  return { clock, exit, shown, learn, state: () => present?.() }
+  return { clock, redacted, shown, learn, state: () => present?.() }
 }
 
 test('entries, warnings and log lines leave in their order, with the secrets that are known by then', () => {
-  const { exit, shown, learn } = open()
+  const { redacted, shown, learn } = open()
   const output = { at: 0, target: 0, pod: 'web', container: 'app', type: 'line' } as const
-  exit.onEntry(createEntry({ text: `entry ${password}` }))
-  exit.onLog({ ...output, text: `log ${password}` })
-  exit.onWarning(`warning ${password}`)
+  redacted.onEntry(createEntry({ text: `entry ${password}` }))
+  redacted.onLog({ ...output, text: `log ${password}` })
+  redacted.onWarning(`warning ${password}`)
   learn()
   expect(shown).toEqual(['entry ***', 'log ***', 'warning ***'])
 })
 
 test('once the lists have arrived, an entry leaves at once', () => {
-  const { exit, shown, learn } = open()
+  const { redacted, shown, learn } = open()
   learn()
-  exit.onEntry(createEntry({ text: 'failed', outcome: 'failed' }))
+  redacted.onEntry(createEntry({ text: 'failed', outcome: 'failed' }))
   expect(shown).toEqual(['failed'])
 })
 
 test('the lines of a private key are replaced in each log, while other logs go on', () => {
-  const { exit, shown, learn } = open()
+  const { redacted, shown, learn } = open()
   const log = (container: string, text: string) =>
-    exit.onLog({ at: 0, target: 0, pod: 'web', container, type: 'line', text })
+    redacted.onLog({ at: 0, target: 0, pod: 'web', container, type: 'line', text })
   log('app', '-----BEGIN PRIVATE KEY-----')
   log('app', 'bGluZSBvZiBhIGtleQ')
   log('proxy', 'listening')
@@ -61,9 +61,9 @@ test('the lines of a private key are replaced in each log, while other logs go o
 })
 
 test('until the lists have arrived, the present state has no texts', () => {
-  const { exit, learn, state } = open()
+  const { redacted, learn, state } = open()
   const message = `cannot log in with ${password}`
-  exit.onStart(() => createRecord({ targets: [createTargetRecord({ message })] }), [])
+  redacted.onStart(() => createRecord({ targets: [createTargetRecord({ message })] }), [])
   expect(state()?.targets[0]?.message).toBe('')
   learn()
   expect(state()?.targets[0]?.message).toBe('cannot log in with ***')
