@@ -16,6 +16,7 @@ import { parseManifests } from '../src/plan/read-manifests.ts'
 import { parseWaitFor } from '../src/plan/reference-flags.ts'
 import { parseStreamLogs } from '../src/plan/stream-logs.ts'
 import { limitObject } from '../src/recording/reader.ts'
+import { readData } from './kit/rows.ts'
 import { parameters } from './support/thorough.ts'
 
 const compiler = await loadCompiler()
@@ -30,114 +31,47 @@ const object = {
 /** Reads a text; what it may throw is an error for the user. */
 type Parser = (text: string) => unknown
 
-const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
-  ['references', ['deployment/web', ' -l ', 'app=x', '--for=', 'jsonpath=', '-n', '!', '#', '\n'], parseReferences],
-  [
-    'output of kubectl apply',
-    ['deployment.apps/web', ' configured', ' created (dry run)', 'Warning: ', 'error: ', '\n'],
-    parseReferences,
-  ],
-  ['live logs', ['job/migrate', ' -c ', 'app', '\n', ' --all'], parseStreamLogs],
-  ['durations', ['1', 'h', 'm', 's', '.', '-', 'ms', 'µs', '99999999999'], (text) => parseDuration(text, ignore)],
+/** The parts of which texts are made, by what reads them. */
+const partsOf = readData(import.meta.filename.replace('.test.ts', '.yaml')) as Readonly<
+  Record<string, readonly string[]>
+>
+
+const parsers: readonly (readonly [string, Parser])[] = [
+  ['references', parseReferences],
+  ['output of kubectl apply', parseReferences],
+  ['live logs', parseStreamLogs],
+  ['durations', (text) => parseDuration(text, ignore)],
   [
     'inputs',
-    ['ready=', '5m', ',', 'app=sha256:', 'a'.repeat(64), 'true', '\n'],
     (text) =>
       ['milestone-timeouts', 'expect-images', 'max-restarts', 'summary', 'timeout', 'on-superseded'].map((name) =>
         readInputs({ [name]: text }),
       ),
   ],
-  ['names', ['a', '.', '-', 'A', '/', '%'], (text) => checkName(text, 'apps', ignore)],
-  [
-    'label selectors',
-    ['app', '=', '!=', ' in ', '(', ')', ',', '!'],
-    (text) => [checkSelector(text, ignore), matchesSelector(text, { app: 'x' })],
-  ],
-  [
-    '--for',
-    ['condition=', 'jsonpath=', '{.status', '.phase}', '=', 'delete', "'", '[', ']'],
-    (text) => parseWaitFor(text, ignore),
-  ],
-  [
-    'JSON paths',
-    ['{', '}', '.status', '[0]', '[*]', '..', '[?(@.a==1)]', "['a']", '(', '@'],
-    (text) => compileJsonPath(text)?.(object),
-  ],
+  ['names', (text) => checkName(text, 'apps', ignore)],
+  ['label selectors', (text) => [checkSelector(text, ignore), matchesSelector(text, { app: 'x' })]],
+  ['--for', (text) => parseWaitFor(text, ignore)],
+  ['JSON paths', (text) => compileJsonPath(text)?.(object)],
   [
     'requests',
-    ['service/web', ':80', ' GET ', '/x', 'https://a', ' --header=', "'A: b'", ' --times=', '1'],
     (text) => {
       const { inputs } = readInputs({ 'http-checks': text })
       return [parseChecks(inputs), recordedLines(text)]
     },
   ],
-  [
-    'manifests',
-    [
-      'apiVersion: v1\n',
-      'kind: Pod\n',
-      'metadata:\n',
-      '  name: x\n',
-      '---\n',
-      '&a ',
-      '*a',
-      '{',
-      '}',
-      '[',
-      '{{ x }}',
-      '- ',
-    ],
-    (text) => parseManifests(text, 'stdin'),
-  ],
+  ['manifests', (text) => parseManifests(text, 'stdin')],
   [
     'kubeconfigs',
-    [
-      'apiVersion: v1\n',
-      'clusters:\n',
-      '- name: a\n',
-      '  cluster: {server: "https://x"}\n',
-      'users: ',
-      '[',
-      '{}',
-      'current-context: a\n',
-    ],
     (text) => loadKubeconfig({ kubeconfig: text }, { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }),
   ],
-  [
-    'messages of the scheduler',
-    [
-      '0/3 nodes are available: ',
-      '1 Insufficient cpu',
-      ', ',
-      '2 node(s) had untolerated taint {a: b}',
-      '. preemption: ',
-      '.',
-    ],
-    schedulingCauses,
-  ],
-  [
-    'messages of registries',
-    ['failed to resolve reference "', '"', ': not found', '401 Unauthorized', 'toomanyrequests', 'dial tcp ', ': '],
-    (text) => [pullReason(text), registryAnswer(text), pullDetail('acme/web:1', text)],
-  ],
-  [
-    'messages of the kubelet',
-    [
-      'error mounting "',
-      '" to rootfs at "',
-      'secret "',
-      '" not found',
-      "couldn't find key ",
-      ' in ConfigMap ',
-      'statuscode: 503',
-      ': unknown',
-    ],
-    (text) => [runtimeError(text), missingObject(text), probeFailure(text)],
-  ],
+  ['messages of the scheduler', schedulingCauses],
+  ['messages of registries', (text) => [pullReason(text), registryAnswer(text), pullDetail('acme/web:1', text)]],
+  ['messages of the kubelet', (text) => [runtimeError(text), missingObject(text), probeFailure(text)]],
 ]
 
-describe.each(parsers)('any text of %s', (_, parts, parse) => {
+describe.each(parsers)('any text of %s', (name, parse) => {
   test('is read, or refused with an error for the user', () => {
+    const parts = partsOf[name] ?? []
     const text = fc
       .array(
         fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...parts) }, fc.string({ unit: 'binary', maxLength: 5 })),

@@ -25,6 +25,7 @@ import { settingsOf } from '../src/run/recorded-run.ts'
 import { changeJson, changeLines } from '../src/views/render-changes.ts'
 import { added, allSynced, at, createGate, createTarget, createWorkload, run, runUntil, synced } from './kit/gate.ts'
 import { iso, make, moment } from './kit/objects.ts'
+import { readData } from './kit/rows.ts'
 import { createEntry } from './report/builders.ts'
 import { renderLog } from './report/whole-log.ts'
 import { cpuMs } from './support/cpu.ts'
@@ -34,54 +35,7 @@ import { sampled } from './support/thorough.ts'
 const widgetKind = { apiVersion: 'acme.io/v1', kind: 'Widget' }
 
 /** Parts that regular expressions repeat. A text of many of them makes a super-linear one slow. */
-const parts = [
-  ...[
-    'a',
-    'A',
-    'Aa',
-    '1',
-    '1a',
-    'f',
-    ' ',
-    '  x',
-    '\t',
-    '\n',
-    '\u2028',
-    '.',
-    '-',
-    '_',
-    '/',
-    ':',
-    ': ',
-    ';',
-    ',',
-    ', 1 ',
-  ],
-  ...[
-    '=',
-    '!',
-    '"',
-    "'",
-    '`',
-    '(',
-    ')',
-    '[',
-    '{',
-    '}',
-    '<',
-    '@',
-    '#',
-    '\\',
-    '|',
-    '*',
-    '\x1b[',
-    '\x1b]',
-    '\x9d',
-    '\uFFFD',
-  ],
-  ...[' in (', 'a in (a,', ' in pod ', 'a_', ': unknown', 'not found ', '"a" ', 'denied', 'failed to ', 'http://a'],
-  ...['://:', '://a:b@', 'eyJaaaaaaaa.', 'ghp_', '-----BEGIN PRIVATE KEY-----', 'Bearer ', '…', 'aaaaaa…'],
-]
+const { parts } = readData(import.meta.filename.replace('.test.ts', '.yaml')) as { readonly parts: readonly string[] }
 
 /**
  * Fails if `work` grows faster than its input: it takes long, and twice the length takes more than three times as long.
