@@ -384,8 +384,8 @@ export const maxEvidenceNodes = 8
 export const maxContainersOfTarget = 3
 /** How many events of a target are shown: more would hide the cause. */
 export const maxEvidenceEvents = 20
-/** How long one look (`why`) waits for the first lists: a server that answers needs less than a second. */
-export const lookMs = 5_000
+/** How long a single check (`why`) waits for the first lists: a server that answers needs less than a second. */
+export const singleCheckMs = 5_000
 /** How long the end of the gate waits for the evidence. */
 export const evidenceFinishMs = 5_000
 /** `evidenceFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */

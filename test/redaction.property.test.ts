@@ -17,7 +17,7 @@ import { title } from '../src/report/headline.ts'
 import { renderReport } from '../src/report/json-report.ts'
 import { LogPrinter } from '../src/report/log.ts'
 import { renderSummary } from '../src/report/summary.ts'
-import { renderLook } from '../src/report/why.ts'
+import { renderSingleCheck } from '../src/report/why.ts'
 import { RedactedOutput, type Reporter } from '../src/run/redacted-output.ts'
 import { line, paintLines } from '../src/views/line.ts'
 import { ManualClock } from './cluster-api/manual-clock.ts'
@@ -243,7 +243,7 @@ async function everyOutput(text: string, secrets: Secrets): Promise<Readonly<Rec
     changePrinter('object', start, { format, color: true, redact: secrets.redact }, print).onChange(change)
   }
   const redacted = redactor.redact(record)
-  shown.write(renderLook(redacted, { color: true } as never).join('\n'))
+  shown.write(renderSingleCheck(redacted, { color: true } as never).join('\n'))
   const links = {
     run: { repositoryUrl: 'https://github.example/a/b' },
     headSha: 'abcdef0123',

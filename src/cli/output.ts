@@ -99,7 +99,7 @@ export function printCrash(output: RedactedOutput, message: string, error: unkno
   printLines(output, plainLines(output.redact(inspect(error))))
 }
 
-/** The report of a gate or of a look as one line of JSON. */
+/** The report of a gate or of a single check as one line of JSON. */
 export function printReport(output: Output, record: RunRecord): void {
   output.write(`${printableJson(buildReport(record))}\n`)
 }

@@ -10,7 +10,7 @@ import { kindsOfRelease } from '../plan/helm-release.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import { displayName, type ParsedReferences, placeOf, type Target } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
-import { renderLook } from '../report/why.ts'
+import { renderSingleCheck } from '../report/why.ts'
 import { withRun } from '../run/live-run.ts'
 import type { Run, RunPlan } from '../run/run.ts'
 import type { RunOptions } from '../run/run-plan.ts'
@@ -35,7 +35,7 @@ import {
 } from './output.ts'
 
 interface ShowOptions extends Pick<RunOptions, 'findReferences'>, Pick<InputOptions, 'needsReference' | 'isReported'> {
-  readonly purpose: 'look' | 'view'
+  readonly purpose: 'single-check' | 'view'
   /** Mistakes found in the flags of the command. */
   readonly mistakes?: readonly Mistake[]
 }
@@ -119,18 +119,18 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
   const { cancelled, stdout, env } = context
   const isJson = flags.has('json')
   const options = {
-    purpose: 'look',
+    purpose: 'single-check',
     mistakes: flagMistakes(args),
     needsReference: false,
     isReported: isJson,
     findReferences: wholeNamespace(args),
   } as const
   return showRun('why', args, context, options, async (run) => {
-    const record = await run.look()
+    const record = await run.judgeNow()
     if (cancelled.aborted) return cancelledCode
     const groups = env['GITHUB_ACTIONS'] === 'true' && !isInteractive(stdout, env)
     if (isJson) printReport(stdout, record)
-    else printLines(stdout, renderLook(record, { color: usesColor(stdout, flags.get('color')), groups }))
+    else printLines(stdout, renderSingleCheck(record, { color: usesColor(stdout, flags.get('color')), groups }))
     return record.outcome === 'progressing' || record.outcome === 'ready' ? 0 : 1
   })
 }
@@ -172,9 +172,9 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
     const { settings } = plan
     const target = onlyTarget(plan)
     await reportMissingNamespace(target.namespace, cluster, context)
-    const { startedAt, timeoutIsLiteral } = settings
+    const { startedAt, isTimeoutSetByUser } = settings
     const endsWhenReady = args.flags.has('until-ready')
-    const timeoutMs = target.clocks.timeoutMs ?? (timeoutIsLiteral ? settings.timeoutMs : 0)
+    const timeoutMs = target.clocks.timeoutMs ?? (isTimeoutSetByUser ? settings.timeoutMs : 0)
     const drawing = openDrawing(args, context, cluster !== undefined)
     let isReady = false
     const view = new Trace(target, settings, run, (state) => {
@@ -289,7 +289,7 @@ export function changePrinter(
   const paint = (lines: () => readonly Line[]) => print(() => lines().flatMap((line) => paintLines(line, printing)))
   return {
     onChange: (change) => paint(() => changeLines(redacted(change), startedAt)),
-    ...(part === 'status' ? { onOverview: (look) => paint(() => overviewLines(look)) } : {}),
+    ...(part === 'status' ? { onOverview: (record) => paint(() => overviewLines(record)) } : {}),
   }
 }
 

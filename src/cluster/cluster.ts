@@ -43,7 +43,7 @@ interface ConnectOptions {
   /** Whether this process opens TLS connections to the API server only. */
   readonly isOnlyServer?: boolean
   /** Whether each request is listed once, and nothing is watched. */
-  readonly isLook?: boolean | undefined
+  readonly isSingleCheck?: boolean | undefined
 }
 
 /**
@@ -91,7 +91,7 @@ export class Cluster {
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
-  readonly #initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isLook'>
+  readonly #initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isSingleCheck'>
   readonly #reflectors = new Map<string, Reflector>()
   #firstLists: FirstLists
   /** The lists of whole objects that `selectPresent` has read. */
@@ -107,7 +107,7 @@ export class Cluster {
     client: Client,
     clock: Clock,
     known: Secrets,
-    initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isLook'> = {},
+    initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isSingleCheck'> = {},
   ) {
     this.redact = createRedactor(undefined, known)
     this.#known = known
@@ -316,7 +316,7 @@ export class Cluster {
       sink,
       onUnmatched: (object) => this.#followUnmatched(object, sink),
       firstLists: this.#firstLists,
-      isLook: this.#initial.isLook,
+      isSingleCheck: this.#initial.isSingleCheck,
       ...first,
     })
     this.#reflectors.set(requestKey(request), reflector)

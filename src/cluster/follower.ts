@@ -22,7 +22,7 @@ export interface EventConsumer {
    * When to call `advance`, unless an event comes first. Before a deadline that ends a target, the follower lists the
    * watches of that target again.
    */
-  nextDeadline(): { readonly at: number; readonly needsAnswers: boolean } | undefined
+  nextDeadline(): { readonly at: number; readonly needsConfirmation: boolean } | undefined
   advance(now: number): void
   /** The watches that must answer before a deadline ends a target. */
   requestsToConfirm(at: number): readonly WatchRequest[]
@@ -150,7 +150,7 @@ export class Follower {
       if (next === undefined || this.#confirmingAt !== undefined) return
       this.#cancelTimer = this.#clock.after(Math.max(0, next.at - this.#clock.now()), () => {
         if (this.#moment.size > 0) this.#endMoment()
-        else if (next.needsAnswers) this.#confirm(next.at)
+        else if (next.needsConfirmation) this.#confirm(next.at)
         else this.#advanceTo(next.at)
       })
     } catch (error) {
@@ -173,7 +173,7 @@ export class Follower {
     while (this.#confirmingAt === undefined && !this.#isStopped && !this.#consumer.isOver) {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || next.at >= now) return
-      if (next.needsAnswers) this.#confirm(next.at)
+      if (next.needsConfirmation) this.#confirm(next.at)
       else this.#consumer.advance(next.at)
     }
   }

@@ -74,7 +74,7 @@ interface ReflectorOptions {
   /** An object that was known before the first list. If the list does not contain it, it was deleted. */
   readonly known?: KubeObject
   /** Whether the objects are listed once, and not watched. */
-  readonly isLook?: boolean | undefined
+  readonly isSingleCheck?: boolean | undefined
   /** The first list, if it was read before. Its objects are redacted. */
   readonly firstList?: List | undefined
 }
@@ -138,13 +138,13 @@ export class Reflector {
     return isOfKind && this.#objects.get(namespacedName(object))?.metadata.uid === object.metadata.uid
   }
 
-  /** Resolves when closed, or listed if it is a look; never rejects. */
+  /** Resolves when closed, or with the first list in a single check; never rejects. */
   async run(): Promise<void> {
     this.#endFirstList = this.#options.firstLists?.begin() ?? this.#endFirstList
     while (!this.#closing.signal.aborted) {
       try {
         if (this.#resourceVersion === undefined || this.#refreshes.length > 0) await this.#list()
-        else if (this.#options.isLook) return
+        else if (this.#options.isSingleCheck) return
         else if (this.#pollsLeft > 0) await this.#poll()
         else await this.#watch()
       } catch (error) {

@@ -390,7 +390,7 @@ export class Assessor {
   }
 
   #revisionOf(pod: Pod, { publishers }: Reads): PodRevision | undefined {
-    const owners = this.#targets.behind(pod)
+    const owners = this.#targets.targetsOf(pod)
     for (const { index } of owners) publishers.add(index)
     const published = owners.flatMap(({ state }) => state.assessment?.pods ?? [])
     if (published.length === 0) return undefined

@@ -6,14 +6,14 @@ import { verdictSoFar } from './target-record.ts'
 import type { GatedTarget } from './target-state.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
-/** Finds the target of an object or of its owners; undefined if this is the given target, or if there is none. */
+/** Finds the target that is an object or one of its owners. Undefined if there is none, or if `gated` is that target. */
 export type FindOwner = (object: ObjectName, gated: GatedTarget) => GatedTarget | undefined
 
 /**
- * Finds the targets that are not ready only because they wait for another target. Returns the index of the awaited target by
- * the index of the waiting one. If A waits for B and B waits for C, the cause of A is C. A target waits for the objects that its
- * problem is about and for the objects that its rule needs. The outcome of the cause must be at least as grave as the outcome
- * of the waiting target. Targets that wait for each other have no cause.
+ * Finds the targets that are not ready only because they wait for another target, the cause. A target waits for the objects of
+ * its problem and for the objects that its rule awaits. If A waits for B and B waits for C, the cause of A is C. Targets that
+ * wait for each other have no cause.
+ * @returns the index of the cause by the index of the waiting target
  */
 export function findCauses(targets: readonly GatedTarget[], ownerOf: FindOwner): ReadonlyMap<number, number> {
   const direct = new Map<number, number>()
@@ -29,7 +29,7 @@ export function findCauses(targets: readonly GatedTarget[], ownerOf: FindOwner):
   return causes
 }
 
-/** The last target of a chain of causes; undefined if the chain is a circle. */
+/** The last target in the chain of causes that begins at `index`; undefined if the chain is a circle. */
 function rootOf(index: number, direct: ReadonlyMap<number, number>): number | undefined {
   const passed = new Set([index])
   let root = index
@@ -48,7 +48,7 @@ function directCause(gated: GatedTarget, ownerOf: FindOwner): GatedTarget | unde
     .find((other) => other !== undefined && isCause(verdictSoFar(other).outcome, outcome))
 }
 
-/** The objects that a target waits for: the objects of its problem, the root cause first, then those that its rule needs. */
+/** The objects that a target waits for: the objects of its problem, the root cause first, then those that its rule awaits. */
 function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
   const { state, target } = gated
   const { reason, problem } = verdictSoFar(gated)
@@ -66,7 +66,7 @@ function mayWait(problem: Problem): boolean {
   return classOf(problem) === 'slow' && awaits !== 'deletion' && awaits !== 'user' && !isOwnMistake(problem)
 }
 
-/** The name of a subject. Its API version has no version, and so means every version of the group. */
+/** The name of a subject. Its `apiVersion` is `group/`, which stands for every version of the group. */
 function nameOfSubject({ group, ...name }: Subject): ObjectName {
   return { ...name, apiVersion: `${group}/` }
 }

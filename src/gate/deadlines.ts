@@ -11,35 +11,38 @@ import { describeState, problemVerdict } from './target-record.ts'
 import { type GatedTarget, isUndecided, objectOf, problemsIn, type TargetState, wasDeleted } from './target-state.ts'
 import type { TargetVerdict } from './target-step.ts'
 
-/** A moment, in milliseconds since the epoch, at which time alone changes something. */
+/** A moment (`at`, in milliseconds since the epoch) at which the gate acts although no event occurs. */
 export type Deadline =
-  /** Ends one target. The watches that it needs must answer first. */
+  /** Ends one target. */
   | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
-  /** The gate's timeout: ends every open target. The watches that these targets need must answer first. */
+  /** The gate's timeout: ends every open target. */
   | { readonly at: number; readonly ends: 'all-targets' }
-  /** Ends the gate as ready. The watches that the targets need must answer first: a target may have failed unseen. */
+  /** Ends the gate as ready. */
   | { readonly at: number; readonly ends: 'ready-gate' }
   /** Ends the gate: `failFastMs` after the first failure (`fail-fast`), or when an outage lasts too long. */
   | { readonly at: number; readonly ends: 'gate' }
-  /** Ends nothing: the gate rechecks a target, looks whether the hold is over, or logs a heartbeat or refusals. */
+  /** Ends nothing: the gate assesses a target again, checks whether the hold is over, or logs a heartbeat or refusals. */
   | { readonly at: number; readonly ends: 'nothing'; readonly gated?: GatedTarget }
 
-/** Whether the watches of targets must answer before a deadline passes. */
-export function needsAnswers({ ends }: Pick<Deadline, 'ends'>): boolean {
+/**
+ * Whether the watches of the concerned targets must answer before this deadline takes effect. It would end targets by their last
+ * known state, which may be out of date: a connection may be dead.
+ */
+export function needsConfirmation({ ends }: Pick<Deadline, 'ends'>): boolean {
   return ends === 'target' || ends === 'all-targets' || ends === 'ready-gate'
 }
 
-/** Sorts deadlines by moment; at the same moment, those that need answers come first. */
+/** Sorts deadlines by moment; at the same moment, those that need confirmation come first. */
 export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline[] {
-  return deadlines.toSorted((a, b) => a.at - b.at || Number(needsAnswers(b)) - Number(needsAnswers(a)))
+  return deadlines.toSorted((a, b) => a.at - b.at || Number(needsConfirmation(b)) - Number(needsConfirmation(a)))
 }
 
-/** The deadlines of one target. While `isUnanswered`, none of them ends the target. */
+/** The sorted deadlines of one target. @param isUnanswered if true, none of them ends the target */
 export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: boolean): readonly Deadline[] {
   const { state, recheckAt } = gated
   const hold = gated.holding()
   let ends: readonly (End | undefined)[] = []
-  if (!isUnanswered && isUndecided(state) && !gated.settings.isEndless)
+  if (!isUnanswered && isUndecided(state) && !gated.settings.givesNoVerdict)
     ends =
       state.type === 'awaiting-change'
         ? [changeDeadline(gated), gated.rule.versions?.arrival && timeoutDeadline(gated)]
@@ -54,13 +57,13 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
   return sortDeadlines(deadlines)
 }
 
-/** When and how a target ends, if its state does not change before. */
+/** When a target ends if its state does not change, and with which verdict. */
 interface End {
   readonly at: number
   readonly verdict: () => TargetVerdict
 }
 
-/** `await-change`: the change did not arrive. What is there may be too old for `require-change`. */
+/** The timeout `await-change`: the change of the target, or its awaited revision, did not arrive. */
 function changeDeadline(gated: GatedTarget): End | undefined {
   const { rule, settings } = gated
   const { startedAt, awaitChangeMs, awaitRevisionMs } = settings
@@ -68,6 +71,7 @@ function changeDeadline(gated: GatedTarget): End | undefined {
   return awaitMs === 0 ? undefined : { at: startedAt + awaitMs, verdict: () => changeVerdict(gated) }
 }
 
+/** The verdict if no change arrived. For a version that `require-change` finds too old, it is `not-changed`. */
 function changeVerdict(gated: GatedTarget): TargetVerdict {
   const { rule, settings, state, target } = gated
   if (rule.versions?.arrival === undefined) {
@@ -84,16 +88,16 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
     : problemVerdict('stalled', problem, undefined, target)
 }
 
-/** The first fields that still differ from the manifest. */
+/** The first fields that still differ from the manifest, as one text; undefined if there are none. */
 function openText({ state }: GatedTarget): string | undefined {
   const { openFields = [] } = state.type === 'awaiting-change' ? state : {}
   const more = openFields.length - maxOpenFields
   return [...openFields.slice(0, maxOpenFields), ...(more > 0 ? [`${more} more`] : [])].join('; ') || undefined
 }
 
-/** A deleted object was not created again. */
+/** When a deleted object counts as failed because it was not created again. */
 function deletionDeadline({ state, target }: GatedTarget): End | undefined {
-  // An operator creates again what somebody deleted, and states whether all exists.
+  // An operator creates a deleted object again, and its own object reports whether all objects exist.
   if (state.type !== 'absent' || !state.absence.wasDeleted || target.deployedBy !== undefined) return undefined
   return {
     at: state.absence.since + deletedMs,
@@ -102,9 +106,8 @@ function deletionDeadline({ state, target }: GatedTarget): End | undefined {
 }
 
 /**
- * The end of the hold, for a target that is not ready then; of a deleted one, the end of its time to come back. A target without
- * pods of its own has some seconds more: its controller reconciles it at intervals, and reports so for some seconds. Pods have
- * only the time of the hold.
+ * When a target that is not ready ends because of the hold. Pods must be ready again when the hold ends. A target without pods
+ * has `fallenMs` more: its controller may report it as not ready during each reconciliation. A deleted target has `deletedMs`.
  */
 function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
   const { state } = gated
@@ -122,14 +125,14 @@ function holdDeadline(gated: GatedTarget, { since, until }: Hold): End {
   return { at, verdict }
 }
 
-/** Why a target is not ready: a deleted one may have had no problem. */
+/** The problem that explains why a target is not ready in the hold: its own first problem, or its deletion. */
 function problemInHold(state: TargetState, now: number): Problem | undefined {
   const { seen, assessment } = state
   if (objectOf(state) !== undefined || seen === undefined) return assessment?.problems[0] ?? assessment?.overdue
   return { ...ownProblem(seen.object, now), reason: 'deleted', detail: {} }
 }
 
-/** `milestone-timeouts`: the current milestone was not reached in time. */
+/** The timeout of the current milestone (`milestone-timeouts`). */
 function milestoneDeadline(gated: GatedTarget): End | undefined {
   const { target, rule, settings, state } = gated
   const { milestones } = state
@@ -149,7 +152,7 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
   return { at: (waitingSince(milestones) ?? settings.startedAt) + timeoutMs, verdict }
 }
 
-/** `stall-timeout`: nothing moved. */
+/** The `stall-timeout`; undefined while the stall clock is stopped. */
 function stallDeadline(gated: GatedTarget): End | undefined {
   const { target, settings, state } = gated
   const timeoutMs = target.clocks.stallTimeoutMs ?? settings.stallTimeoutMs
@@ -169,7 +172,7 @@ function timeoutDeadline(gated: GatedTarget): End | undefined {
   return { at: gated.settings.startedAt + timeoutMs, verdict: () => timeoutVerdict(gated, timeoutMs) }
 }
 
-/** The verdict of a target when its own timeout or the gate's passes. */
+/** The verdict of a target when its own timeout passes, or the gate's timeout. */
 export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVerdict {
   const logText = describeState(gated.state)
   const verdict = verdictOf('timed-out', 'still-running', { timeoutMs, state: logText })

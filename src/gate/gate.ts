@@ -28,7 +28,7 @@ import {
 } from '../thresholds.ts'
 import { ApiHealth, WatchAnswers } from './api-health.ts'
 import { Assessor } from './assessor.ts'
-import { type Deadline, needsAnswers, sortDeadlines, targetDeadlines, timeoutVerdict } from './deadlines.ts'
+import { type Deadline, needsConfirmation, sortDeadlines, targetDeadlines, timeoutVerdict } from './deadlines.ts'
 import { decide, firstFailureAt } from './outcome.ts'
 import {
   deniedVerdict,
@@ -52,7 +52,7 @@ import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
 interface NextDeadline {
   readonly at: number
   /** Whether the deadline may end a target, or the gate as ready. If so, the watches of `requestsToConfirm` must answer first. */
-  readonly needsAnswers: boolean
+  readonly needsConfirmation: boolean
 }
 
 /** A target with the facts that its rule may read. */
@@ -63,7 +63,7 @@ export interface TargetView {
   /** What the rule of the target may read at `now`, once the target was seen. */
   readerAt(now: number): Reader
   /** Whether an object belongs to the target. */
-  isBehind(object: KubeObject): boolean
+  isPartOfTarget(object: KubeObject): boolean
 }
 
 /**
@@ -138,9 +138,9 @@ export class Gate {
 
   /** Whether nothing more is to be watched: the verdict is found, or a look has its first lists. */
   get isOver(): boolean {
-    const { isLook, lookUntil = Infinity, outlastsVerdict } = this.#settings
-    if (isLook) return this.#isListed || this.#now >= lookUntil
-    return this.#end !== undefined && !outlastsVerdict
+    const { isSingleCheck, singleCheckEndsAt = Infinity, continuesAfterVerdict } = this.#settings
+    if (isSingleCheck) return this.#isListed || this.#now >= singleCheckEndsAt
+    return this.#end !== undefined && !continuesAfterVerdict
   }
 
   /** Whether every watch has its first list, or was refused. */
@@ -195,7 +195,7 @@ export class Gate {
       gated,
       isAbsent: objectOf(gated.state) === undefined && this.#targets.isAbsenceKnown(gated),
       readerAt: (now) => this.#assessor.readerOf(gated, now),
-      isBehind: (object) => this.#targets.behind(object).includes(gated),
+      isPartOfTarget: (object) => this.#targets.targetsOf(object).includes(gated),
     }
   }
 
@@ -210,8 +210,8 @@ export class Gate {
   nextDeadline(): NextDeadline | undefined {
     if (this.#end !== undefined) return undefined
     this.#earliest ??= this.#findEarliest()
-    const { at, needsAnswers } = this.#earliest
-    return { at: Math.max(at, this.#now), needsAnswers }
+    const { at, needsConfirmation } = this.#earliest
+    return { at: Math.max(at, this.#now), needsConfirmation }
   }
 
   #findEarliest(): NextDeadline {
@@ -219,10 +219,10 @@ export class Gate {
     let asks = false
     for (const [first] of this.#deadlines.values()) {
       if (first === undefined || first.at > at) continue
-      asks = needsAnswers(first) || (first.at === at && asks)
+      asks = needsConfirmation(first) || (first.at === at && asks)
       at = first.at
     }
-    return { at, needsAnswers: asks }
+    return { at, needsConfirmation: asks }
   }
 
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
@@ -291,7 +291,7 @@ export class Gate {
     concerned.clear()
     this.#conclude()
     this.#updateDeadlines()
-    if (this.#settings.isLook) this.#isListed ||= this.isComplete
+    if (this.#settings.isSingleCheck) this.#isListed ||= this.isComplete
   }
 
   /** Applies an event to the store. Returns the targets that it concerns. */
@@ -439,9 +439,9 @@ export class Gate {
       this.#targets.apply(gated, { type: 'stall-held', isHeld })
       this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered))
     }
-    const { isEndless, lookUntil = 0 } = this.#settings
-    const ofGate: readonly Deadline[] = isEndless
-      ? [{ at: lookUntil > this.#now ? lookUntil : Infinity, ends: 'nothing' }]
+    const { givesNoVerdict, singleCheckEndsAt = 0 } = this.#settings
+    const ofGate: readonly Deadline[] = givesNoVerdict
+      ? [{ at: singleCheckEndsAt > this.#now ? singleCheckEndsAt : Infinity, ends: 'nothing' }]
       : [
           { at: this.#timeoutAt, ends: 'all-targets' },
           { at: this.#confirmAt, ends: 'ready-gate' },
@@ -471,9 +471,9 @@ export class Gate {
    * `unknownMs` late, because watches may fail and recover in turn.
    */
   get #timeoutAt(): number {
-    const { startedAt, timeoutMs, timeoutIsLiteral, awaitRevisionMs } = this.#settings
+    const { startedAt, timeoutMs, isTimeoutSetByUser, awaitRevisionMs } = this.#settings
     if (timeoutMs === 0 || this.#targets.holding !== undefined) return Infinity
-    const isFromStart = timeoutIsLiteral || awaitRevisionMs === 0
+    const isFromStart = isTimeoutSetByUser || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
     const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + Math.min(outageAtTimeoutMs, timeoutMs / 2)
@@ -517,7 +517,7 @@ export class Gate {
 
   /** The verdict of an outage that has lasted too long. */
   #unknownVerdict(isTimeout = false): Verdict | undefined {
-    if (this.#settings.isEndless) return undefined
+    if (this.#settings.givesNoVerdict) return undefined
     if (this.#now >= this.#unansweredAt) return this.#unansweredVerdict
     if (this.#health.isGood) return undefined
     const needed = this.#targets.neededRequests
@@ -585,7 +585,7 @@ export class Gate {
    * @param isConfirmed whether the watches have answered since every target became ready
    */
   #conclude(isConfirmed = false): void {
-    if (this.#end !== undefined || this.#settings.isEndless) return
+    if (this.#end !== undefined || this.#settings.givesNoVerdict) return
     const unknown = this.#unknownVerdict()
     const { isDone, all, unended } = this.#targets
     if (!isDone) this.#readySince = undefined
@@ -683,7 +683,7 @@ export class Gate {
   }
 
   #finish(verdict: Verdict): void {
-    if (this.#settings.isEndless) return
+    if (this.#settings.givesNoVerdict) return
     this.#logRefusals()
     this.#end = { verdict, at: this.#now }
   }

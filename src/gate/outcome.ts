@@ -4,7 +4,7 @@ import type { Conclusion, EndedRunRecord, Outcome, TargetOutcome, Verdict } from
 import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
 
-/** All outcomes but `ready`, the gravest first: what could not be judged is graver than what failed. */
+/** All outcomes except `ready`, the gravest first. An outcome without a judgement is graver than a failure. */
 const precedence = [
   'cancelled',
   'unknown',
@@ -20,7 +20,7 @@ export function gravest(outcomes: readonly Outcome[]): Outcome {
   return precedence.find((outcome) => outcomes.includes(outcome)) ?? 'ready'
 }
 
-/** When the first target failed, in any way. With `on-superseded: pass`, a superseded target does not count. */
+/** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
 export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }: GateSettings): number | undefined {
   let first: number | undefined
   for (const { state } of targets) {
@@ -31,10 +31,7 @@ export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }
   return first
 }
 
-/**
- * Whether a target with the outcome `cause` may be the reason why another target, with `outcome`, is not ready. Its outcome
- * must be at least as grave.
- */
+/** Whether a target with the outcome `cause` may be why another target has `outcome`: `cause` must be at least as grave. */
 export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
   const order: readonly TargetOutcome[] = precedence
   if (outcome === 'progressing') return cause !== 'ready'
@@ -43,8 +40,8 @@ export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
 }
 
 /**
- * The gate's verdict: that of the target with the worst outcome. Among equals, the target that ended first decides,
- * then the input order. A target that only waits for another one does not decide, and is not counted.
+ * The gate's verdict: the verdict of the target with the gravest outcome. Among equally grave targets, the one that ended first
+ * decides, then the order of the input. A target that only waits for another one does not decide, and is not counted.
  * @param causes the causes that `findCauses` found
  */
 export function decide(targets: readonly GatedTarget[], causes: ReadonlyMap<number, number>): Conclusion {
@@ -58,7 +55,7 @@ export function decide(targets: readonly GatedTarget[], causes: ReadonlyMap<numb
   return { outcome: 'ready', reason: '', message: targets.length === 0 ? 'nothing to wait for' : message }
 }
 
-/** The conclusion of the gravest of several targets, of equal ones the first; undefined if none has ended without being ready. */
+/** The conclusion of the first target with the gravest outcome; undefined if every outcome is `ready` or `progressing`. */
 export function concludeWorst(
   targets: readonly (Pick<Verdict<TargetOutcome>, 'outcome' | 'reason' | 'message' | 'form'> & {
     readonly name: string
@@ -74,8 +71,8 @@ export function concludeWorst(
 }
 
 /**
- * Whether the job passes: the gate is ready or, with `on-superseded: pass`, each target is ready or superseded. A
- * rollback never passes.
+ * Whether the job passes: the gate is ready or, with `on-superseded: pass`, each target is ready or superseded. A target that was
+ * rolled back never passes.
  */
 export function passes(
   { outcome, targets }: Pick<EndedRunRecord, 'outcome' | 'targets'>,

@@ -5,7 +5,7 @@ import { recentVersionMs } from '../thresholds.ts'
 import { type Verdict, type VersionAge, verdictOf } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 
-/** What decides whether the present version of a target is this change. */
+/** The facts about a target that decide how old its present version may be (`require-change`). */
 interface VersionContext {
   readonly target: Pick<Target, 'clocks' | 'applied'>
   readonly rule: Pick<Rule, 'versions'>
@@ -17,15 +17,15 @@ function requiredMsOf({ target, settings }: VersionContext): number {
   return target.clocks.requireChangeMs ?? settings.requireChangeMs
 }
 
-/** Whether `require-change` asks for the age of a target: the kinds that run no pods only show theirs. */
+/** Whether `require-change` limits the age of a target. It does not for kinds without pods, whose age is only reported. */
 export function isChangeRequired(context: VersionContext): boolean {
   return context.rule.versions?.changedAt !== undefined && requiredMsOf(context) > 0
 }
 
 /**
- * The verdict of a target whose present version is older than `require-change`. Undefined if it is not, if its age is unknown,
- * or if that is not asked.
- * @param changedAt when the present version came, in milliseconds since the epoch
+ * The verdict of a target whose present version is older than `require-change` permits. Undefined if it is younger, if its age
+ * is unknown or if no age is required.
+ * @param changedAt when the target got its present version, in milliseconds since the epoch
  */
 export function unchangedVerdict(
   changedAt: number | undefined,
@@ -38,8 +38,9 @@ export function unchangedVerdict(
 }
 
 /**
- * The age of a target's present version, for the report.
- * @param wasReady the target was ready when the gate first saw it, and has been since
+ * The age of a target's present version, for the report. `change` is `recent` within `require-change`, by default an hour. It is
+ * `none` for an older version if `require-change` rejects it or if the target was always ready.
+ * @param wasReady the target was ready when the gate first saw it, and has stayed ready
  */
 export function versionAge(changedAt: number | undefined, wasReady: boolean, context: VersionContext): VersionAge {
   if (changedAt === undefined) return {}
@@ -49,7 +50,7 @@ export function versionAge(changedAt: number | undefined, wasReady: boolean, con
   return isOld || unchangedVerdict(changedAt, context) !== undefined ? { changedAt, change: 'none' } : { changedAt }
 }
 
-/** `unchanged for 3 d 4 h`; empty if the target has changed, or its age is unknown. */
+/** `unchanged for 3 d 4 h`; empty unless the target is certainly unchanged. */
 export function unchangedText({ changedAt, change }: VersionAge, startedAt: number): string {
   return changedAt === undefined || change !== 'none' ? '' : `unchanged for ${duration(startedAt - changedAt)}`
 }

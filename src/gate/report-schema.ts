@@ -213,7 +213,7 @@ export const reportSchema = z.object({
 })
 
 /** The report of one look (`why --json`), which is published: that of a gate has the same fields and fewer outcomes. */
-export const lookSchema = reportSchema.extend({
+export const singleCheckSchema = reportSchema.extend({
   outcome: z
     .enum(targetOutcomes)
     .describe(
@@ -222,10 +222,10 @@ export const lookSchema = reportSchema.extend({
 })
 
 export type Report = z.infer<typeof reportSchema>
-export type LookReport = z.infer<typeof lookSchema>
+export type SingleCheckReport = z.infer<typeof singleCheckSchema>
 
 /** The schema of the report as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/report.schema.json. */
 export function reportJsonSchema(): object {
   // `input` leaves objects open: readers of schema 1 must accept fields that are added later.
-  return { ...z.toJSONSchema(lookSchema, { io: 'input' }), title: 'Rollout Gate report' }
+  return { ...z.toJSONSchema(singleCheckSchema, { io: 'input' }), title: 'Rollout Gate report' }
 }

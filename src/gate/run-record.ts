@@ -12,7 +12,7 @@ import {
 } from '../plan/target.ts'
 import { type Problem, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
 import type { HintFacts, Sentence } from '../reasons/spec.ts'
-import type { LookReport, Report } from './report-schema.ts'
+import type { Report, SingleCheckReport } from './report-schema.ts'
 
 /** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
 export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
@@ -29,7 +29,7 @@ type Recorded<T> = T extends readonly (infer Each)[]
     : T
 
 /** A report as it is read. */
-export type ReadReport = Recorded<LookReport>
+export type ReadReport = Recorded<SingleCheckReport>
 type ReadTarget = ReadReport['targets'][number]
 type ReadProblem = ReadTarget['problems'][number]
 type ReadEvidence = ReadProblem['evidence'][number]

@@ -5,25 +5,25 @@ import type { Target } from '../plan/target.ts'
 import { awaitRevisionMs } from '../thresholds.ts'
 import type { AfterReady } from './after-ready.ts'
 
-/** The settings of a gate. Durations in milliseconds; 0 turns a clock off. */
+/** The settings of a gate. Durations are in milliseconds; a timeout of 0 never passes. */
 export interface GateSettings extends LifecycleSettings, TargetChecks {
   /** When the gate began: milliseconds since the epoch. */
   readonly startedAt: number
   /** The input `timeout`; see `gateTimeoutMs`. */
   readonly timeoutMs: number
-  /** The user set the timeout, so a longer timeout of a reference does not extend it. */
-  readonly timeoutIsLiteral: boolean
+  /** If so, a longer timeout of a reference does not extend `timeoutMs`. */
+  readonly isTimeoutSetByUser: boolean
   readonly stallTimeoutMs: number
-  /** The user set the stall timeout, so nothing stops the stall clock. */
-  readonly stallIsLiteral: boolean
+  /** If so, a stall hold does not stop the stall clock. */
+  readonly isStallTimeoutSetByUser: boolean
   readonly milestoneTimeoutsMs: Readonly<Record<string, number>>
   readonly failFast: boolean
   readonly onSuperseded: 'fail' | 'pass'
-  /** How long the change of a target may take to arrive; 0: the present state is judged. */
+  /** How long the change of a target may take to arrive; 0: the gate does not wait for a change. */
   readonly awaitChangeMs: number
-  /** The same for a revision (`--revision`), which takes longer by default. */
+  /** How long a revision (`--revision`) may take to arrive. */
   readonly awaitRevisionMs: number
-  /** The maximum age of the version that a target with pods has when the gate begins; 0: any. */
+  /** The maximum age that the version of a target with pods may have when the gate begins; 0: any age. */
   readonly requireChangeMs: number
   /** The image digests that each container must run; if empty, every image is accepted. */
   readonly expectImages: ExpectedImages
@@ -37,26 +37,26 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly healthCheckKinds?: readonly string[]
   /** The checks after the targets are ready, if there are any. */
   readonly afterReady?: AfterReady | undefined
-  /** Whether no target ends. */
-  readonly isEndless?: boolean
-  /** When a look is over at the latest: milliseconds since the epoch. */
-  readonly lookUntil?: number | undefined
-  /** Whether the gate goes on after its verdict. */
-  readonly outlastsVerdict?: boolean
+  /** No target ends, and the gate has no verdict. Used for `single-check` and `view`. */
+  readonly givesNoVerdict?: boolean
+  /** When a single check ends although lists are missing: milliseconds since the epoch. */
+  readonly singleCheckEndsAt?: number | undefined
+  /** The gate continues to watch after its verdict. Used for `recording`. */
+  readonly continuesAfterVerdict?: boolean
 }
 
 /**
- * What a gate is for: it ends with its outcome; as a recording it goes on after that; as a look it is over once everything is listed;
- * in a view it never ends.
+ * What a gate is run for. `gate`: it ends with its verdict. `recording`: it continues after its verdict. `single-check`: it shows
+ * the present state once and ends (`why`). `view`: it shows every state and never ends by itself (`trace`, `changes`).
  */
-export type Purpose = 'gate' | 'recording' | 'look' | 'view'
+export type Purpose = 'gate' | 'recording' | 'single-check' | 'view'
 
 /**
- * The settings for a purpose. No clock ends a recording. No target ends in a look or view: a failed object may recover, and a
- * deleted one may be created again. A look waits for nothing that explains a state.
- * @param lookUntil when a look is over at the latest, in milliseconds since the epoch
+ * The settings for a purpose. A recording has no timeouts. A single check or a view has no verdict: a failed object may
+ * recover, and a deleted object may be created again.
+ * @param singleCheckEndsAt see `GateSettings`
  */
-export function settingsFor(purpose: Purpose, settings: GateSettings, lookUntil?: number): GateSettings {
+export function settingsFor(purpose: Purpose, settings: GateSettings, singleCheckEndsAt?: number): GateSettings {
   if (purpose === 'gate') return settings
   if (purpose === 'recording')
     return {
@@ -65,10 +65,10 @@ export function settingsFor(purpose: Purpose, settings: GateSettings, lookUntil?
       stallTimeoutMs: 0,
       milestoneTimeoutsMs: {},
       failFast: false,
-      outlastsVerdict: true,
+      continuesAfterVerdict: true,
     }
-  const endless = { ...settings, isEndless: true, awaitChangeMs: 0, requireChangeMs: 0 }
-  return purpose === 'look' ? { ...endless, isLook: true, lookUntil } : endless
+  const withoutVerdict = { ...settings, givesNoVerdict: true, awaitChangeMs: 0, requireChangeMs: 0 }
+  return purpose === 'single-check' ? { ...withoutVerdict, isSingleCheck: true, singleCheckEndsAt } : withoutVerdict
 }
 
 /** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */
@@ -78,7 +78,7 @@ export function milestoneTimeoutMs(name: string, { clocks }: Target, settings: G
   return Object.hasOwn(timeouts, name) ? (timeouts[name] ?? 0) : 0
 }
 
-/** The settings that do not come from inputs, but from files, the cluster or the header of a recording. */
+/** The settings that come from files, from the cluster or from the header of a recording, and not from inputs. */
 type ClusterSettings = Pick<
   GateSettings,
   | 'startedAt'
@@ -96,8 +96,8 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
   return {
     timeoutMs: inputs.timeoutMs,
     stallTimeoutMs: inputs.stallTimeoutMs,
-    timeoutIsLiteral: inputs.written.has('timeout'),
-    stallIsLiteral: inputs.written.has('stall-timeout'),
+    isTimeoutSetByUser: inputs.written.has('timeout'),
+    isStallTimeoutSetByUser: inputs.written.has('stall-timeout'),
     milestoneTimeoutsMs: inputs.milestoneTimeoutsMs,
     ...lifecycleSettings(inputs),
     failFast: inputs.failFast,
@@ -110,14 +110,12 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
   }
 }
 
-/**
- * The gate's timeout in milliseconds; 0: none. A default timeout is extended to the longest timeout of a target.
- */
+/** The gate's timeout in milliseconds; 0: none. Unless the user set it, it is at least the longest timeout of a target. */
 export function gateTimeoutMs(
-  { timeoutMs, timeoutIsLiteral }: Pick<GateSettings, 'timeoutMs' | 'timeoutIsLiteral'>,
+  { timeoutMs, isTimeoutSetByUser }: Pick<GateSettings, 'timeoutMs' | 'isTimeoutSetByUser'>,
   targets: readonly Pick<Target, 'clocks'>[],
 ): number {
-  if (timeoutIsLiteral || timeoutMs === 0) return timeoutMs
+  if (isTimeoutSetByUser || timeoutMs === 0) return timeoutMs
   const own = targets.flatMap(({ clocks }) => clocks.timeoutMs ?? [])
   return own.includes(0) ? 0 : Math.max(timeoutMs, ...own)
 }

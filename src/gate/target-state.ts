@@ -153,7 +153,7 @@ export interface Seen {
   readonly availableRevision?: number | undefined
   readonly loggedProblems: LoggedProblems
   /** The last problem of an object behind it, and when it ended; absent while it stands. */
-  readonly behind?: { readonly problem: Problem; readonly endedAt?: number } | undefined
+  readonly relatedProblem?: { readonly problem: Problem; readonly endedAt?: number } | undefined
   /** Whether the log already reports that the ready pods settle. */
   readonly isSettlingLogged: boolean
 }
@@ -172,7 +172,7 @@ export function firstState(
   }
   const isAwaited = rule.versions?.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
   // A view shows what is there, of any revision. A pending revision of a Helm release is the change of its objects.
-  return isAwaited && !settings.isEndless && target.deployedBy === undefined && target.release === undefined
+  return isAwaited && !settings.givesNoVerdict && target.deployedBy === undefined && target.release === undefined
     ? { ...unended, type: 'awaiting-change', wasDeleted: false }
     : { ...unended, type: 'absent', absence: { since, wasDeleted: false } }
 }
@@ -261,7 +261,7 @@ export function isRemovedHook({ state, target, rule }: GatedTarget): boolean {
  * for another one. It is never stopped if the user set the stall timeout.
  */
 export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
-  const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.stallIsLiteral
+  const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.isStallTimeoutSetByUser
   return !isLiteral && (state.assessment?.stallHold !== undefined || awaitsOther())
 }
 

@@ -340,7 +340,7 @@ function withObject(
     revisions: before?.revisions ?? new Map(),
     availableRevision: before?.availableRevision,
     loggedProblems: before?.loggedProblems ?? new Map(),
-    behind: before?.behind,
+    relatedProblem: before?.relatedProblem,
     isSettlingLogged: before?.isSettlingLogged ?? false,
   }
   if (isOther) {
@@ -483,7 +483,8 @@ function afterAssessment(
       ...seen,
       changedAt: context.changedAt(seen.object),
       loggedProblems,
-      behind: problemBehind(assessment, target) ?? (seen.behind && { endedAt: now, ...seen.behind }),
+      relatedProblem:
+        findRelatedProblem(assessment, target) ?? (seen.relatedProblem && { endedAt: now, ...seen.relatedProblem }),
       isSettlingLogged: seen.isSettlingLogged || settling !== undefined,
       availableRevision: event.availableRevision ?? seen.availableRevision,
     },
@@ -509,7 +510,7 @@ function afterAssessment(
   return { state, entries: [...entries, readyEntry(text)] }
 }
 
-function problemBehind({ problems }: Assessment, target: Target): Seen['behind'] {
+function findRelatedProblem({ problems }: Assessment, target: Target): Seen['relatedProblem'] {
   const problem = problems.find((each) => !isOwnProblem(each, target))
   return problem && { problem }
 }
@@ -518,10 +519,10 @@ function problemBehind({ problems }: Assessment, target: Target): Seen['behind']
  * An operator may remove what failed before it reports the failure: Helm rolls back. The problem that stood behind the object
  * shortly before explains the report.
  */
-function withEarlierCause(assessment: Assessment, { behind, history }: Seen, target: Target): Assessment {
+function withEarlierCause(assessment: Assessment, { relatedProblem, history }: Seen, target: Target): Assessment {
   const [first, ...others] = assessment.problems
-  if (behind === undefined || first === undefined || first.cause !== undefined) return assessment
-  const { problem, endedAt = Infinity } = behind
+  if (relatedProblem === undefined || first === undefined || first.cause !== undefined) return assessment
+  const { problem, endedAt = Infinity } = relatedProblem
   const isRecent = endedAt >= Math.max(first.firstSeenAt - removedCauseMs, history.specSeenAt)
   if (!isRecent || traitsOf(first).yieldsTo !== 'owned' || !isOwnProblem(first, target)) return assessment
   const reported = { ...first, cause: problem }
@@ -580,7 +581,7 @@ function end(
   now: number,
   context: StepContext,
 ): Step {
-  if (context.settings.isEndless) return { state, entries: [] }
+  if (context.settings.givesNoVerdict) return { state, entries: [] }
   const problems = problem === undefined ? reportedProblems(state) : [problem]
   const { milestones, seen, assessment } = state
   const object = objectOf(state)

@@ -217,7 +217,7 @@ export class Targets {
     const isOtherOpen = (other: GatedTarget) => other !== gated && isUndecided(other.state)
     return awaits.some((awaited) => {
       const object = this.#parts.store.get(awaited)
-      return this.named(awaited).some(isOtherOpen) || (object !== undefined && this.behind(object).some(isOtherOpen))
+      return this.named(awaited).some(isOtherOpen) || (object !== undefined && this.targetsOf(object).some(isOtherOpen))
     })
   }
 
@@ -233,7 +233,7 @@ export class Targets {
   }
 
   /** The targets that an object is, or whose objects own it directly or indirectly. */
-  behind(object: KubeObject): readonly GatedTarget[] {
+  targetsOf(object: KubeObject): readonly GatedTarget[] {
     const found = new Set([object])
     for (const { metadata } of found)
       for (const reference of metadata.ownerReferences ?? []) {

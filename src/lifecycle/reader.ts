@@ -131,8 +131,8 @@ export interface LifecycleSettings {
   readonly settleTimeMs: number
   /** How often a container may be restarted. */
   readonly maxRestarts: number
-  /** The gate looks once (`why`): a problem lasts since the timestamps of its object, not since the gate first saw it. */
-  readonly isLook?: boolean
+  /** The gate checks the state once (`why`): a problem lasts since the timestamps of its object, not since the gate first saw it. */
+  readonly isSingleCheck?: boolean
 }
 
 /** The settings of lifecycle rules, from the inputs. */

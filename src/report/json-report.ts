@@ -1,5 +1,5 @@
 import { mapRecord } from '../gate/redact-record.ts'
-import type { LookReport, Report } from '../gate/report-schema.ts'
+import type { Report, SingleCheckReport } from '../gate/report-schema.ts'
 import {
   type EndedRunRecord,
   type Entry,
@@ -21,8 +21,8 @@ const momentFields: ReadonlySet<string> = new Set(moments)
 
 /** A merged record gives a report with its gates, and the moments of each target are those of its gate. */
 export function buildReport(record: EndedRunRecord): Report
-export function buildReport(record: RunRecord): LookReport
-export function buildReport(record: RunRecord): LookReport {
+export function buildReport(record: RunRecord): SingleCheckReport
+export function buildReport(record: RunRecord): SingleCheckReport {
   const { targets, ...whole } = record
   const { startedAt, finishedAt, gates, entries } = record
   const ends = gates?.flatMap((gate) => gate.finishedAt ?? []) ?? []
@@ -44,7 +44,7 @@ export function buildReport(record: RunRecord): LookReport {
   }
   const write = (value: unknown, key: string) =>
     momentFields.has(key) && typeof value === 'number' ? iso(value) : value
-  return mapRecord(reported, write, unwrittenFields) as LookReport
+  return mapRecord(reported, write, unwrittenFields) as SingleCheckReport
 }
 
 /** A target with what is derived from its record. */

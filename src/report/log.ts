@@ -53,8 +53,8 @@ interface LogLayout {
   readonly color: boolean
   /** True: evidence is in groups, which only the job log can fold. False: evidence is in paragraphs. */
   readonly groups: boolean
-  /** One look has no moments: a problem has only its count. */
-  readonly isLook: boolean
+  /** Whether a problem shows since when it exists; without times, it shows only its count. */
+  readonly times: boolean
 }
 
 /** The settings and targets of a gate, from its record or at its start. */
@@ -81,7 +81,7 @@ const namesTogether = 3
  */
 export function layoutLog(
   { startedAt, targets, timeoutMs = 0 }: Omit<LogHead, 'cluster'>,
-  { color = true, groups = true, isLook = false }: Partial<Pick<LogLayout, 'color' | 'groups' | 'isLook'>> = {},
+  { color = true, groups = true, times = true }: Partial<Pick<LogLayout, 'color' | 'groups' | 'times'>> = {},
 ): LogLayout {
   const names = shortenNames(fullNames(targets), maxNameWidth)
   return {
@@ -92,7 +92,7 @@ export function layoutLog(
     elapsedWidth: formatElapsed(timeoutMs).length > 5 ? 7 : 5,
     color,
     groups,
-    isLook,
+    times,
   }
 }
 
@@ -244,7 +244,7 @@ function renderGroup(
   target: TargetRecord,
   name: string,
   { isDeciding, hintAbove }: { readonly isDeciding: boolean; readonly hintAbove: boolean },
-  { startedAt, color, groups, isLook }: LogLayout,
+  { startedAt, color, groups, times }: LogLayout,
 ): string[] {
   const { mark } = outcomeLabels[target.outcome]
   // A problem of the target itself without evidence is already in the lines above.
@@ -255,7 +255,7 @@ function renderGroup(
     (problem.chain ?? []).length > 1 ||
     !isInMessage(problem, target)
   const countText = (problem: ProblemRecord) => {
-    if (!isLook) return [problemCount(problem, startedAt)]
+    if (times) return [problemCount(problem, startedAt)]
     return problem.count > 1 ? [`${problem.count} times`] : []
   }
   // The headline above already shows the reason and the message of the deciding target.

@@ -8,10 +8,10 @@ import { wayBackLines } from './rollback.ts'
 import { outcomeLabels } from './target-record.ts'
 
 /**
- * One look as text: how many targets are ready, then for each that is not its reason, evidence and hint, the worst first,
- * with a line for those that only wait for it; then what serves and the way back; then those that progress.
+ * The record of a single check as text: how many targets are ready; for each target that is not, its reason, evidence and hint,
+ * the worst first, with a line for those that only wait for it; what serves and the way back; the targets that progress.
  */
-export function renderLook(
+export function renderSingleCheck(
   record: RunRecord,
   options: { readonly color: boolean; readonly groups: boolean },
 ): string[] {
@@ -24,14 +24,14 @@ export function renderLook(
   const parts = [
     ...(cluster.context === '' ? [] : [`context ${plain(cluster.context)}`]),
     `${counted(targets.length, 'resource')}${namespaceText(targets)}`,
-    ...(targets.length === 0 ? [] : [lookTally(targets)]),
+    ...(targets.length === 0 ? [] : [singleCheckTally(targets)]),
   ]
   return [
     parts.join(' · '),
     ...bad.flatMap(({ target, index }) => [
       ...renderEvidence(
         only(record, target),
-        layoutLog({ ...record, targets: [target] }, { ...options, isLook: true }),
+        layoutLog({ ...record, targets: [target] }, { ...options, times: false }),
       ),
       ...(waiting.has(index) ? [`  ${plain(waiting.get(index) ?? '')}`] : []),
     ]),
@@ -42,8 +42,8 @@ export function renderLook(
   ]
 }
 
-/** `1 failed, 2 not ready, 9 ready`: in one look, no clock has run out that could stall a target. */
-export function lookTally(targets: readonly TargetRecord[]): string {
+/** `1 failed, 2 not ready, 9 ready`: in a single check, no target is stalled by a timeout. */
+export function singleCheckTally(targets: readonly TargetRecord[]): string {
   return tally(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
 }
 

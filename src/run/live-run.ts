@@ -15,7 +15,7 @@ import { findEntry } from '../plan/health-checks.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
 import { nameKey, type Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
-import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lookMs } from '../thresholds.ts'
+import { evidenceFinishMs, evidenceFinishWhenCancelledMs, singleCheckMs } from '../thresholds.ts'
 import type { Checker } from './checker.ts'
 import type { LiveLogs } from './live-logs.ts'
 import { RedactedOutput, type TextQueue } from './redacted-output.ts'
@@ -49,7 +49,7 @@ export async function gateRollout(options: RunOptions): Promise<EndedRunRecord> 
 }
 
 function timeoutOf({ inputs: { timeoutMs, written }, references }: RunOptions): number {
-  return gateTimeoutMs({ timeoutMs, timeoutIsLiteral: written.has('timeout') }, references.references)
+  return gateTimeoutMs({ timeoutMs, isTimeoutSetByUser: written.has('timeout') }, references.references)
 }
 
 /**
@@ -105,7 +105,8 @@ async function completePlan({ options, startedAt, healthChecks, cluster }: Sourc
     annotations: planned.annotations,
     healthCheckKinds: [...new Set(judged.map(({ kind }) => kind))],
   })
-  const plan = { ...planned, settings: settingsFor(purpose, settings, clock.now() + lookMs), references, usesFlags }
+  const singleCheckEndsAt = clock.now() + singleCheckMs
+  const plan = { ...planned, settings: settingsFor(purpose, settings, singleCheckEndsAt), references, usesFlags }
   const { checks } = planned
   if (purpose !== 'gate' || checks === undefined) return plan
   const { afterReady } = await import('../gate/after-ready.ts')

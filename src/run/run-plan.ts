@@ -150,7 +150,7 @@ export function openFiles(
     ...connection,
     timeoutMs: inputs.timeoutMs,
     isOnlyServer: inputs.reportTo.length === 0 && !hasChecks(inputs),
-    isLook: purpose === 'look',
+    isSingleCheck: purpose === 'single-check',
     userAgent: `rollout-gate/${version}`,
   }
   return collectMistakes(

@@ -75,12 +75,12 @@ export abstract class Run {
   }
 
   /** Assesses the targets once: by the first lists, with the evidence for targets that are not ready. The record is redacted. */
-  async look(): Promise<RunRecord> {
-    const { lookAt } = await import('../gate/look.ts')
+  async judgeNow(): Promise<RunRecord> {
+    const { judgeNow } = await import('../gate/judge-now.ts')
     const gate = await this.judge()
     const now = this.now()
     gate.advance(now)
-    return this.#explain(gate, lookAt(gate, now))
+    return this.#explain(gate, judgeNow(gate, now))
   }
 
   async #explain(gate: Gate, record: JudgedRunRecord): Promise<RunRecord> {

@@ -3,7 +3,7 @@ import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import { authorOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { covers, Store, type Change as StoreChange } from '../cluster/store.ts'
 import type { Gate } from '../gate/gate.ts'
-import { lookAt } from '../gate/look.ts'
+import { judgeNow } from '../gate/judge-now.ts'
 import type { RunRecord } from '../gate/run-record.ts'
 import { consolidate } from '../gate/watch-requests.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
@@ -97,7 +97,7 @@ function mapTexts(value: unknown, map: (text: string) => string): unknown {
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** Called before the first change with the state of the objects. Without this function, there is no overview. */
-  readonly onOverview?: (look: RunRecord) => void
+  readonly onOverview?: (record: RunRecord) => void
   /** Called for each target that does not exist when its first list is complete. */
   readonly onWaiting?: (target: Target) => void
   /** Called with the error when the server stops answering, and with undefined when it answers again. */
@@ -179,9 +179,9 @@ export class ChangesView extends View {
   /** Reports the overview and the changes before it, once the first lists have arrived. */
   #introduce(now: number): void {
     this.#gate?.advance(now)
-    const look = this.#gate?.isComplete ? lookAt(this.#gate, now) : undefined
-    if (look === undefined && now < (this.#startedAt ?? now) + this.#overviewMs) return
-    if (look !== undefined) this.#listener.onOverview?.(look)
+    const record = this.#gate?.isComplete ? judgeNow(this.#gate, now) : undefined
+    if (record === undefined && now < (this.#startedAt ?? now) + this.#overviewMs) return
+    if (record !== undefined) this.#listener.onOverview?.(record)
     for (const change of this.#waitingChanges ?? []) this.#listener.onChange(change)
     this.#waitingChanges = undefined
   }

@@ -8,7 +8,7 @@ import { displayName, fullNames, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
 import { wayBackLines } from '../report/rollback.ts'
 import { formatElapsed, outcomeLabels } from '../report/target-record.ts'
-import { lookTally } from '../report/why.ts'
+import { singleCheckTally } from '../report/why.ts'
 import type { ObjectChange } from './changes.ts'
 import { colored, dim, emptyLine, type Line, line, type Mark, mark } from './line.ts'
 
@@ -16,15 +16,15 @@ import { colored, dim, emptyLine, type Line, line, type Mark, mark } from './lin
  * One line for each object, the worst first, below the number of objects by outcome, then what serves in place of those that fail
  * and the way back; nothing if none exists.
  */
-export function overviewLines(look: RunRecord): readonly Line[] {
-  const { targets } = look
+export function overviewLines(record: RunRecord): readonly Line[] {
+  const { targets } = record
   if (targets.every(({ milestones }) => milestones.every(({ state }) => state !== 'done'))) return []
   const names = fullNames(targets)
   const width = Math.max(...names.map((name) => name.length))
   return [
     ...(targets.length === 1
       ? []
-      : [line(0, { text: `${targets.length} objects: ${lookTally(targets)}`, style: 'cyan' })]),
+      : [line(0, { text: `${targets.length} objects: ${singleCheckTally(targets)}`, style: 'cyan' })]),
     ...targets.map(({ outcome, reason, message }, index) => {
       const as: Mark = outcomeLabels[outcome].mark
       return line(
@@ -35,7 +35,7 @@ export function overviewLines(look: RunRecord): readonly Line[] {
         message === outcomeLabels[outcome].verb ? undefined : `· ${message}`,
       )
     }),
-    ...wayBackLines(look).map((text) => ({ ...line(2, text), wraps: true })),
+    ...wayBackLines(record).map((text) => ({ ...line(2, text), wraps: true })),
     emptyLine,
   ]
 }

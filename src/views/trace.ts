@@ -9,7 +9,7 @@ import {
 import { type EventObject, isOfKind, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
-import { lookAt } from '../gate/look.ts'
+import { judgeNow } from '../gate/judge-now.ts'
 import { type GateSettings, settingsFor } from '../gate/settings.ts'
 import { requestsOf } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
@@ -164,8 +164,8 @@ export class Trace extends View {
     this.#departed = this.#departed.filter(({ at }) => now - at < departedMs)
     const ownersNow = new Set(after?.metadata.ownerReferences?.map(({ uid }) => uid))
     const lost = (before.metadata.ownerReferences ?? []).filter(({ uid }) => !ownersNow.has(uid))
-    const { isBehind } = this.#gate.targetView(0)
-    const from = isBehind(before) ? lost[0]?.uid : this.#deselectedFrom(before, after)
+    const { isPartOfTarget } = this.#gate.targetView(0)
+    const from = isPartOfTarget(before) ? lost[0]?.uid : this.#deselectedFrom(before, after)
     if (from === undefined) return
     this.#departed.push({ object: after ?? before, from, at: now, how: after === undefined ? 'deleted' : 'released' })
   }
@@ -180,9 +180,9 @@ export class Trace extends View {
 
   /** Empty beside a slow problem, which may end by itself; any other is shown as a failure, also before it is proven. */
   #wayBack(now: number): readonly string[] {
-    const look = lookAt(this.#gate, now)
-    const [problem] = look.targets.flatMap(({ problems }) => problems)
-    return problem === undefined || problem.class === 'slow' ? [] : wayBackLines(look)
+    const record = judgeNow(this.#gate, now)
+    const [problem] = record.targets.flatMap(({ problems }) => problems)
+    return problem === undefined || problem.class === 'slow' ? [] : wayBackLines(record)
   }
 
   /** The watches of the objects that are drawn. */
@@ -214,8 +214,8 @@ export class Trace extends View {
   }
 
   #remainingPods(): readonly KubeObject[] {
-    const { isBehind } = this.#gate.targetView(0)
-    return this.#gate.store.list('Pod', this.#target.namespace).filter(isBehind)
+    const { isPartOfTarget } = this.#gate.targetView(0)
+    return this.#gate.store.list('Pod', this.#target.namespace).filter(isPartOfTarget)
   }
 }
 

@@ -56,8 +56,8 @@ export abstract class View implements EventConsumer {
     }
   }
 
-  nextDeadline(): { readonly at: number; readonly needsAnswers: boolean } {
-    return { at: this.#drawAt, needsAnswers: false }
+  nextDeadline(): { readonly at: number; readonly needsConfirmation: boolean } {
+    return { at: this.#drawAt, needsConfirmation: false }
   }
 
   /** Draws the present state: the machine may have been suspended for many ticks. */

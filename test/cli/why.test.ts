@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { lookSchema, reportSchema } from '../../src/gate/report-schema.ts'
+import { reportSchema, singleCheckSchema } from '../../src/gate/report-schema.ts'
 import { readData, rows } from '../kit/rows.ts'
 import { toPattern } from '../kit/words.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
@@ -54,7 +54,7 @@ describe('the report of a look', () => {
   test('has the outcome of what progresses', async () => {
     apply('unobserved')
     const { stdout } = await why('deployment/web', '--json')
-    expect(lookSchema.parse(JSON.parse(stdout))).toMatchObject({
+    expect(singleCheckSchema.parse(JSON.parse(stdout))).toMatchObject({
       outcome: 'progressing',
       message: '1 of 1 in progress',
       targets: [{ outcome: 'progressing' }],

@@ -23,7 +23,7 @@ it.each([
   ['of one moment are decided once', 1, []],
   ['of two moments are decided twice', 2, ['1 note no longer ready: …']],
 ])('events %s', (_, seconds, notes) => {
-  const settings = { outlastsVerdict: true, timeoutMs: 0, isEndless: true }
+  const settings = { continuesAfterVerdict: true, timeoutMs: 0, givesNoVerdict: true }
   const unready = web.pod(podIs.unready({ state: is.running() }), { resourceVersion: '2' })
   const { entries } = runUntil(
     5,

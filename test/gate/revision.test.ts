@@ -254,7 +254,7 @@ describe('an Application at a revision', () => {
       outcome: 'timed-out',
       seconds: 1_100,
     })
-    expect(applicationRun(steps, { clocks: { stallTimeoutMs: 0 } }, { timeoutIsLiteral: true })).toMatchObject({
+    expect(applicationRun(steps, { clocks: { stallTimeoutMs: 0 } }, { isTimeoutSetByUser: true })).toMatchObject({
       outcome: 'timed-out',
       seconds: 600,
     })

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
-import { lookAt } from '../../src/gate/look.ts'
+import { judgeNow } from '../../src/gate/judge-now.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { settingsFor } from '../../src/gate/settings.ts'
 import { rollbackOf, wayBackLines } from '../../src/report/rollback.ts'
@@ -90,7 +90,7 @@ function rollback(change: Change) {
   const { outcome, reason, record } = run(steps, { settings, live: true })
   const view = createGate(steps, { settings: settingsFor('view', createSettings(settings)), live: true })
   view.handle(steps.flat())
-  expect(wayBackLines(lookAt(view, moment(150)))).toEqual(wayBackLines(record))
+  expect(wayBackLines(judgeNow(view, moment(150)))).toEqual(wayBackLines(record))
   return { outcome, reason, ...rollbackOf(record as EndedRunRecord) }
 }
 

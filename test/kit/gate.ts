@@ -24,9 +24,9 @@ export function createSettings(overrides: Partial<GateSettings> = {}): GateSetti
   return {
     startedAt: start,
     timeoutMs: 600_000,
-    timeoutIsLiteral: false,
+    isTimeoutSetByUser: false,
     stallTimeoutMs: 300_000,
-    stallIsLiteral: false,
+    isStallTimeoutSetByUser: false,
     milestoneTimeoutsMs: { created: 30_000 },
     settleTimeMs: 10_000,
     maxRestarts: 2,

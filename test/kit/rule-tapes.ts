@@ -32,7 +32,7 @@ const optionNames = (
   'begin checks counts declaresStatus failure firstMessage gatedPods isSeen keptPods lacks milestones minReadySeconds notes now objects ' +
   'othersProgress othersReadyAt pods problems reached result serverOffsetMs settings stallHold subject tapes unseen warnings'
 ).split(' ')
-const settingNames = ['settleTimeMs', 'maxRestarts', 'isLook']
+const settingNames = ['settleTimeMs', 'maxRestarts', 'isSingleCheck']
 
 type Version = readonly [second: number, object: KubeObject]
 

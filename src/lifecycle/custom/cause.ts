@@ -26,7 +26,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
   return withCheck(rule, (own, object, reader) => {
     if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
     const { firstSeenAt, specSeenAt } = reader.history
-    const isUrgent = reader.settings.isLook === true || behind.isWorkload || own.problems.some(isReported)
+    const isUrgent = reader.settings.isSingleCheck === true || behind.isWorkload || own.problems.some(isReported)
     if (!isUrgent && !reader.passed(Math.max(firstSeenAt, specSeenAt) + causeSearchMs)) return own
     const explaining = explainingReader(reader, behind)
     const found = search(object, objectsBehind(object, behind, explaining), { custom: object, reader: explaining })

@@ -73,8 +73,8 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
     reason: 'condition-false',
     detail: { signals: [{ name: 'status', value: status }], cause, release },
   }
-  // A look has no clock that could show whether Helm goes on.
-  const isShown = reader.settings.isLook === true && running === undefined
+  // A single check has no timeout that could show whether Helm goes on.
+  const isShown = reader.settings.isSingleCheck === true && running === undefined
   reader.milestone({ name: 'observed', state: 'done', message: cause })
   reader.hold(running)
   if (isShown) reader.problem(problem)

@@ -47,7 +47,7 @@ function unacknowledgedSince({ pod, history }: PodView, reader: TimeReader): num
     scheduled === undefined ? metadata.creationTimestamp : trueCondition(pod, 'PodScheduled')?.lastTransitionTime,
   )
   if (waitsSince === undefined) return undefined
-  return reader.settings.isLook ? waitsSince : Math.max(waitsSince, history.seenAt)
+  return reader.settings.isSingleCheck ? waitsSince : Math.max(waitsSince, history.seenAt)
 }
 
 /**

@@ -18,53 +18,53 @@ import { type GatedTarget, isUndecided, objectOf, wasDeleted } from './target-st
 import { undoOf, versionsOf } from './target-step.ts'
 
 /**
- * What an endless gate finds at `now`, as if its clocks had run out: a target has the problem that stands in its way as its
- * reason, and an undo. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem, or if it only
- * waits for a target that is. The worst comes first. The record is `progressing` if all that is not ready progresses.
+ * The record of a gate without verdicts (`givesNoVerdict`), as if all its timeouts passed at `now`; the worst target comes first.
+ * A target with a problem is `failed` if the problem would fail it, else `stalled`. A target without a problem, or one that only
+ * waits for a progressing target, is `progressing`.
  */
-export function lookAt(gate: Gate, now: number): JudgedRunRecord {
+export function judgeNow(gate: Gate, now: number): JudgedRunRecord {
   const record = gate.record(now)
-  const looks = record.targets.map((judged, index) => ({
+  const results = record.targets.map((judged, index) => ({
     before: judged,
     name: gate.targetView(index).gated.name,
-    judged: lookAtTarget(judged, gate.targetView(index), now),
+    judged: judgeTarget(judged, gate.targetView(index), now),
   }))
-  const shown = looks.map(({ judged }) => judged)
-  const sorted = looks
-    // What only waits for a target that progresses, progresses.
-    .map((look) => ({
-      ...look,
-      judged: causeOf(look.judged, shown)?.outcome === 'progressing' ? look.before : look.judged,
+  const shown = results.map(({ judged }) => judged)
+  const sorted = results
+    // A target that only waits for a progressing target is progressing.
+    .map((result) => ({
+      ...result,
+      judged: causeOf(result.judged, shown)?.outcome === 'progressing' ? result.before : result.judged,
     }))
     .toSorted((a, b) => gravityOf(a.judged) - gravityOf(b.judged))
-  return { ...record, entries: [], targets: sorted.map(({ judged }) => judged), ...concludeLook(sorted) }
+  return { ...record, entries: [], targets: sorted.map(({ judged }) => judged), ...conclude(sorted) }
 }
 
 const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'superseded', 'stalled', 'progressing', 'ready']
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
-/** How grave the state of a target is: the lower the number, the graver. */
+/** A number for sorting: the worse the state of a target, the lower. */
 function gravityOf({ outcome, reason, problems }: TargetRecord): number {
   const problem = problems.find((each) => each.reason === reason)
   const ofClass = problem === undefined ? 0 : classes.indexOf(problem.class)
   return worstFirst.indexOf(outcome) * classes.length + ofClass
 }
 
-function lookAtTarget(judged: JudgedTargetRecord, look: TargetView, now: number): JudgedTargetRecord {
-  const { gated, isAbsent } = look
+function judgeTarget(judged: JudgedTargetRecord, view: TargetView, now: number): JudgedTargetRecord {
+  const { gated, isAbsent } = view
   const { state, target } = gated
   if (judged.outcome !== 'progressing' || !isUndecided(state)) return judged
   if (isAbsent) {
     const verdict = wasDeleted(state) ? verdictOf('failed', 'deleted', {}) : absentVerdict('failed', target)
     return { ...judged, ...verdict }
   }
-  const left = leftRevision(gated, now)
-  if (left !== undefined) return { ...judged, ...left }
+  const replaced = otherRevisionVerdict(gated, now)
+  if (replaced !== undefined) return { ...judged, ...replaced }
   const { assessment } = state
   const problem = assessment?.failure ?? assessment?.problems[0]
   if (problem === undefined) return judged
   const outcome = assessment?.failure === undefined ? 'stalled' : 'failed'
-  const availableRevision = revisionBefore(look, now)
+  const availableRevision = availableRevisionBefore(view, now)
   return {
     ...judged,
     ...problemVerdict(outcome, problem, assessment, target),
@@ -74,10 +74,10 @@ function lookAtTarget(judged: JudgedTargetRecord, look: TargetView, now: number)
 }
 
 /**
- * The older revision that was available when the present version was judged first. An endless gate may have judged an earlier
- * version first: then the one that is available now.
+ * The older revision that was available when the present version was first assessed. If the gate assessed another version first,
+ * this is the older revision that is available now.
  */
-function revisionBefore({ gated, readerAt }: TargetView, now: number): number | undefined {
+function availableRevisionBefore({ gated, readerAt }: TargetView, now: number): number | undefined {
   const { seen } = gated.state
   if (seen === undefined) return undefined
   const { object, revisions } = seen
@@ -86,22 +86,20 @@ function revisionBefore({ gated, readerAt }: TargetView, now: number): number | 
   return isOther ? gated.rule.versions?.undo?.availableRevision(object, readerAt(now)) : seen.availableRevision
 }
 
-/** The verdict that another revision replaced the awaited one (`--revision`), if the object or the checkout shows it. */
-function leftRevision({ rule, state, gateTime }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
+/** The verdict `superseded` or `rolled-back` if another revision replaced the awaited one (`--revision`); else undefined. */
+function otherRevisionVerdict({ rule, state, gateTime }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
   const object = objectOf(state)
   const facts = { ...gateTime, firstSeenAt: now }
   const found = object && rule.versions?.arrival?.(object, facts)
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 
-function concludeLook(
-  looks: readonly { readonly judged: TargetRecord; readonly name: string }[],
-): Conclusion<TargetOutcome> {
-  const own = looks.filter(({ judged }) => judged.causedBy === undefined)
+function conclude(all: readonly { readonly judged: TargetRecord; readonly name: string }[]): Conclusion<TargetOutcome> {
+  const own = all.filter(({ judged }) => judged.causedBy === undefined)
   const worst = concludeWorst(own.map(({ judged, name }) => ({ ...judged, name })))
   if (worst !== undefined) return worst
-  const open = looks.filter(({ judged }) => judged.outcome === 'progressing').length
-  if (looks.some(({ judged }) => judged.outcome !== 'ready'))
-    return { outcome: 'progressing', reason: '', message: `${open} of ${looks.length} in progress` }
-  return { outcome: 'ready', reason: '', message: looks.length === 0 ? 'there is nothing to look at' : 'all are ready' }
+  const open = all.filter(({ judged }) => judged.outcome === 'progressing').length
+  if (all.some(({ judged }) => judged.outcome !== 'ready'))
+    return { outcome: 'progressing', reason: '', message: `${open} of ${all.length} in progress` }
+  return { outcome: 'ready', reason: '', message: all.length === 0 ? 'there is nothing to look at' : 'all are ready' }
 }

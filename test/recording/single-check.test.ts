@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { nameOf } from '../../src/cluster/objects.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import { lookAt } from '../../src/gate/look.ts'
-import { lookSchema } from '../../src/gate/report-schema.ts'
+import { judgeNow } from '../../src/gate/judge-now.ts'
+import { singleCheckSchema } from '../../src/gate/report-schema.ts'
 import type { RunRecord, TargetRecord } from '../../src/gate/run-record.ts'
 import { settingsFor } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
@@ -38,11 +38,11 @@ async function lookAtEnd(path: string, end: number): Promise<RunRecord> {
     if (event.type === 'DELETED') last.delete(key)
     else last.set(key, { ...event, type: 'ADDED' })
   }
-  const gate = new Gate(targets, settingsFor('look', settings), (request) => index.hasAnswer(request))
+  const gate = new Gate(targets, settingsFor('single-check', settings), (request) => index.hasAnswer(request))
   gate.handle([...last.values()].map((event) => ({ ...event, at: end })))
   gate.handle(index.answered.map((request) => ({ type: 'SYNCED', ...request, at: end })))
   gate.advance(end)
-  return lookAt(gate, end)
+  return judgeNow(gate, end)
 }
 
 /** What only a gate that has watched can know, by recording. */
@@ -104,7 +104,7 @@ test.each(sampled(recordings, 24, 8))(
       const { stdout } = await runCommand(['why', `--recording=${path}`, '--json', ...moment])
       const report = JSON.parse(stdout)
       // Parsing removes fields that the schema does not have.
-      expect(lookSchema.parse(report)).toEqual(report)
+      expect(singleCheckSchema.parse(report)).toEqual(report)
     }
   },
 )
@@ -138,10 +138,10 @@ test.each(sampled(viewed, 24, 16))(
     const live: [string, string | undefined][][] = []
     for (let moment = 1; moment <= moments; moment++) {
       const at = Math.round(listedAt + ((lastAt - listedAt) * moment) / moments)
-      const gate = new Gate(targets, settingsFor('look', settings), (request) => index.hasAnswer(request))
+      const gate = new Gate(targets, settingsFor('single-check', settings), (request) => index.hasAnswer(request))
       gate.handle(events.filter((event) => event.at <= at))
       gate.advance(at)
-      const then = reasonsOf(lookAt(gate, at))
+      const then = reasonsOf(judgeNow(gate, at))
       const found = reasonsOf(await lookAtEnd(path, at))
       live.push([...found])
       // The recording also shows what an earlier revision deployed.
