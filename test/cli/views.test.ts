@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { readData, rows } from '../kit/rows.ts'
+import { play, type Verbs } from '../kit/steps.ts'
 import { toPattern } from '../kit/words.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { startCommand } from '../support/command.ts'
@@ -51,23 +52,28 @@ interface Expected {
   readonly count?: number
 }
 
-/**
- * Steps: `applies pod`, an object of the data; `removes`, the pod; `denies pods`, their lists; `runs status pod/web`, the command;
- * `prints` and `warns`, words that are awaited on stdout and stderr; `cancels`.
- */
+/** A server, and the command that runs. */
+interface Viewing {
+  readonly server: ApiServer
+  running?: ReturnType<typeof run>
+}
+
+/** What a step does: `prints` and `warns` await words on stdout and stderr. */
+const verbs: Verbs<Viewing> = {
+  applies: ({ server }, [name = '']) => apply(server, name),
+  denies: ({ server }, [resource = '']) => server.deny({ verb: 'list', resource }),
+  runs: (viewing, args) => {
+    viewing.running = run(viewing.server, args)
+  },
+  prints: ({ running }, words) => running?.stdout.until(words.join(' ')),
+  warns: ({ running }, words) => running?.stderr.until(words.join(' ')),
+  cancels: ({ running }) => running?.cancel(),
+}
+
 test.each(rows<[string, readonly string[], Expected]>(data, 'views'))('%s', async (_, steps, expected) => {
-  const server = await start()
-  let running: ReturnType<typeof run> | undefined
-  for (const step of steps) {
-    const [, verb, words = ''] = /^(\S+) ?(.*)$/s.exec(step) ?? []
-    if (verb === 'applies') apply(server, words)
-    else if (verb === 'removes') server.remove(ref)
-    else if (verb === 'denies') server.deny({ verb: 'list', resource: words })
-    else if (verb === 'runs') running = run(server, words.split(' '))
-    else if (verb === 'prints') await running?.stdout.until(words)
-    else if (verb === 'warns') await running?.stderr.until(words)
-    else running?.cancel()
-  }
+  const viewing: Viewing = { server: await start() }
+  await play(steps, verbs, viewing)
+  const { running } = viewing
   expect(await running?.code).toBe(expected.code)
   expect(running?.stdout.text).toMatch(toPattern(expected.stdout ?? '…'))
   expect(running?.stderr.text).toMatch(toPattern(expected.stderr ?? '…'))

@@ -7,6 +7,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
 import { Reflector } from '../../src/cluster/reflector.ts'
 import { rows } from '../kit/rows.ts'
+import { play, type Verbs } from '../kit/steps.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { ManualClock } from './manual-clock.ts'
 import { Observations } from './observations.ts'
@@ -77,7 +78,7 @@ const lists = (server: ApiServer) =>
 const watches = (server: ApiServer) => server.requests.filter(({ query }) => query.has('watch'))
 
 /** What the words of a step do; a number is a delay in milliseconds, or a count. */
-const verbs: Readonly<Record<string, (following: Following, words: readonly string[]) => unknown>> = {
+const verbs: Verbs<Following> = {
   follows: (following) => {
     following.reflector = follow(following)
   },
@@ -138,12 +139,7 @@ test.each(rows<[string, readonly string[], readonly string[]]>(data, 'what is re
   '%s',
   async (_, steps, reported) => {
     const following: Following = await setUp()
-    for (const step of steps) {
-      const [verb = '', ...words] = step.split(' ')
-      const act = verbs[verb]
-      if (act === undefined) throw new Error(`there is no step "${step}"`)
-      await act(following, words)
-    }
+    await play(steps, verbs, following)
     expect(following.observed.words).toEqual(reported)
   },
 )

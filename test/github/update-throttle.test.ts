@@ -5,6 +5,7 @@ import { Extras, UpdateThrottle } from '../../src/github/extras.ts'
 import type { Failure } from '../../src/github/failure.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { rows } from '../kit/rows.ts'
+import { play, type Verbs } from '../kit/steps.ts'
 import { createRecord, start } from '../report/builders.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -54,39 +55,38 @@ function setUp() {
   return { clock, closed, extra, extras, failures, job, open, pass, begin }
 }
 
-/**
- * What GitHub answers from now on: `accepts`, `refuses 429 60` (its status and its Retry-After), or `hangs` until it is asked
- * to accept.
- */
-function answerOf(words: string): () => Promise<void> {
-  const [verb, status, retryAfter] = words.split(' ')
-  if (verb === 'accepts') return async () => {}
-  if (verb === 'hangs') return () => new Promise(() => {})
-  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
-  const error = Object.assign(new Error(`status ${status}`), { status: Number(status), response: { headers } })
-  return () => Promise.reject(error)
+/** What a step does. */
+const verbs: Verbs<ReturnType<typeof setUp> & { finished?: Promise<void> }> = {
+  // What GitHub answers from now on; `refuses 429 60`: with this status and Retry-After.
+  accepts: ({ extra }) => {
+    extra.answer = async () => {}
+  },
+  hangs: ({ extra }) => {
+    extra.answer = () => new Promise(() => {})
+  },
+  refuses: ({ extra }, [status, retryAfter]) => {
+    const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+    const error = Object.assign(new Error(`status ${status}`), { status: Number(status), response: { headers } })
+    extra.answer = () => Promise.reject(error)
+  },
+  // The gate begins, or `begins early`, what is shown before it; it ends with its outcome.
+  begins: ({ begin, extras, open }, [early]) => (early === undefined ? begin() : extras.begin(open)),
+  ends: async (gate) => {
+    gate.finished = gate.extras.finish(createRecord(), gate.job.signal)
+    await nextTurn()
+  },
+  updates: ({ extras }) => extras.update(),
+  // `passes 15`: as many seconds; `passes 15 updating`: with an update in each.
+  passes: ({ extras, pass }, [seconds, updating]) =>
+    pass(Number(seconds), updating === undefined ? undefined : () => extras.update()),
+  cancels: ({ job }) => job.abort(),
 }
 
-/**
- * What happens: an answer of GitHub (`answerOf`); `begins` and `begins early`, the gate or what is shown before it; `ends`, its
- * outcome; `updates`, once; `passes 15`, as many seconds, `passes 15 updating`, with an update in each; `cancels` the job.
- */
-async function play(steps: readonly string[]) {
-  const { clock, closed, extra, extras, failures, job, open, pass, begin } = setUp()
-  let finished: Promise<void> | undefined
-  for (const step of steps) {
-    const [verb, one = '', two] = step.split(' ')
-    if (verb === 'begins' && one === 'early') extras.begin(open)
-    else if (verb === 'begins') await begin()
-    else if (verb === 'ends') {
-      finished = extras.finish(createRecord(), job.signal)
-      await nextTurn()
-    } else if (verb === 'updates') extras.update()
-    else if (verb === 'passes') await pass(Number(one), two === 'updating' ? () => extras.update() : undefined)
-    else if (verb === 'cancels') job.abort()
-    else extra.answer = answerOf(step)
-  }
-  await finished
+async function showAfter(steps: readonly string[]) {
+  const gate: Parameters<(typeof verbs)[string]>[0] = setUp()
+  await play(steps, verbs, gate)
+  await gate.finished
+  const { clock, closed, extra, failures, finished } = gate
   if (finished !== undefined) expect(clock.pending).toEqual([])
   return { shown: extra.shown, failures: failures.map(({ type, cause }) => `${type}: ${cause}`), closed }
 }
@@ -94,19 +94,19 @@ async function play(steps: readonly string[]) {
 it.each(rows<[string, readonly string[], readonly string[], readonly string[]]>(data, 'progress'))(
   'progress on GitHub %s',
   async (_, steps, shown, failures) => {
-    expect(await play(steps)).toMatchObject({ shown, failures })
+    expect(await showAfter(steps)).toMatchObject({ shown, failures })
   },
 )
 
 it.each(rows<[string, readonly string[], readonly string[], readonly string[], boolean]>(data, 'outcomes'))(
   'the outcome on GitHub %s',
   async (_, steps, shown, failures, isClosed) => {
-    expect(await play(steps)).toMatchObject({ shown, failures, closed: isClosed ? ['commit-status'] : [] })
+    expect(await showAfter(steps)).toMatchObject({ shown, failures, closed: isClosed ? ['commit-status'] : [] })
   },
 )
 
 it('progress on GitHub of a long rollout is shown less and less often', async () => {
-  const { shown } = await play(['begins', 'passes 600 updating'])
+  const { shown } = await showAfter(['begins', 'passes 600 updating'])
   const moments = shown.map((each) => Number.parseInt(each, 10))
   expect(moments.slice(0, 3)).toEqual([0, 15, 30])
   const last = (moments.at(-1) ?? 0) - (moments.at(-2) ?? 0)

@@ -3,6 +3,7 @@ import { ApiError } from '../../src/cluster/failures.ts'
 import { ContainerLog } from '../../src/run/live-logs.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { rows } from '../kit/rows.ts'
+import { play, type Verbs } from '../kit/steps.ts'
 import { Kubelet, quiet } from './kubelet.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
@@ -30,7 +31,7 @@ function start({ oldest = 0, slots = new Semaphore(1) } = {}) {
 }
 
 /** What a step does. The status of the container: `runs`, `runs 1` after a restart, `has-ended`. */
-const verbs: Readonly<Record<string, (started: Started, words: readonly string[]) => unknown>> = {
+const verbs: Verbs<Started> = {
   runs: ({ log }, [restarts = '0']) => log.update({ restarts: Number(restarts), hasEnded: false }),
   'has-ended': ({ log }) => log.update(ended),
   // `writes 1.1 two`, at this second.
@@ -60,12 +61,7 @@ test.each(rows<[string, readonly Part[], number | null, boolean]>(data, 'what is
   async (_, parts, requests, isClosed) => {
     const started = start()
     for (const [steps, passedOn] of parts) {
-      for (const step of steps) {
-        const [verb = '', ...words] = step.split(' ')
-        const act = verbs[verb]
-        if (act === undefined) throw new Error(`there is no step "${step}"`)
-        await act(started, words)
-      }
+      await play(steps, verbs, started)
       expect(await started.newEvents()).toEqual(passedOn)
     }
     const { clock, kubelet } = started

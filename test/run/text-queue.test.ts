@@ -2,6 +2,7 @@ import type { FeedEvent, WatchRequest } from '../../src/cluster/feed.ts'
 import { TextQueue } from '../../src/run/redacted-output.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { rows } from '../kit/rows.ts'
+import { play, type Verbs } from '../kit/steps.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -34,21 +35,20 @@ const running = new AbortController().signal
 const cancelled = AbortSignal.abort()
 
 /** What a step does: `says one`; `lists pods` or `fails secrets`, and `fails server`; `passes 1000` ms. */
-function act({ clock, say, synced, failed }: ReturnType<typeof open>, step: string): void {
-  const [verb, word = ''] = step.split(' ')
-  if (verb === 'says') say(word)
-  else if (verb === 'lists') synced(watches[word] ?? pods)
-  else if (verb === 'fails') failed(watches[word] ?? {})
-  else clock.advance(Number(word))
+const verbs: Verbs<ReturnType<typeof open>> = {
+  says: ({ say }, [text = '']) => say(text),
+  lists: ({ synced }, [name = '']) => synced(watches[name] ?? pods),
+  fails: ({ failed }, [name = '']) => failed(watches[name] ?? {}),
+  passes: ({ clock }, [ms]) => clock.advance(Number(ms)),
 }
 
 /** Steps, and all that is shown after them. */
 type Part = readonly [steps: readonly string[], shown: readonly string[]]
 
-test.each(rows<[string, readonly string[], readonly Part[]]>(data, 'texts'))('%s', (_, requests, parts) => {
+test.each(rows<[string, readonly string[], readonly Part[]]>(data, 'texts'))('%s', async (_, requests, parts) => {
   const queue = open(requests.map((name) => watches[name] ?? pods))
   for (const [steps, shown] of parts) {
-    for (const step of steps) act(queue, step)
+    await play(steps, verbs, queue)
     expect(queue.shown).toEqual(shown)
   }
 })
