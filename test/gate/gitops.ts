@@ -54,6 +54,8 @@ interface Sync {
   readonly tag?: string
   readonly comparedTag?: string
   readonly uid?: string
+  /** What Argo CD has hydrated: then the source is a branch of rendered manifests. */
+  readonly hydrator?: object
 }
 
 const webResource = {
@@ -92,6 +94,7 @@ export function application(sync: Sync = {}): KubeObject {
     tag = '',
     comparedTag = tag,
     uid = 'app-uid',
+    hydrator,
   } = sync
   const automated = 'automated' in sync ? sync.automated : { prune: true }
   const requested = queued ?? (phase === 'Running' ? of : undefined)
@@ -99,7 +102,13 @@ export function application(sync: Sync = {}): KubeObject {
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'Application',
     metadata: { name: 'shop', namespace: 'argocd', uid, generation: 1, creationTimestamp: iso(-3_600) },
-    spec: { source: sourceAt(targetRevision, tag), destination, ...(automated && { syncPolicy: { automated } }) },
+    spec: {
+      ...(hydrator
+        ? { sourceHydrator: { syncSource: { targetBranch: 'main', path: '.' } } }
+        : { source: sourceAt(targetRevision, tag) }),
+      destination,
+      ...(automated && { syncPolicy: { automated } }),
+    },
     // An operation stays in the object until it is finished.
     ...(requested && { operation: { sync: { revision: requested }, initiatedBy: { automated: true } } }),
     status: {
@@ -108,6 +117,7 @@ export function application(sync: Sync = {}): KubeObject {
       health: { status: health },
       history: history.map((each, index) => historyEntry(each, index, -180 + index)),
       ...(conditions.length > 0 && { conditions }),
+      ...(hydrator && { sourceHydrator: hydrator }),
       reconciledAt: iso(reconciledAt),
       operationState: {
         operation: { sync: { revision: of } },

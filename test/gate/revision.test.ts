@@ -24,18 +24,9 @@ import {
 import { complete, condition, is, iso, make, ownedBy } from '../kit/objects.ts'
 import { revive } from '../kit/rows.ts'
 import { inWords } from '../kit/tape.ts'
-import { endOf } from '../kit/tape-cases.ts'
+import { type CaseOptions, endOf, expectResult } from '../kit/tape-cases.ts'
 import { runCommand } from '../support/command.ts'
-import {
-  application,
-  applicationsListed,
-  applicationTarget,
-  commit,
-  newer,
-  older,
-  revisionSettings,
-  wanted,
-} from './gitops.ts'
+import { application, applicationsListed, applicationTarget, newer, older, revisionSettings, wanted } from './gitops.ts'
 
 type Steps = readonly (readonly FeedEvent[])[]
 
@@ -90,7 +81,6 @@ function withoutResult(object: KubeObject): KubeObject {
 
 const readyAt = (seconds: number) => ({ outcome: 'ready', reason: '', seconds })
 const failedAt = (seconds: number, reason = 'reported-failed') => ({ outcome: 'failed', reason, seconds })
-const superseded = (seconds: number, reason = 'superseded') => ({ outcome: 'superseded', reason, seconds })
 const wrongRevision = { outcome: 'stalled', reason: 'wrong-revision', seconds: 600 }
 
 /** What happens in a second: words of a tape about `web`, `gone`, `synced` at this second, or fields of the object. */
@@ -98,7 +88,7 @@ type Happening = string | object
 type Case = readonly [
   steps: Readonly<Record<number, Happening | readonly Happening[]>>,
   end: string,
-  options?: { readonly message?: string; readonly revision?: string },
+  options?: CaseOptions & Pick<Target, 'revisions'> & { readonly revision?: string },
 ]
 
 const named = { older, wanted, newer }
@@ -112,14 +102,20 @@ function labelled(status: Deployment['status'], release: string): Observation[] 
   return added(web.deployment(status, { metadata: { labels } }))
 }
 
-/** The steps of a case, in whose data `older`, `wanted` and `newer` are the commits. */
+/** Data in which `older`, `wanted` and `newer` are the commits. */
+function withCommits<Part>(part: Part): Part {
+  const toCommit = (text: string) => text.replace(/\b(?:older|wanted|newer)\b/g, (name) => named[name as 'older'])
+  const commits = JSON.parse(JSON.stringify(part), (_, value) => (typeof value === 'string' ? toCommit(value) : value))
+  return revive(commits) as Part
+}
+
+/** The steps of a case. */
 function stepsOf(
   [steps]: Case,
   list: readonly Observation[],
   objectOf: (fields: never, second: number) => KubeObject,
 ): Steps {
-  const commits = JSON.stringify(steps).replace(/\b(?:older|wanted|newer)\b/g, (name) => named[name as 'older'])
-  return Object.entries(revive(JSON.parse(commits)) as Case[0]).map(([time, step]) => {
+  return Object.entries(withCommits(steps)).map(([time, step]) => {
     const second = Number(time)
     const happenings = [step].flat().map((each) => {
       if (each === 'gone') return deleted(objectOf({} as never, second))
@@ -135,9 +131,9 @@ function stepsOf(
   })
 }
 
-function expectEnd(result: Run, [, end, { message } = {}]: Case): void {
+function expectEnd(result: Run, [, end, options = {}]: Case): void {
   expect(endOf(result)).toBe(end)
-  if (message !== undefined) expect(result.message).toBe(message)
+  expectResult(result, options)
 }
 
 /** The replay of a recording with these steps. */
@@ -152,9 +148,10 @@ async function replayed(steps: Steps) {
 
 describe('an Application at a revision', () => {
   it.each(cases('an Application'))('%s', (_, each) => {
-    const revision = each[2]?.revision
-    const target = revision === undefined ? {} : { revisions: [{ revision }] }
-    expectEnd(applicationRun(stepsOf(each, applicationsListed, application), target), each)
+    const [, , options = {}] = each
+    const { revision, revisions = [{ revision: revision ?? wanted }], clocks = {}, settings: more } = options
+    const target = { revisions: withCommits(revisions), clocks }
+    expectEnd(applicationRun(stepsOf(each, applicationsListed, application), target, more), each)
   })
 
   it('counts by the word of Argo CD what the credentials may not read', () => {
@@ -205,13 +202,6 @@ describe('an Application at a revision', () => {
     expect(record.targets[0]?.problems[0]).toMatchObject({ container: 'app', namespace: 'shop' })
   })
 
-  it('does not log the message of the operation before as the state of a sync that begins', () => {
-    const message = 'successfully synced (all tasks run)'
-    const begun = application({ revision: wanted, phase: 'Running', of: wanted, result: older, message })
-    const { entries } = applicationRun([begin(before), then(5, begun), then(9, syncedAt(9))])
-    expect(entries.filter((entry) => entry.includes(message))).toEqual([])
-  })
-
   it('ends in the replay of a recording as in the live gate', async () => {
     const steps = [begin(before, web.creating), then(5, syncedAt(5)), at(8, modified(pulling))]
     const { code, stdout } = await replayed(steps)
@@ -247,110 +237,6 @@ describe('an Application at a revision', () => {
       expect(stdout.includes('text of the event')).toBe(shows === 'shows')
     },
   )
-
-  it('counts the timeout from the arrival, unless the user wrote one', () => {
-    const steps = [begin(before, web.creating), then(500, syncedAt(500))]
-    expect(applicationRun(steps, { clocks: { stallTimeoutMs: 0 } })).toMatchObject({
-      outcome: 'timed-out',
-      seconds: 1_100,
-    })
-    expect(applicationRun(steps, { clocks: { stallTimeoutMs: 0 } }, { isTimeoutSetByUser: true })).toMatchObject({
-      outcome: 'timed-out',
-      seconds: 600,
-    })
-  })
-
-  it('waits as long as await-change of the user says', () => {
-    expect(applicationRun([begin(before)], {}, { awaitRevisionMs: 60_000 })).toMatchObject({
-      reason: 'wrong-revision',
-      seconds: 60,
-    })
-  })
-
-  it.each([
-    ['a newer commit of the checkout, which skipped it', { newer: [newer] }, newer, 'superseded'],
-    ['an older commit of the checkout', { older: [older] }, older, 'wrong-revision'],
-    ['a commit that the checkout does not have', {}, commit('d4'), 'wrong-revision'],
-  ])('asks the checkout when its history lacks the revision: %s', (_, known, revision, reason) => {
-    const target = { revisions: [{ revision: wanted, ...known }] }
-    expect(applicationRun([begin(application({ revision, history: [revision] }))], target).reason).toBe(reason)
-  })
-
-  it('orders revisions by the checkout rather than by its history', () => {
-    const target = { revisions: [{ revision: wanted, newer: [older] }] }
-    const steps = [begin(application({ revision: older, history: [older, wanted, older] }))]
-    expect(applicationRun(steps, target).reason).toBe('superseded')
-  })
-
-  it('adds what it deployed to the targets, and states in the log which objects only Argo CD judges', () => {
-    const elsewhere = application({ revision: wanted, history: [wanted], destination: { name: 'prod' } })
-    expect(applicationRun([begin(elsewhere)]).entries).toEqual([
-      '0 note Argo CD has deployed b000000',
-      '0 verdict health.status is Healthy · it deploys to another cluster: its objects there count by the word of Argo CD',
-    ])
-    const { entries, targets } = applicationRun([begin(application({ revision: wanted, history: [wanted] }))])
-    expect(targets.map(({ outcome }) => outcome)).toEqual(['ready', 'ready'])
-    expect(entries).toContain('0 note deployed by application/shop')
-  })
-
-  describe('of manifests that Argo CD hydrates', () => {
-    const [dry, made] = [commit('d1'), commit('e2')]
-    const hydrated = (object: KubeObject, drySHA: string, hydratedSHA: string, current: object = {}): KubeObject => {
-      const spec = {
-        ...(object.spec as object),
-        source: undefined,
-        sourceHydrator: { syncSource: { targetBranch: 'main', path: '.' } },
-      }
-      const sourceHydrator = { lastSuccessfulOperation: { drySHA, hydratedSHA }, currentOperation: current }
-      return { ...object, spec, status: { ...(object.status as object), sourceHydrator } } as KubeObject
-    }
-    const target = { revisions: [{ revision: dry }] }
-    const first = hydrated(before, commit('d0'), older)
-
-    it('is ready when the commit that was made from the wanted one is synced, and not before', () => {
-      const steps = [
-        begin(first),
-        then(5, hydrated(before, dry, made)),
-        then(
-          9,
-          hydrated(application({ revision: made, history: [older, made], finishedAt: 8, reconciledAt: 9 }), dry, made),
-        ),
-      ]
-      expect(applicationRun(steps, target)).toMatchObject(readyAt(9))
-    })
-
-    it('is superseded when a newer commit is hydrated and synced', () => {
-      const at5 = hydrated(
-        application({ revision: made, history: [older, made], finishedAt: 4, reconciledAt: 5 }),
-        dry,
-        made,
-      )
-      const next = application({ revision: newer, history: [older, made, newer], finishedAt: 29, reconciledAt: 30 })
-      const steps = [begin(first, web.creating), then(5, at5), then(30, hydrated(next, commit('d2'), newer))]
-      expect(applicationRun(steps, target)).toMatchObject(superseded(30))
-    })
-
-    it('is ready when a newer commit is only hydrated, before and after its sync', () => {
-      const mine = { revision: made, history: [older, made], finishedAt: 8, reconciledAt: 9 }
-      const syncing = application({ revision: made, status: 'OutOfSync', history: [older], phase: 'Running', of: made })
-      const steps = [
-        begin(first, web.creating),
-        then(5, hydrated(syncing, dry, made)),
-        then(7, hydrated(syncing, commit('d2'), newer)),
-        then(9, hydrated(application(mine), commit('d2'), newer)),
-        then(20, hydrated(application(mine), commit('d3'), made)),
-        at(30, web.done),
-      ]
-      expect(applicationRun(steps, target)).toMatchObject(readyAt(30))
-    })
-
-    it('waits when the hydration failed, and names why', () => {
-      const failure = { phase: 'Failed', message: 'failed to push' }
-      const { message, ...end } = applicationRun([begin(hydrated(before, commit('d0'), older, failure))], target)
-      expect(end).toMatchObject(wrongRevision)
-      expect(message).toContain(': hydration failed: failed to push')
-    })
-  })
 
   it('judges an Application that it deployed by its own rule', () => {
     const child = {

@@ -17,7 +17,9 @@ import { expectWords, toPattern } from './words.ts'
 type Gated = string | (Partial<Target> & { readonly of?: string })
 
 /** What a case asks besides its tape and its end. In words, `…` stands for any others. */
-interface CaseOptions extends Omit<RunOptions, 'targets' | 'afterReady'>, Partial<Pick<Target, 'waitFor' | 'clocks'>> {
+export interface CaseOptions
+  extends Omit<RunOptions, 'targets' | 'afterReady'>,
+    Partial<Pick<Target, 'waitFor' | 'clocks'>> {
   /** What is gated: by default all workloads that the tape names. */
   readonly gated?: readonly Gated[]
   /** What is asked for after ready, as in the inputs: `http-checks`, `hold`. */
@@ -161,7 +163,8 @@ function causesIn({ record: { targets } }: Run): readonly string[] {
   })
 }
 
-function expectResult(result: Run, expected: CaseOptions): void {
+/** Expects what a case asks of a run besides its end. */
+export function expectResult(result: Run, expected: CaseOptions): void {
   const { message, targets, targetMessages, entries = [], log, lacks = [], problems, milestones, reached } = expected
   const like = (words: readonly string[]) => words.map((each) => expect.stringMatching(toPattern(each)))
   expectWords(result.message, message)
