@@ -6,7 +6,7 @@ import { createTarget, synced } from '../kit/gate.ts'
 import { iso } from '../kit/objects.ts'
 
 /** A commit of 40 digits that begins with these. */
-export const commit = (start: string) => start.padEnd(40, '0')
+const commit = (start: string) => start.padEnd(40, '0')
 export const [older, wanted, newer] = [commit('a0000001'), commit('b0000002'), commit('c0000003')]
 
 const repoURL = 'http://127.0.0.1/shop.git'

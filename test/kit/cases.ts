@@ -1,10 +1,11 @@
+import { basename } from 'node:path'
 import type { KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { make, moment } from './objects.ts'
 import { toEvent, toPodStatus } from './pods.ts'
-import { readData } from './rows.ts'
+import { readData, requireOptions } from './rows.ts'
 import { read, seenTarget, sightings } from './rule.ts'
 import { toSubject } from './subject.ts'
 import { expectWords, toPattern } from './words.ts'
@@ -84,6 +85,12 @@ interface Options extends Relatives, Omit<Expected, 'pods'> {
   /** The second at which a pod was first seen: by default now. */
   readonly seen?: number
 }
+
+const optionNames = (
+  'before beside changedAt checks counts endpoints events failure firstMessage hasOldSet hasTemplate keptPods lacks maxRestarts ' +
+  'milestones minReadySeconds nodes notes now othersProgress othersReadyAt pods problems reached replicaSet result seen stallHold ' +
+  'subject unseen waitFor warnings'
+).split(' ')
 
 type Verdict = string | Readonly<Record<number, string>>
 
@@ -193,8 +200,9 @@ export function expectAssessment(
 /** The cases of a file. */
 export function testObjects(path: string): void {
   const groups = Object.entries(readData(path) as Readonly<Record<string, Group>>)
-  describe.each(groups)('%s', (_, { of = {}, now = 60, waitFor, cases, ...relatives }) =>
-    it.each(Object.entries(cases))('%s', (_title, [fields, verdict, options = {}]) => {
+  describe.each(groups)('%s', (name, { of = {}, now = 60, waitFor, cases, ...relatives }) =>
+    it.each(Object.entries(cases))('%s', (title, [fields, verdict, options = {}]) => {
+      requireOptions({ ...relatives, ...options }, optionNames, [basename(path), name, title])
       const verdicts = typeof verdict === 'string' ? { [options.now ?? now]: verdict } : verdict
       const before = options.before === undefined ? undefined : objectOf(options.before, of)
       const all = { ...(waitFor && { waitFor }), ...relatives, ...options }
