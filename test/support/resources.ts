@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
 import type { ApiResource } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 
@@ -27,69 +30,14 @@ export function splitGroupVersion(apiVersion: string): [group: string, version: 
 }
 
 /** Built-in kinds that matter for rollouts, as in the discovery of Kubernetes 1.34. */
-export const BUILT_IN_RESOURCES: readonly ApiResource[] = [
-  resource('v1', 'ConfigMap', 'configmaps', { shortNames: ['cm'] }),
-  resource('v1', 'Endpoints', 'endpoints', { shortNames: ['ep'] }),
-  resource('v1', 'Event', 'events', { shortNames: ['ev'] }),
-  resource('v1', 'Namespace', 'namespaces', { namespaced: false, status: true, shortNames: ['ns'] }),
-  resource('v1', 'Node', 'nodes', { namespaced: false, status: true, shortNames: ['no'] }),
-  resource('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims', { status: true, shortNames: ['pvc'] }),
-  resource('v1', 'PersistentVolume', 'persistentvolumes', { namespaced: false, status: true, shortNames: ['pv'] }),
-  resource('v1', 'Pod', 'pods', { status: true, shortNames: ['po'], categories: ['all'] }),
-  resource('v1', 'ReplicationController', 'replicationcontrollers', {
-    status: true,
-    shortNames: ['rc'],
-    categories: ['all'],
-  }),
-  resource('v1', 'ResourceQuota', 'resourcequotas', { status: true, shortNames: ['quota'] }),
-  resource('v1', 'Secret', 'secrets'),
-  resource('v1', 'ServiceAccount', 'serviceaccounts', { shortNames: ['sa'] }),
-  resource('v1', 'Service', 'services', { status: true, shortNames: ['svc'], categories: ['all'] }),
-  resource('apiregistration.k8s.io/v1', 'APIService', 'apiservices', {
-    namespaced: false,
-    status: true,
-    categories: ['api-extensions'],
-  }),
-  resource('apps/v1', 'ControllerRevision', 'controllerrevisions'),
-  resource('apps/v1', 'DaemonSet', 'daemonsets', { status: true, shortNames: ['ds'], categories: ['all'] }),
-  resource('apps/v1', 'Deployment', 'deployments', { status: true, shortNames: ['deploy'], categories: ['all'] }),
-  resource('apps/v1', 'ReplicaSet', 'replicasets', { status: true, shortNames: ['rs'], categories: ['all'] }),
-  resource('apps/v1', 'StatefulSet', 'statefulsets', { status: true, shortNames: ['sts'], categories: ['all'] }),
-  resource('authorization.k8s.io/v1', 'SelfSubjectAccessReview', 'selfsubjectaccessreviews', {
-    namespaced: false,
-    verbs: ['create'],
-  }),
-  resource('authorization.k8s.io/v1', 'SelfSubjectRulesReview', 'selfsubjectrulesreviews', {
-    namespaced: false,
-    verbs: ['create'],
-  }),
-  resource('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', {
-    status: true,
-    shortNames: ['hpa'],
-    categories: ['all'],
-  }),
-  resource('autoscaling/v1', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', {
-    status: true,
-    shortNames: ['hpa'],
-    categories: ['all'],
-  }),
-  resource('batch/v1', 'CronJob', 'cronjobs', { status: true, shortNames: ['cj'], categories: ['all'] }),
-  resource('batch/v1', 'Job', 'jobs', { status: true, categories: ['all'] }),
-  resource('networking.k8s.io/v1', 'IngressClass', 'ingressclasses', { namespaced: false }),
-  resource('networking.k8s.io/v1', 'Ingress', 'ingresses', { status: true, shortNames: ['ing'] }),
-  resource('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies', { shortNames: ['netpol'] }),
-  resource('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', { status: true, shortNames: ['pdb'] }),
-  resource('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings'),
-  resource('rbac.authorization.k8s.io/v1', 'Role', 'roles'),
-  resource('storage.k8s.io/v1', 'StorageClass', 'storageclasses', { namespaced: false, shortNames: ['sc'] }),
-  resource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', {
-    namespaced: false,
-    status: true,
-    shortNames: ['crd', 'crds'],
-    categories: ['api-extensions'],
-  }),
-  resource('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
-]
+export const BUILT_IN_RESOURCES: readonly ApiResource[] = Object.entries(
+  load(readFileSync(join(import.meta.dirname, 'resources.yaml'), 'utf8')) as Record<
+    string,
+    Record<string, [plural: string, traits?: Traits]>
+  >,
+).flatMap(([groupVersion, kinds]) =>
+  Object.entries(kinds).map(([kind, [plural, traits]]) => resource(groupVersion, kind, plural, traits)),
+)
 
 const BUILT_IN_GROUPS = new Set(BUILT_IN_RESOURCES.map(({ group }) => group))
 
