@@ -35,6 +35,17 @@ export function readData(path: string): unknown {
   return revive(load(readFileSync(path, 'utf8'), { schema: CORE_SCHEMA.withTags(mergeTag) }))
 }
 
+/** The same for `toMatchObject`, where a text `/…/` stands for any text that the expression matches. */
+export function patterns<Value>(value: Value): Value {
+  const replaced = (each: unknown): unknown => {
+    if (typeof each === 'string' && /^\/.+\/$/s.test(each)) return expect.stringMatching(new RegExp(each.slice(1, -1)))
+    if (Array.isArray(each)) return each.map(replaced)
+    if (typeof each !== 'object' || each === null) return each
+    return Object.fromEntries(Object.entries(each).map(([key, field]) => [key, replaced(field)]))
+  }
+  return replaced(value) as Value
+}
+
 /** The rows of a table in a file of data, for `it.each`. */
 export function rows<Row>(path: string, table: string): readonly Row[] {
   const rows = (readData(path) as Record<string, readonly Row[]>)[table]

@@ -1,6 +1,6 @@
 import { request as tlsRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { readData, requireOptions } from '../kit/rows.ts'
+import { patterns, readData, requireOptions } from '../kit/rows.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from './api-server.ts'
 import { eventText, getJson, type List, openLines, openWatch, type WatchEvent } from './requests.ts'
 import type { Status } from './status.ts'
@@ -70,13 +70,10 @@ interface Expected {
 const options =
   'start apply serve unserve call get open next review with as is equals lacks names status event ends fails'
 
-/** Replaces `{list.metadata.resourceVersion}` by that field of an earlier result, and `/…/` by what matches it. */
+/** Replaces `{list.metadata.resourceVersion}` by that field of an earlier result. */
 function fill(value: unknown, saved: ReadonlyMap<string, unknown>): unknown {
-  if (typeof value === 'string') {
-    const [, expression] = /^\/(.*)\/$/s.exec(value) ?? []
-    if (expression !== undefined) return expect.stringMatching(new RegExp(expression))
-    return value.replace(/\{([\w.]+)\}/g, (_, path: string) => String(fieldOf(saved, path)))
-  }
+  if (typeof value === 'string')
+    return value.replace(/\{(\w+(?:\.\w+)+)\}/g, (_, path: string) => String(fieldOf(saved, path)))
   if (Array.isArray(value)) return value.map((each) => fill(each, saved))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fill(each, saved)]))
@@ -104,8 +101,8 @@ class Session {
     const value = await result
     if (step.as !== undefined) this.#results.set(step.as, value)
     if (step.ends) expect(value).toBeUndefined()
-    if (step.is !== undefined) expect(value).toMatchObject(step.is)
-    if (step.equals !== undefined) expect(value).toEqual(step.equals)
+    if (step.is !== undefined) expect(value).toMatchObject(patterns(step.is))
+    if (step.equals !== undefined) expect(value).toEqual(patterns(step.equals))
     for (const field of step.lacks ?? []) expect(value).not.toHaveProperty(field)
     if (step.names !== undefined) expect(namesOf(value as List)).toEqual(step.names)
     if (step.event !== undefined) expect(eventText(value as WatchEvent)).toBe(step.event)
