@@ -4,6 +4,8 @@ import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { EndedRunRecord, Entry, ProblemRecord, TargetRecord } from '../../src/gate/run-record.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { condition, is, iso, make, ownedBy, podIs, start } from '../kit/objects.ts'
+import { patterns, readData, requireOptions } from '../kit/rows.ts'
+import type { ApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
@@ -97,6 +99,89 @@ function once(matches: (entry: Entry) => boolean, action: () => void): (entry: E
   }
 }
 
+/** An only pod, `once`, that has been starting for ten minutes. */
+const starting = (metadata: object) =>
+  make.barePod({
+    metadata,
+    status: podIs.unready(
+      {},
+      { phase: 'Pending', startTime: iso(-600), conditions: [condition('PodScheduled', 'True')] },
+    ),
+  })
+
+/** What the file of cases names instead of writing it. */
+const objects: Readonly<Record<string, () => unknown>> = {
+  'failed pod': () => applyFailedPod(),
+  'waiting pod': applyWaitingPod,
+  'evicted pod': () => {
+    const status: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory.' }
+    server.apply(make.barePod({ metadata: { name: 'once' }, spec: { restartPolicy: 'Never' }, status }))
+  },
+  'unready pod': () => {
+    const containers = [make.container({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 } })]
+    const status = podIs.unready({ started: true, state: is.running(-600) })
+    const pod = make.barePod({ spec: { containers }, status })
+    server.apply(pod)
+    server.apply(make.event(pod, { reason: 'NodeNotReady', message: 'Node is not ready' }))
+  },
+  'starting pod': () => server.apply(starting({})),
+  'starting Deployment': () => {
+    const deployment = make.deployment({ status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1 } })
+    const replicaSet = make.replicaSet({ metadata: { labels: { app: 'web' } } }, deployment)
+    const { metadata } = make.pod({}, replicaSet)
+    for (const object of [deployment, replicaSet, starting(metadata)]) server.apply(object)
+  },
+  'misnamed pod': () => {
+    const status = make.containerStatus({ state: { waiting: { reason: 'InvalidImageName', message: 'no such name' } } })
+    server.apply(make.barePod({ status: { phase: 'Pending', containerStatuses: [status] } }))
+  },
+}
+
+interface Case {
+  readonly has?: readonly (string | KubeObject)[]
+  readonly denied?: Parameters<ApiServer['deny']>[0]
+  readonly failing?: { readonly times: number; readonly code: number }
+  readonly inputs: Record<string, string>
+  readonly of?: string
+  readonly shows?: string
+  readonly hides?: string
+  readonly target?: object
+  readonly hasNotes?: false
+  readonly problem?: object
+  readonly run?: object
+  readonly silentOn?: string
+  readonly asksForNodes?: number
+}
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
+const options = 'has denied failing inputs of shows hides target hasNotes problem run silentOn asksForNodes'.split(' ')
+
+describe.each(Object.entries(readData(data) as Record<string, Record<string, Case>>))('%s', (_, cases) => {
+  test.each(Object.entries(cases))('%s', async (title, given) => {
+    requireOptions(given, options, [data, title])
+    const { has = [], denied, failing, inputs, of = '' } = given
+    for (const object of has) {
+      if (typeof object !== 'string') server.apply(object)
+      else if (objects[object] === undefined) throw new Error(`there is no object "${object}"`)
+      else objects[object]()
+    }
+    if (denied !== undefined) server.deny(denied)
+    if (failing !== undefined) server.failNext(failing.times, failing.code, { filter: asksLog })
+    const { shows, hides, target, hasNotes, problem, run, silentOn, asksForNodes } = patterns(given)
+    const runRecord = await gateAndReplay(inputs)
+    if (run !== undefined) expect(runRecord).toMatchObject(run)
+    if (target !== undefined) expect(recordOf(runRecord, of)).toMatchObject(target)
+    if (hasNotes === false) expect(recordOf(runRecord, of).notes).toBeUndefined()
+    if (problem !== undefined) expect(problemOf(runRecord, of)).toMatchObject(problem)
+    if (shows !== undefined) expect(textOf(problemOf(runRecord, of))).toEqual(shows)
+    if (hides !== undefined) expect(textOf(problemOf(runRecord, of))).not.toContain(hides)
+    const withoutEvidence = JSON.stringify(runRecord, (key, value) => (key === 'evidence' ? undefined : value))
+    if (silentOn !== undefined) expect(withoutEvidence).not.toContain(silentOn)
+    if (asksForNodes !== undefined)
+      expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toHaveLength(asksForNodes)
+  })
+})
+
 describe('a target that failed while others go on', () => {
   const inputs = { resources: 'pod/migrate\npod/slow', timeout: '60s', 'stall-timeout': '0', 'fail-fast': 'false' }
 
@@ -142,23 +227,6 @@ describe('a target that failed while others go on', () => {
     expect(text).toContain('cannot migrate')
     expect(text).not.toContain('all is well')
   })
-
-  test('reports that the pod was gone before its log could be read', async () => {
-    applyFailedPod()
-    applyWaitingPod()
-    server.failNext(Number.POSITIVE_INFINITY, 404, { filter: asksLog })
-    const text = textOf(problemOf(await gateAndReplay(inputs), 'migrate'))
-    expect(text).toContain('Log of container app: could not be read: ')
-  })
-
-  test('is asked for its log again at the end, when the server could not answer at first', async () => {
-    applyFailedPod()
-    applyWaitingPod()
-    server.failNext(2, 500, { filter: asksLog })
-    const text = textOf(problemOf(await gateAndReplay(inputs), 'migrate'))
-    expect(text).toContain('panic: no table users')
-    expect(text).not.toContain('could not be read')
-  })
 })
 
 describe('a pod that is deleted while its problem stands', () => {
@@ -198,156 +266,20 @@ describe('a pod that is deleted while its problem stands', () => {
   })
 })
 
-describe('a forbidden read', () => {
-  test('of a log is part of the evidence', async () => {
-    applyFailedPod()
-    server.deny({ verb: 'get', resource: 'pods/log' })
-    const runRecord = await gateAndReplay({ resources: 'pod/migrate' })
-    expect(textOf(problemOf(runRecord, 'migrate'))).toMatch(
-      /Log of container app: could not be read: pods "migrate" is forbidden: .*pods\/log/,
-    )
-    expect(recordOf(runRecord, 'migrate').notes).toEqual([
-      expect.stringMatching(
-        /^Grant user .*: `kubectl create role rollout-gate-reader --verb=get --resource=pods\/log -n shop`/,
-      ),
-    ])
-  })
-
-  test('of Events is a note of the target', async () => {
-    applyFailedPod()
-    applyWaitingPod()
-    server.deny({ verb: '*', resource: 'events' })
-    const record = recordOf(await gateAndReplay({ resources: 'pod/migrate\npod/slow' }), 'migrate')
-    expect(record.notes).toEqual([
-      expect.stringMatching(/^events could not be read: events is forbidden/),
-      expect.stringMatching(
-        /^Grant user .*: `kubectl create role rollout-gate-reader --verb=get,list,watch --resource=events /,
-      ),
-    ])
-  })
-
-  test('of the log of a previous run that never existed is not reported', async () => {
-    applyFailedPod()
-    expect(textOf(problemOf(await gateAndReplay({ resources: 'pod/migrate' }), 'migrate'))).not.toContain(
-      'could not be read',
-    )
-  })
-})
-
 describe('a node behind a problem', () => {
-  const evicted: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory.' }
-  const node = {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name: 'node-1', uid: 'node-uid' },
-    spec: {
-      unschedulable: true,
-      taints: [
-        { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' },
-        { key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' },
-        { key: 'dedicated', value: 'web', effect: 'NoSchedule' },
-      ],
-    },
-    status: {
-      conditions: [
-        condition('MemoryPressure', 'True', { lastTransitionTime: new Date(start - 60_000).toISOString() }),
-        condition('DiskPressure', 'False'),
-        condition('Ready', 'True'),
-      ],
-    },
-  }
-  const applyEvictedPod = () =>
-    server.apply(make.barePod({ metadata: { name: 'once' }, spec: { restartPolicy: 'Never' }, status: evicted }))
-
-  test('is evidence of the pod that it evicted, though nodes are not watched', async () => {
-    applyEvictedPod()
-    server.apply(node)
-    expect(textOf(problemOf(await gateAndReplay({ resources: 'pod/once' }), 'once'))).toMatch(
-      /Node: node node-1: MemoryPressure for 1 m[ \ds]*, cordoned, tainted ToBeDeletedByClusterAutoscaler:NoSchedule/,
-    )
-    expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toHaveLength(1)
-  })
-
   test('is shown in its state at the eviction, although other targets continue', async () => {
-    applyEvictedPod()
+    objects['evicted pod']?.()
     applyWaitingPod()
-    server.apply(node)
-    const recover = () => void server.apply({ ...node, spec: {}, status: { conditions: [condition('Ready', 'True')] } })
+    const node = (type: string) => ({ ...make.node('node-1'), status: { conditions: [condition(type, 'True')] } })
+    server.apply(node('MemoryPressure'))
+    const recover = () => void server.apply(node('Ready'))
     const inputs = { resources: 'pod/once\npod/slow', timeout: '60s', 'stall-timeout': '0', 'fail-fast': 'false' }
     const runRecord = await gateAndReplay(inputs, { onEntry: once(({ kind }) => kind === 'heartbeat', recover) })
     expect(textOf(problemOf(runRecord, 'once'))).toContain('MemoryPressure')
   })
 
-  test('is evidence of a pod that it made unready', async () => {
-    const lost = { type: 'Ready', status: 'Unknown', message: 'Kubelet stopped posting node status.' }
-    server.apply({ ...node, spec: {}, status: { conditions: [lost] } })
-    const containers = [make.container({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 } })]
-    const status = podIs.unready({ started: true, state: is.running(-600) })
-    const pod = make.barePod({ spec: { containers }, status })
-    server.apply(pod)
-    server.apply(make.event(pod, { reason: 'NodeNotReady', message: 'Node is not ready' }))
-    const runRecord = await gateAndReplay({ resources: 'pod/once', 'stall-timeout': '5s' })
-    expect(textOf(problemOf(runRecord, 'once'))).toContain(
-      'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
-    )
-  })
-
-  const starting = (metadata: object) =>
-    make.barePod({
-      metadata,
-      status: podIs.unready(
-        {},
-        { phase: 'Pending', startTime: iso(-600), conditions: [condition('PodScheduled', 'True')] },
-      ),
-    })
-  const lost = {
-    ...node,
-    spec: {},
-    status: { conditions: [condition('Ready', 'Unknown', { message: 'Kubelet stopped posting node status.' })] },
-  }
-
-  test('explains a pod that its kubelet stopped to start', async () => {
-    server.apply(lost)
-    server.apply(starting({}))
-    const runRecord = await gateAndReplay({ resources: 'pod/once', 'stall-timeout': '5s' })
-    expect(runRecord).toMatchObject({ outcome: 'stalled', reason: 'no-progress' })
-    expect(textOf(problemOf(runRecord, 'once'))).toContain(
-      'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
-    )
-    expect(problemOf(runRecord, 'once').message).toBe('is not ready because its node node-1 is not ready')
-    expect(recordOf(runRecord, 'once').hint).toMatch(
-      /^The kubelet of node node-1 does not respond\. Check the node: `kubectl describe node node-1`/,
-    )
-  })
-
-  test('explains a pod of a Deployment', async () => {
-    const deployment = make.deployment({ status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1 } })
-    const replicaSet = make.replicaSet({ metadata: { labels: { app: 'web' } } }, deployment)
-    const { metadata } = make.pod({}, replicaSet)
-    for (const object of [lost, deployment, replicaSet, starting(metadata)]) server.apply(object)
-    const runRecord = await gateAndReplay({ resources: 'deployment/web', 'stall-timeout': '5s' })
-    expect(problemOf(runRecord, 'web').chain).toEqual(['deployment/web', 'replicaset/web-1', 'pod/web-1-a'])
-  })
-
-  test.each(['is well', 'cannot be read'])('that %s explains no pod', async (how) => {
-    server.apply({ ...lost, status: { conditions: [condition('Ready', how === 'is well' ? 'True' : 'Unknown')] } })
-    if (how === 'cannot be read') server.deny({ verb: 'get', resource: 'nodes' })
-    server.apply(starting({}))
-    const runRecord = await gateAndReplay({ resources: 'pod/once', 'stall-timeout': '5s' })
-    const { problems, notes } = recordOf(runRecord, 'once')
-    expect(problems).toMatchObject([{ reason: 'pod-waiting' }])
-    expect(notes).toBeUndefined()
-    expect(runRecord.entries.filter(({ text }) => text.includes('nodes'))).toEqual([])
-  })
-
-  test('that is healthy is not mentioned', async () => {
-    applyEvictedPod()
-    server.apply({ ...node, spec: {}, status: { conditions: [condition('Ready', 'True')] } })
-    expect(textOf(problemOf(await gateAndReplay({ resources: 'pod/once' }), 'once'))).not.toContain('Node')
-  })
-
   test('that cannot be read, or is gone, is reported as such', async () => {
-    applyEvictedPod()
+    objects['evicted pod']?.()
     const gone = textOf(problemOf(await gateAndReplay({ resources: 'pod/once' }), 'once'))
     expect(gone).toContain('Node: node node-1 does not exist any more')
     server.deny({ verb: 'get', resource: 'nodes' })
@@ -356,14 +288,6 @@ describe('a node behind a problem', () => {
       /Node: node node-1 could not be read: nodes "node-1" is forbidden/,
     )
     expect(runRecord.entries.filter(({ text }) => text.includes('cannot be read'))).toEqual([])
-  })
-
-  test('is not read for a problem that no node causes', async () => {
-    server.apply(node)
-    const status = make.containerStatus({ state: { waiting: { reason: 'InvalidImageName', message: 'no such name' } } })
-    server.apply(make.barePod({ status: { phase: 'Pending', containerStatuses: [status] } }))
-    await gateAndReplay({ resources: 'pod/once' })
-    expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toEqual([])
   })
 })
 
@@ -414,32 +338,4 @@ describe('hundreds of targets that fail', () => {
     expect(bytes).toBeLessThan(4_000_000)
     expect(runRecord.targets.every(({ hint }) => hint !== undefined)).toBe(true)
   }, 30_000)
-})
-
-describe('the namespace of a target that is not found', () => {
-  const written = { resources: 'deployment/web', namespace: 'shpo', 'milestone-timeouts': 'created=5s' }
-  const hintOf = ({ targets }: EndedRunRecord) => targets[0]?.hint
-
-  test('is named where it does not exist, in the replay too', async () => {
-    expect(hintOf(await gateAndReplay(written))).toMatch(/^Namespace shpo does not exist\./)
-  })
-
-  test('is named for a selector, which is judged at once', async () => {
-    expect(hintOf(await gateAndReplay({ ...written, resources: 'deploy,sts -l app=web' }))).toMatch(
-      /^Namespace shpo does not/,
-    )
-  })
-
-  test('is not given as the cause if it exists', async () => {
-    server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shpo' } })
-    expect(hintOf(await gateAndReplay(written))).toMatch(/^Was it applied, under this name and in namespace shpo\?/)
-  })
-
-  test('is not mentioned if namespaces cannot be read', async () => {
-    server.deny({ verb: '*', group: '', resource: 'namespaces' })
-    const runRecord = await gateAndReplay(written)
-    expect(hintOf(runRecord)).toMatch(/^Was it applied/)
-    expect(JSON.stringify(runRecord)).not.toContain('namespaces may not')
-    expect(runRecord.targets[0]?.notes).toBeUndefined()
-  })
 })
