@@ -1,13 +1,5 @@
 import { isOfKind, type KubeObject, oncePerObject, type Pod } from '../cluster/objects.ts'
-
-/** Why a registry refused a pull. */
-export type PullReason =
-  | 'image-not-found'
-  | 'image-unauthorized'
-  | 'image-rate-limited'
-  | 'image-registry-unreachable'
-  | 'image-platform-missing'
-  | 'image-pull-failed'
+import type { PullReason } from '../reasons/images.ts'
 
 /** Refused pulls with one reason; their number is the larger of the two counts. */
 export interface Refusals {

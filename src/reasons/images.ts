@@ -49,6 +49,11 @@ export interface ImageDetails {
   readonly 'image-mismatch': ImageMismatch
 }
 
+/** The reasons of refused pulls. */
+export type PullReason = {
+  [Reason in keyof ImageDetails]: ImageDetails[Reason] extends PullDetail ? Reason : never
+}[keyof ImageDetails]
+
 const pullSentence: ReasonSpec<PullDetail>['sentence'] = ({ image, answer }, { times }) =>
   `cannot pull image "${image}"${optional`: ${answer}`}${times}`
 

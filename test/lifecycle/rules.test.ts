@@ -1,11 +1,30 @@
-import type { KubeObject } from '../../src/cluster/objects.ts'
-import { loadMilestones, milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
+import { objectMistake } from '../../src/cluster/object-schema.ts'
+import type { KindName, KubeObject } from '../../src/cluster/objects.ts'
+import { knownKinds, loadMilestones, milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
 import { compileEntry, type HealthCheckEntry, loadCompiler, parseHealthChecks } from '../../src/plan/health-checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rows } from '../kit/rows.ts'
 import { read } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
+
+it('every built-in kind has its fields checked, but for those whose rules accept fields of any type', () => {
+  const isChecked = ({ apiVersion, kind }: KindName) =>
+    objectMistake({ apiVersion, kind, metadata: { name: 'w' }, spec: 5 } as unknown as KubeObject) !== undefined
+  expect(knownKinds.filter((kind) => !isChecked(kind)).map(({ kind }) => kind)).toEqual([
+    'CronJob',
+    'Gateway',
+    'HTTPRoute',
+    'GRPCRoute',
+    'TLSRoute',
+    'TCPRoute',
+    'UDPRoute',
+    'PodDisruptionBudget',
+    'CustomResourceDefinition',
+    'APIService',
+    'CertificateSigningRequest',
+  ])
+})
 
 describe('the milestones of a kind', () => {
   it.each(rows<[string, string, string]>(data, 'the milestones of a kind'))(

@@ -1,4 +1,5 @@
 import { type ContainerStateTerminated, subjectOf } from '../../cluster/objects.ts'
+import type { PullReason } from '../../reasons/images.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import {
   deathsProvenMs,
@@ -9,7 +10,7 @@ import {
   missingObjectMs,
   startTimeMs,
 } from '../../thresholds.ts'
-import type { ContainerHistory, PullReason, Refusals } from '../pods.ts'
+import type { ContainerHistory, Refusals } from '../pods.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'

@@ -1,7 +1,6 @@
 import type { EventObject } from '../../cluster/objects.ts'
-import type { PullDetail, PullFailureCause } from '../../reasons/images.ts'
+import type { PullDetail, PullFailureCause, PullReason } from '../../reasons/images.ts'
 import { traitsOf } from '../../reasons/reasons.ts'
-import type { PullReason } from '../pods.ts'
 
 /** The HTTP statuses that runtimes report, and their reasons. */
 const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
