@@ -43,6 +43,8 @@ const settings = {
   view: settingsFor('view', createSettings()),
   unknown: { catalogue: [] },
   operator: { catalogue: [compileEntry(shopEntry, compiler)] },
+  /** Its operator lists in the status what it has applied. */
+  applying: { catalogue: [{ ...compileEntry(owningNothing, compiler), applies: [] }] },
   operatorOwningNothing: { catalogue: [compileEntry(owningNothing, compiler)] },
   awaiting: { catalogue: [compileEntry(awaiting, compiler)] },
   awaitingOfUser: { catalogue: [compileEntry(awaiting, compiler)], healthChecks: [ofUser] },
