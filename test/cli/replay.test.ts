@@ -61,6 +61,13 @@ describe('recordings', () => {
     expect(second).toEqual(first)
   })
 
+  test('that do not exist are named', async () => {
+    expect(await runCommand(['replay', 'web.ndjson'])).toMatchObject({
+      code: 2,
+      stderr: 'web.ndjson: This file does not exist.\n',
+    })
+  })
+
   test('print their log, with the name of each file if there are several', async () => {
     written('ready', header, ready, synced)
     written('absent', header, synced)
