@@ -17,17 +17,18 @@ export type Header = readonly [name: string, value: string]
 /** HTTP statuses from the first to the last. */
 export type StatusRange = readonly [first: number, last: number]
 
+/** A line of `http-checks`: the request to send to the pods of a target, and the expected answer. */
 export interface RequestCheck {
-  /** Index among the lines, counted from 0: `check` of its answers. */
+  /** The index among the lines, counted from 0. `Answer.check` refers to it. */
   readonly index: number
   /** The line in the input, counted from 1. */
   readonly line: number
   /** The line as written, with `***` for the values of headers. */
   readonly text: string
   readonly method: string
-  /** With its query. */
+  /** The path of the URL, with the query string. */
   readonly path: string
-  /** The target whose pods are asked. Until its kind is resolved, `apiVersion` is empty and `kind` the word of the user. */
+  /** The target whose pods are asked. Before `resolveCheckKinds`, `apiVersion` is empty and `kind` is the word in the line. */
   readonly reference: ObjectName
   /** The name or number of the port of the reference, as written. */
   readonly port?: string | undefined
@@ -43,7 +44,7 @@ export interface RequestCheck {
 /** The checks after the targets are ready. */
 export interface Checks {
   readonly httpChecks: readonly RequestCheck[]
-  /** How long everything must stay ready, in milliseconds; 0: not at all. */
+  /** How long all targets must stay ready, in milliseconds; 0: no such check. */
   readonly holdMs: number
 }
 
@@ -56,7 +57,7 @@ export function parseChecks({
   return { httpChecks: parseLines(httpChecks, mistakes), holdMs, mistakes }
 }
 
-/** The lines without mistakes, numbered as they are written. */
+/** The lines without mistakes. Indexes and numbers count all lines. */
 function parseLines(text: string, mistakes: Mistake[]): readonly RequestCheck[] {
   const lines = writtenLines(text)
   if (lines.length > maxRequestLines)
@@ -109,7 +110,7 @@ function parseRequest(written: string, place: WrittenLine, addMistake: AddMistak
   checkPath(path, addMistake)
   return {
     ...place,
-    text: withoutValues(words),
+    text: maskHeaders(words),
     method,
     path,
     ...readReference(object, flags.get('namespace'), addMistake),
@@ -130,7 +131,7 @@ function checkMethod(method: string, addMistake: AddMistake): void {
   )
 }
 
-/** `service/web:8080`. */
+/** Reads `service/web:8080`. */
 function readReference(
   word: string,
   namespace: string | undefined,
@@ -155,7 +156,7 @@ function isPort(text: string): boolean {
   return /^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
 }
 
-/** Clients read these as another path or as a host (WHATWG URL, "path state"; RFC 3986, section 4.2). */
+/** The start of a path that a client reads as another path or as a host (WHATWG URL, "path state"; RFC 3986, section 4.2). */
 const otherPath = /^\/\/|^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i
 
 /** The characters that the value of a header may have (RFC 9110, section 5.5). */
@@ -186,7 +187,7 @@ function readHeaders(text: string | undefined, addMistake: AddMistake): readonly
   })
 }
 
-/** `200`, `200-299` or several of them with commas. */
+/** Reads `200`, `200-299`, or several of these with commas. */
 function readStatuses(text: string | undefined, addMistake: AddMistake): readonly StatusRange[] {
   return (text ?? '200-299').split(',').flatMap((part) => {
     const [, first = '', last = first] = /^\s*([1-5]\d\d)(?:-([1-5]\d\d))?\s*$/.exec(part) ?? []
@@ -213,8 +214,8 @@ function readTimes(text: string | undefined, addMistake: AddMistake): number {
   return times ?? 1
 }
 
-/** The words of a line, with `***` for the values of headers: for the log and the recording, which is parsed again. */
-function withoutValues(words: readonly string[]): string {
+/** The line that consists of these words, with `***` in place of the values of headers. A replay can parse this line. */
+function maskHeaders(words: readonly string[]): string {
   let isValue = false
   return words
     .map((word) => {
@@ -228,7 +229,7 @@ function withoutValues(words: readonly string[]): string {
 
 /** The lines of `http-checks` for a recording: without comments and the values of headers. */
 export function recordedLines(text: string): readonly string[] {
-  return writtenLines(text).map(({ text }) => withoutValues(splitWords(text, () => {})?.map((word) => word.text) ?? []))
+  return writtenLines(text).map(({ text }) => maskHeaders(splitWords(text, () => {})?.map((word) => word.text) ?? []))
 }
 
 export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): readonly string[] {
@@ -255,7 +256,7 @@ export function resolveCheckKinds(checks: Checks, resources: readonly ApiResourc
   return { ...checks, httpChecks }
 }
 
-/** The milestones of a kind, with those of the checks. */
+/** Returns a function like `milestonesOf` that adds the milestones of the checks. */
 export function withMilestones(
   milestonesOf: (kind: KindName) => readonly string[],
   { httpChecks, holdMs }: Checks,
@@ -267,10 +268,10 @@ export function withMilestones(
 const noDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [] }
 
 /**
- * The checks with the namespaces of their references: without `-n`, that of the only target of this name, else the default one.
+ * Adds to each reference without `-n` the namespace of the only target with this kind and name, else the default namespace.
  * @param namespace the default namespace
  */
-export function placeChecks(checks: Checks, targets: readonly Target[], namespace: string): Checks {
+export function addNamespaces(checks: Checks, targets: readonly Target[], namespace: string): Checks {
   const place = (reference: ObjectName): ObjectName => {
     if (reference.namespace !== undefined) return reference
     const same = targets.filter((target) => nameKey({ ...target, namespace: '' }) === nameKey(reference))

@@ -4,7 +4,7 @@ import type { AddMistake } from '../errors.ts'
 import { milestoneNames } from '../inputs.ts'
 import { isBuiltInGroup } from './kinds.ts'
 
-/** @param write what a mistake asks for: `Entry 2 (Widget), cause: write a list of expressions` */
+/** @param write what a mistake tells the user to write: `Entry 2 (Widget), cause: write a list of expressions` */
 function field<Schema extends z.ZodType>(schema: Schema, write: string, description: string) {
   return schema.meta({ write, description })
 }
@@ -26,14 +26,14 @@ const stages = z.array(z.object({ name: z.enum(milestoneNames), done: words })).
 const stageNames = milestoneNames.join(', ')
 
 /**
- * How the status of the objects of a kind is read: an entry of the file of the input `health-check-exprs`, and of the catalogue
- * of operators. The expressions are CEL over the object, as in Flux' `healthCheckExprs`: one that reads a missing field is
- * false. A status of an older generation is in progress, whatever they return; otherwise `inProgress`, `suspended`,
- * `failed` and `current` decide, in this order, and an object for which none holds is in progress. A suspension that the
- * spec alone requests counts with any status.
+ * An entry says how the status of the objects of a kind is read. The user writes entries in the file of the input
+ * `health-check-exprs`; the catalogue of operators contains others. The expressions are CEL over the object, as in Flux'
+ * `healthCheckExprs`. An expression that reads a missing field is false. The first expression that is true decides, in the order
+ * `inProgress`, `suspended`, `failed`, `current`; if none is true, the object is in progress. If the status is of an older
+ * generation, the object is in progress too, unless `suspended` is true for the spec alone.
  *
- * In the catalogue, conditions of an older generation are ignored, and a status without any field that `current` and
- * `failed` read, because another version of the operator wrote it, is judged by the general conventions.
+ * For an entry of the catalogue, conditions of an older generation are ignored. If the status has no field that `current` and
+ * `failed` read, another version of the operator wrote it, and the general conventions decide.
  */
 export const entrySchema = z.strictObject({
   group: optional(
@@ -88,8 +88,8 @@ export const entrySchema = z.strictObject({
 
 /**
  * Checks an entry of a file.
- * @param where its place for messages: `Entry 2`
- * @param addMistake gets every mistake
+ * @param where the place of the entry, for messages: `Entry 2`
+ * @param addMistake called with every mistake
  */
 export function isEntry(raw: unknown, where: string, addMistake: AddMistake): raw is z.infer<typeof entrySchema> {
   if (!isObject(raw)) {

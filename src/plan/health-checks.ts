@@ -7,10 +7,10 @@ import { expressionMs, expressionSteps } from '../thresholds.ts'
 import type { entrySchema } from './health-check-schema.ts'
 import { isBuiltInGroup } from './kinds.ts'
 
-/** Whether an expression is true for an object, or why it could not be evaluated. */
+/** Returns whether the expression is true for an object. `error`: why the expression could not be evaluated. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
 
-/** The text that an expression returns for an object: the first one of a list; undefined without a text. */
+/** Returns the text of the expression for an object, or the first text of a list. Undefined if there is none. */
 export type TextExpression = (object: KubeObject) => string | undefined
 
 /** Compiles expressions in CEL over the fields of an object. Both functions throw an error for invalid syntax. */
@@ -25,13 +25,12 @@ const maxTextLength = 1_000
 
 /** The maximum number of values in an object; an object of 1.5 MiB has fewer. */
 const maxValues = 200_000
-/** The macros, which evaluate an expression for each element of a list; nested ones for each pair, triple, and so on. */
+/** A call of a macro, which evaluates an expression for each element of a list. A nested call does so for each pair of elements. */
 const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
 /**
- * Loads the CEL library: only when it is needed, because loading it delays the start.
- *
- * @param limitMs how long one evaluation may take that has patterns or many steps
+ * Loads the CEL library. Call this only if there are expressions, because loading delays the start.
+ * @param limitMs the time limit for one evaluation of an expression with patterns or many steps
  */
 export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   const [{ Environment }, vm] = await Promise.all([import('@marcbachmann/cel-js'), import('node:vm')])
@@ -79,11 +78,11 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
 const conditionCall = /\b(isTrue|isFalse|messageOf)\(((?:\s*(?:'[^']*'|"[^"]*")\s*,?)*)\)/g
 
 /**
- * Replaces the functions about `status.conditions` by what they stand for:
+ * Replaces calls of these functions about `status.conditions` by CEL:
  *
- * - `isTrue('Ready')`: the condition is True; with reasons, `isTrue('Ready', 'Synced', 'Healthy')`, for one of them.
+ * - `isTrue('Ready')`: the condition is True. `isTrue('Ready', 'Synced', 'Healthy')`: with one of these two reasons.
  * - `isFalse('Ready', 'InvalidConfig')`: the condition is False.
- * - `messageOf('Ready')`: the message of the condition while it is not True; `messageOf('Degraded', 'False')`, not False.
+ * - `messageOf('Ready')`: the message of the condition if it is not True. `messageOf('Degraded', 'False')`: if it is not False.
  *
  * @throws Error if an argument is no text in quotes
  */
@@ -100,7 +99,7 @@ function withConditions(source: string): string {
   return replaced
 }
 
-/** Returns a function that does work with a time limit: that of a script also applies to the functions that it calls. */
+/** Returns a function that calls `work` with a time limit. The limit of a `Script` also applies to functions that the script calls. */
 function timeLimiter({ createContext, Script }: typeof import('node:vm'), limitMs: number) {
   const script = new Script('work()')
   return (work: () => unknown): unknown => {
@@ -113,7 +112,7 @@ function timeLimiter({ createContext, Script }: typeof import('node:vm'), limitM
   }
 }
 
-/** A copy of a value whose lists count each read of an entry, and throw when none is left. */
+/** A copy of a value whose lists count down `steps` at each read of an entry, and throw an error when no step is left. */
 function countingSteps<Value>(value: Value, steps: { left: number }): Value {
   if (Array.isArray(value)) {
     const get = (list: readonly unknown[], key: PropertyKey) => {
@@ -195,13 +194,13 @@ export interface HealthCheck
   readonly statusFields: readonly string[]
 }
 
-/** The entry for a kind: that of its group, else that of the longest suffix; that of its kind, else that of `*`. */
+/** The entry for a kind: an exact group is better than a suffix, a longer suffix than a shorter one, and then a kind than `*`. */
 export function findEntry<Entry extends KindPattern>(
   { apiVersion, kind }: KindName,
   entries: readonly Entry[],
 ): Entry | undefined {
   const group = groupOf(apiVersion)
-  // No entry decides in place of the gate's own rules.
+  // The gate has rules for these kinds, which no entry replaces.
   if (isBuiltInGroup(group)) return undefined
   const isOfGroup = (name: string) => name === group || (name.startsWith('*.') && group.endsWith(name.slice(1)))
   const found = entries.filter((each) => isOfGroup(each.group) && (each.kind === kind || each.kind === '*'))
@@ -271,7 +270,7 @@ const noText = () => undefined
 
 /**
  * Compiles the expressions of an entry.
- * @param onMistake gets the field and the mistake of each expression with invalid syntax; by default, the first one is
+ * @param onMistake called with the field and the mistake of each expression with invalid syntax; by default, the first mistake is
  * thrown
  */
 export function compileEntry(

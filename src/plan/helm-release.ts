@@ -7,7 +7,7 @@ import { releaseListsAtOnce } from '../thresholds.ts'
 import { label } from './names.ts'
 import type { ReleaseHistory, ReleaseRevision, Target } from './target.ts'
 
-/** The word for a Helm release in a reference, `helm/web`, and the kind of a release without objects. No server has it. */
+/** The word for a Helm release in a reference (`helm/web`), and the kind of a target that is a release. No server has this kind. */
 export const releaseKind = { word: 'helm', ...helmRevisions } as const
 
 /**
@@ -23,7 +23,7 @@ export const hookAnnotation = 'helm.sh/hook'
 export interface Release {
   readonly name: string
   readonly namespace: string
-  /** Whether the objects are selected that are being deleted already: `--for=delete`. */
+  /** Whether objects that are being deleted are selected too (`--for=delete`). */
   readonly includesTerminating: boolean
 }
 
@@ -35,8 +35,8 @@ export interface Selection extends WatchRequest {
 type ReleaseSelection = Selection & { readonly release: Release }
 
 /**
- * Whether an object belongs to a release. A controller copies the annotations of an object to those that it owns, as a
- * Deployment to its ReplicaSets. An object that is being deleted is one that an upgrade has removed.
+ * Whether an object belongs to a release. An object with an owner does not: its controller may have copied the annotations
+ * of the owner. An object that is being deleted does not either: an upgrade has removed this object from the release.
  */
 export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release: Release): boolean {
   const { annotations = {}, deletionTimestamp } = metadata
@@ -62,7 +62,7 @@ function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[
   return known.length === 0 ? undefined : { name, namespace, revisions: known }
 }
 
-/** A history without the revisions that followed an awaited one: these make it superseded. */
+/** The history until the revision that the gate has waited for. If newer revisions exist, that revision is superseded. */
 export function historyUntil(history: ReleaseHistory, awaited: readonly Target[]): ReleaseHistory {
   const last = awaited.find((target) => isRevisionOf(target, history))
   if (last === undefined) return history
@@ -80,12 +80,12 @@ export function isRevisionOf({ release }: Target, { name, namespace }: Pick<Rele
   return release?.name === name && release.namespace === namespace
 }
 
-/** Whether the last revision of a release is pending: its objects may still be of the earlier version, or missing. */
+/** Whether the last revision of a release is pending: the objects may still be of the earlier revision, or missing. */
 export function isHelmAtWork(history: ReleaseHistory | undefined): boolean {
   return isPending(history?.revisions.at(-1)?.status ?? '')
 }
 
-/** Whether Helm still works on a revision with this status (an install, upgrade or rollback), or was killed while it did. */
+/** Whether Helm installs, upgrades or rolls back to a revision with this status, or was killed while it did. */
 export function isPending(status: string): boolean {
   return status.startsWith('pending-')
 }
@@ -102,7 +102,7 @@ export function readRevision({
 
 /**
  * The kinds that a release may contain, each in its preferred version.
- * @param isGated whether objects of a kind are gated: those of other kinds are ready once they exist
+ * @param isGated whether the objects of a kind are gated; objects of other kinds are ready once they exist
  */
 export function kindsOfRelease(
   resources: readonly ApiResource[],
@@ -127,8 +127,8 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
 }
 
 /**
- * Lists the names of the objects that selections match. Of a Helm release, kinds that cannot be listed are skipped.
- * @param remedyOf how to grant access that a list lacks
+ * Returns functions that list objects and the revisions of releases. A kind of a release that may not be listed is skipped.
+ * @param remedyOf returns a text that says how to grant missing access
  */
 export function selectionReader(
   selections: readonly Selection[],
@@ -163,7 +163,7 @@ export function selectionReader(
       release === undefined
         ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
         : namesOfRelease({ ...request, release }),
-    /** Reads the revisions of all releases whose Secrets may be read. */
+    /** Lists the revisions of all releases. Without permission to read its Secrets, a release has no history. */
     readHistories: async (): Promise<void> => {
       const releases = [...byRelease.values()].flatMap(([first]) => first?.release ?? [])
       await Promise.all(

@@ -3,7 +3,7 @@ import { groupOf } from '../cluster/objects.ts'
 import { nearest, quote } from '../errors.ts'
 import type { Reference } from './target.ts'
 
-/** Without the suffix `.k8s.io`. */
+/** The API groups of Kubernetes under `k8s.io`, without this suffix. */
 const builtInGroups: ReadonlySet<string> = new Set([
   'admissionregistration',
   'apiextensions',
@@ -26,8 +26,8 @@ const builtInGroups: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether an API group is built in: its name has no dot, or is a name above with the suffix `.k8s.io`. Some custom
- * resources also have an approved group under k8s.io: gateway.networking.k8s.io, snapshot.storage.k8s.io.
+ * Whether the group of an API version is built in: its name has no dot, or is in `builtInGroups`. Some custom resources
+ * also have a group under k8s.io, which is not built in: gateway.networking.k8s.io, snapshot.storage.k8s.io.
  */
 export function isBuiltIn(apiVersion: string): boolean {
   return isBuiltInGroup(groupOf(apiVersion))

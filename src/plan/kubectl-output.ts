@@ -46,8 +46,8 @@ export type KubectlLine =
   | { readonly type: 'failure-detail' }
 
 /**
- * Reads kubectl's output, line by line. After an error, a line that kubectl does not print otherwise belongs to the error.
- * @returns undefined for each line that kubectl does not print: a reference
+ * Reads kubectl's output, line by line. Any other line is a reference; after an error of kubectl, it belongs to the error.
+ * @returns one element for each line; undefined for a reference
  */
 export function readKubectlLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {
   let hasFailed = false
@@ -65,8 +65,8 @@ const printedEnd =
   /(?:^|\s)(?:created|configured|unchanged|serverside-applied|replaced|patched|pruned|deleted|condition met)(?: \([^)]*\))?$/
 
 /**
- * Finds excludes among lines that kubectl printed: a name of RBAC may contain line breaks (apimachinery pkg/api/validation/path,
- * `ValidatePathSegmentName`), so that its object could exclude others. The end of such a name is the end of kubectl's line.
+ * Finds the lines with `!` that stand between lines of kubectl's output: such a line may be a part of the name of an RBAC object,
+ * which may contain line breaks (apimachinery pkg/api/validation/path, `ValidatePathSegmentName`), and must exclude nothing.
  * @param lines the whole text
  * @returns the numbers of the lines, counted from 1
  */
@@ -102,7 +102,7 @@ function listBelow(lines: readonly string[], index: number): readonly string[] {
  * k8s.io/kubectl pkg/cmd/delete).
  *
  * After the resource, kubectl prints participles (`configured`, `serverside-applied`, `rolled back`,
- * `skipped rollback (…)`) or `condition met`. Other words there may be names.
+ * `skipped rollback (…)`) or `condition met`. A line with other words is not kubectl's output: the words may be names.
  */
 function parseKubectlLine(line: string): KubectlLine | undefined {
   if (/^warning:/i.test(line)) return { type: 'skipped', why: 'a warning' }
@@ -137,8 +137,8 @@ interface ForeignOutput {
 }
 
 /**
- * Recognizes other output, which contains no references: a table of `kubectl get`, a manifest, a difference of
- * `kubectl diff`, or Helm's report of a release.
+ * Recognizes output of another command, which contains no references: a table of `kubectl get`, a manifest, a difference
+ * of `kubectl diff`, or Helm's report of a release.
  * @param lines the text, line by line
  */
 export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
@@ -180,8 +180,8 @@ const information =
   /^(?:Waiting for .*\.\.\.|Flag --\S+ has been deprecated, .*|Switched to context ".*"\.|(?:Context|Cluster|User|Property) ".*" \w+\.)$/
 
 /**
- * Error messages of kubectl, helm and the shell. kubectl writes `error: ` before an error that is alone; of several, it
- * writes each as it is (k8s.io/kubectl pkg/cmd/util, `checkErr` and `MultipleErrors`; pkg/cmd/apply;
+ * Error messages of kubectl, helm and the shell. kubectl writes `error: ` before a single error, but nothing before each of
+ * several errors (k8s.io/kubectl pkg/cmd/util, `checkErr` and `MultipleErrors`; pkg/cmd/apply;
  * k8s.io/apimachinery pkg/api/meta; k8s.io/cli-runtime pkg/resource).
  */
 const failures = [
@@ -211,9 +211,9 @@ export function looksLikeManifests(text: string): boolean {
 }
 
 /**
- * The objects in what kubectl printed with `-o yaml` or `-o json`: other lines are empty, so that the lines keep their
- * numbers. An error of kubectl is a mistake.
+ * Separates the objects that kubectl printed with `-o yaml` or `-o json` from warnings, log lines and errors of kubectl.
  * @param file the name of the text in mistakes
+ * @returns the text with an empty line in place of each warning and log line, so line numbers stay; the errors as mistakes
  */
 export function readPrintedObjects(
   printed: string,

@@ -26,9 +26,9 @@ export interface Difference {
 type Path = readonly PathStep[]
 
 /**
- * The fields of a manifest that are missing or different in a live object. Fields that the file does not contain are not
- * compared, unless their writer owns them: the server, a controller or a webhook may have added them. Nor are `status`,
- * `apiVersion`, name and namespace.
+ * The fields of a manifest that are missing or different in a live object. A field that only the live object contains is
+ * compared if its writer owns the field (`owned`); else the server, a controller or a webhook may have added the field.
+ * `status`, `apiVersion`, name and namespace are not compared.
  * @param manifest the result of {@link comparableManifest}
  * @param owned the pointers of the fields that the writer of the live object owns
  */
@@ -49,7 +49,7 @@ function contentOf({ apiVersion: _, kind: __, status: ___, metadata, ...rest }: 
   return { metadata: { labels, annotations }, ...rest }
 }
 
-/** Scalars that are no pointers and `omitempty`: a zero is not stored, and the default takes its place. */
+/** Scalar fields of the API types that are `omitempty` and no pointers: a zero is not stored, and the default takes its place. */
 const omittedZeros = words(`
   readOnly stdin stdinOnce tty hostNetwork hostPID hostIPC publishNotReadyAddresses paused globalDefault minReadySeconds
   initialDelaySeconds hostPort value prefix subPath subPathExpr workingDir image medium fsType secretName hostname subdomain
@@ -61,7 +61,7 @@ const omittedZeros = words(`
   terminationMessagePolicy restartPolicy dnsPolicy schedulerName sessionAffinity podManagementPolicy concurrencyPolicy
   divisor targetPort`)
 
-/** Fields in place of which the server, its admission or a controller of the control plane stores its own choice. */
+/** Fields whose value is chosen by the server, by admission or by a controller of the control plane. */
 const chosenByServer = words(`
   serviceAccount nodeName resizePolicy hostPort clusterIP clusterIPs ipFamilies ipFamilyPolicy nodePort healthCheckNodePort
   volumeName spec.storageClassName volumeClaimTemplates.status volumeLifecycleModes podReplacementPolicy behavior
@@ -69,8 +69,8 @@ const chosenByServer = words(`
   creationTimestamp`)
 
 /**
- * The values that the server stores where a manifest has none, by the field and, where it has several meanings, by the lists
- * or maps around it (pkg/apis, `defaults.go` of each group). A list contains the defaults of several kinds.
+ * By field: the value that the server stores if a manifest has none (pkg/apis, `defaults.go` of each group). If the default
+ * depends on the parent of the field, the key contains the parent. A list contains the defaults of several kinds.
  */
 const defaults: Readonly<Record<string, unknown>> = {
   // Pods
@@ -149,7 +149,7 @@ const defaults: Readonly<Record<string, unknown>> = {
   preemptionPolicy: 'PreemptLowerPriority',
 }
 
-/** Whether the server stores this value where a manifest has none. `parent`: the live object around it. */
+/** Whether the server stores this value if a manifest has none. `parent`: the map of the live object that contains the field. */
 function isDefault(name: string, value: unknown, parent: Fields, path: Path): boolean {
   const names = [...path.filter((step) => typeof step === 'string'), name]
   const fields = [3, 2, 1].map((length) => names.slice(-length).join('.'))
@@ -179,7 +179,7 @@ function pullPolicyOf(image: string): string {
 const valueMaps =
   /^(?:labels|annotations|matchLabels|nodeSelector|selector|limits|requests|resources|metadata|spec|data|binaryData|stringData|strategy|updateStrategy|status|template|capacity|hard|parameters|properties)$/
 
-/** Maps that others extend: an empty one equals one with content. */
+/** Maps to which other writers add entries: an empty map in the manifest equals a map with entries. */
 const sharedMaps = /^(?:labels|annotations|metadata|spec)$/
 
 /** Maps whose values are texts as they were written: `""` differs from an absent value. */
@@ -196,7 +196,7 @@ const extendedLists = /^(?:tolerations|imagePullSecrets|finalizers|ownerReferenc
 const toolAnnotations =
   /^(?:kubectl\.kubernetes\.io\/last-applied|deployment\.kubernetes\.io\/|rollout-gate\/|argocd\.argoproj\.io\/tracking-id)/
 
-/** Compares objects of built-in kinds. */
+/** Compares objects of built-in kinds. `ours`: a value of the manifest; `theirs`: the value of the live object. */
 class Comparison {
   readonly found: Difference[] = []
   readonly #kind: string
@@ -215,7 +215,7 @@ class Comparison {
     else if (!this.isSame(ours, live, path, parent)) this.add(path, ours, live)
   }
 
-  /** Properties of a schema have any names. */
+  /** Whether a path is in the schema of a CustomResourceDefinition, whose properties may have any name. */
   #isSchema(path: Path): boolean {
     return this.#kind === 'CustomResourceDefinition' && path.includes('openAPIV3Schema')
   }
@@ -224,7 +224,7 @@ class Comparison {
     this.found.push({ path, manifest, live })
   }
 
-  /** Whether the writer of the live object owns a field, or one in it. */
+  /** Whether the writer of the live object owns a field, or a field in it. */
   protected owns(path: Path): boolean {
     return this.#owns(pointerTo(path))
   }
@@ -246,22 +246,22 @@ class Comparison {
         this.add([...path, name], undefined, value)
   }
 
-  /** Whether a map has content where the file has an empty one, and nobody but its applier can have added it. */
+  /** Whether a map that is empty in the file has content that only the applier can have added to the live object. */
   protected isFilled(live: Fields, path: Path): boolean {
     return !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path)
   }
 
-  /** Whether the live object has a field that the file does not contain, and nobody but its applier can have added it. */
+  /** Whether only the applier can have added this field, which the live object has and the file does not contain. */
   protected isRemoved(name: string, value: unknown, live: Fields, path: Path, ours: Fields): boolean {
     // The server adds no property to a schema.
     if (path.at(-1) === 'properties') return true
-    // A variable without a value in place of one with a source.
+    // In the file, the variable has neither a value nor a source; in the live object, it has a source.
     if (path.at(-2) === 'env' && name === 'valueFrom') return (ours['value'] ?? '') === ''
     const isInAtomicList = path.some((step) => typeof step === 'number')
     return (isInAtomicList || this.owns([...path, name])) && !isDefault(name, value, live, path)
   }
 
-  /** Whether an absent map may be one whose fields are all zeros. */
+  /** Whether the server does not store this map if all its fields are zeros. */
   protected isOmittedMap(path: Path): boolean {
     return path.length === 0 || valueMaps.test(String(path.at(-1)))
   }
@@ -288,7 +288,7 @@ class Comparison {
       this.compare(each, live.get(stepKey(steps[index])), [...path, steps[index] ?? index])
     if (name === 'initContainers') this.compareOrder(steps, liveSteps, path)
     const written = new Set(steps.map(stepKey))
-    // Nobody else adds metrics to an autoscaler.
+    // Only the applier adds metrics to an autoscaler.
     for (const [index, step] of liveSteps.entries())
       if (!written.has(stepKey(step)) && (name === 'metrics' || this.owns([...path, step])))
         this.add([...path, step], undefined, theirs[index])
@@ -300,7 +300,7 @@ class Comparison {
     else for (const [index, each] of ours.entries()) this.compare(each, theirs[index], [...path, index])
   }
 
-  /** The init containers of the file, which run one after another; webhooks add others. */
+  /** Compares the order of the file's init containers, which run one after another. Webhooks may have added others. */
   private compareOrder(ours: readonly PathStep[], theirs: readonly PathStep[], path: Path): void {
     const names = ours.map(keyText)
     const present = theirs.map(keyText).filter((name) => names.includes(name))
@@ -318,11 +318,11 @@ class Comparison {
     if (ours === live) return true
     const name = String(path.at(-1))
     const isSchema = this.#isSchema(path)
-    // Of a claim, it is a pointer.
+    // The field is a string in a PersistentVolume, but a pointer in a PersistentVolumeClaim.
     if (name === 'storageClassName' && this.#kind === 'PersistentVolume' && ours === '') return live === undefined
     const isInMap = !isSchema && path.length > 1 && textMaps.test(String(path.at(-2)))
     if (isZero(ours) && !isInMap && omittedZeros.has(name))
-      // A variable without a value may have a source in its place; then it has no field `value`.
+      // A variable with a source has no field `value`.
       return live === undefined || isDefault(name, live, parent, path.slice(0, -1))
     if (live === undefined || typeof live === 'object' || isSchema) return false
     const isQuantity = !isInMap && path.slice(-2).some((step) => quantities.test(String(step)))
@@ -342,7 +342,7 @@ class CustomComparison extends Comparison {
   }
 
   protected override add(path: Path, manifest: unknown, live: unknown): void {
-    // The controller or its webhook may leave out what is empty.
+    // The controller or its webhook may remove an empty field.
     const isEmpty = isZero(manifest) || isEmptyDeep(manifest)
     if (live === undefined && isEmpty && !Object.hasOwn(this.#applied, pointerTo(path))) return
     super.add(path, manifest, live)
@@ -463,34 +463,34 @@ function shown(value: unknown): string | undefined {
 }
 
 /*
- * The record of the applier: what was applied last, by `kubectl apply` or by a server-side apply.
+ * The applier is the client that applied the manifest. It records what it applied: in an annotation or in `managedFields`.
  */
 
-/** Labels and annotations that tools, or the server, add to what is applied. */
+/** Labels and annotations that tools or the server add when a manifest is applied. */
 const toolMetadata =
   /^\/(?:metadata|spec\/template\/metadata)\/(?:labels|annotations)\/(?:app\.kubernetes\.io~1(?:instance|managed-by)$|argocd\.argoproj\.io~1|[\w.]+\.toolkit\.fluxcd\.io~1|meta\.helm\.sh~1|kapp\.k14s\.io~1|config\.k8s\.io~1|configmanagement\.gke\.io~1|kubernetes\.io~1metadata\.name$|deprecated\.daemonset|kubectl\.kubernetes\.io~1last|deployment\.kubernetes\.io~1|rollout-gate~1|objectset\.rio\.cattle\.io~1)/
 
-/** Whether the record says the same as the file. */
+/** Whether what was applied last is equal to the file. */
 export function isApplied({ differing, removed }: RecordComparison): boolean {
   return differing.length === 0 && removed.length === 0
 }
 
-/** What the record of an applier says about a manifest. */
+/** How the record of an applier differs from a manifest. */
 export interface RecordComparison {
-  /** The fields of the file that the record, if it has values, lacks or has with another value; as sentences. */
+  /** Sentences about the fields of the file that the record does not contain with this value. Empty if it has no values. */
   readonly differing: readonly string[]
-  /** The fields that were applied, and that the file lacks; as sentences. */
+  /** Sentences about the fields that were applied, but that the file does not contain. */
   readonly removed: readonly string[]
-  /** Whether the record has values too. Otherwise it only shows which fields were written. */
+  /** Whether the record contains the values of the fields, not only which fields were written. */
   readonly hasValues: boolean
-  /** The entry of the applier. */
+  /** The entry of the applier in `managedFields`. */
   readonly applier?: ManagedFields | undefined
 }
 
 /**
  * Compares a manifest with the record of its applier: `last-applied-configuration`, else the fields that a server-side apply
- * owns, else those that its writer set (Helm 3, `kubectl replace`). Undefined without a record, or without the hashes of the
- * manifest.
+ * owns, else the fields that an update owns (Helm 3, `kubectl replace`). Undefined without a record, or without the hashes of
+ * the manifest.
  */
 export function compareRecord(manifest: ManifestObject, live: KubeObject): RecordComparison | undefined {
   const { applied: ours } = manifest.metadata as KubeObject['metadata']
@@ -501,13 +501,13 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   const client = managedFields.find(
     ({ operation, ownedFields = [] }) => operation === 'Update' && ownedFields.some(isLastApplied),
   )
-  // An object that kubectl once applied may be applied by another tool since.
+  // Another tool may have applied the object after kubectl.
   const isStale = appliers.some(
     ({ time = '', ownedFields = [] }) => time > (client?.time ?? '') && ownedFields.some(isContent),
   )
   if (applied !== undefined && !(client !== undefined && isStale))
     return { ...compareApplied(ours, applied), hasValues: true, applier: client }
-  // An operator may add fields to a custom resource, and a controller to a Job.
+  // An update of a custom resource may be by its operator, and an update of a Job by its controller.
   const mayBeOfServer = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
   const applier = closestWriter(Object.keys(ours), appliers.length > 0 || mayBeOfServer ? appliers : writers)
   if (applier === undefined) return undefined
@@ -515,7 +515,7 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   return { differing: [], removed: removedFields.map(describeDifference), hasValues: false, applier }
 }
 
-/** The writer that owns the most fields of the file. `kubectl replace` leaves what it does not change to `kubectl create`. */
+/** The writer that owns the most fields of the file. `kubectl replace` owns only what it changed since `kubectl create`. */
 function closestWriter(ours: readonly string[], writers: readonly ManagedFields[]): ManagedFields | undefined {
   const isReplaced = ({ manager = '' }: ManagedFields) => /^kubectl-(?:create|replace)$/.test(manager)
   const replaced = writers.filter(isReplaced).toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1))
@@ -549,7 +549,7 @@ function compareApplied(ours: Hashes, applied: Hashes): Pick<RecordComparison, '
   }
 }
 
-/** Whether a field is among those with these pointers, in one of them, or around one of them. */
+/** Returns a function that says whether a field has one of these pointers, is within such a field, or contains one. */
 function ownershipOf(pointers: readonly string[]): (pointer: string) => boolean {
   const owned = pointers.filter((pointer) => !toolMetadata.test(pointer))
   // A Secret has the texts of `stringData` in `data`.
@@ -563,7 +563,7 @@ function prefixesOf(pointer: string): readonly string[] {
   return steps.slice(1).map((_, index) => steps.slice(0, index + 2).join('/'))
 }
 
-/** What the file no longer contains: the shortest paths that are not in it. */
+/** Sentences about the fields beyond the file, each by its outermost field that the file does not contain. */
 function removedFrom(beyond: readonly string[], ours: readonly string[]): readonly string[] {
   const known = new Set(ours.flatMap(prefixesOf))
   const shortest = beyond.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
@@ -571,12 +571,12 @@ function removedFrom(beyond: readonly string[], ours: readonly string[]): readon
 }
 
 /**
- * The fields of a manifest that differ in the live object by another writer than its applier. What differs in a field of the
- * applier itself was changed by admission, if the record says the same as the file.
+ * The fields of a manifest that differ in the live object because another writer than the applier changed them. If the record
+ * is equal to the file, admission made the differences in fields that the applier owns: these are left out.
  */
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   if (isEncrypted(manifest)) return []
-  // What others add is no drift.
+  // A field that only the live object contains is no drift.
   const found = findDifferences(manifest, live).filter((difference) => !isRemoval(difference))
   const record = compareRecord(manifest, live)
   const { hasValues, applier } = record ?? {}
@@ -591,8 +591,8 @@ export function findDriftedFields(manifest: ManifestObject, live: KubeObject): r
  */
 
 /**
- * The manifest as it is compared: without fields that are null, `stringData` of a Secret as `data` in base64 (it is
- * write-only, v1 `Secret`), redacted as live objects are, with the hashes of what the file contains.
+ * Prepares a manifest for comparison: `stringData` of a Secret becomes `data` in base64 (it is write-only, v1 `Secret`), and
+ * secrets are redacted as in live objects. `metadata.applied` contains the hashes of the fields in the file.
  */
 export function comparableManifest(manifest: ManifestObject, redact: Redactor): ManifestObject {
   const object = redact(normalized(manifest) as unknown as KubeObject)
@@ -636,7 +636,7 @@ function isEncrypted(manifest: ManifestObject): boolean {
 export function withComparableManifests<P extends Plan>(plan: P, redact: Redactor): P {
   const pairs = plan.targets.map((target) => {
     const manifest = plan.manifests.get(target)
-    // What SOPS encrypts cannot be compared: any new generation is the change.
+    // Values that SOPS has encrypted cannot be compared, so any new generation counts as the change.
     if (manifest === undefined || isEncrypted(manifest.object)) return [target, target] as const
     return [target, { ...target, manifest: comparableManifest(manifest.object, redact) }] as const
   })

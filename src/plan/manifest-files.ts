@@ -25,9 +25,9 @@ interface FoundFiles {
 const manifestEnding = /\.(json|yaml|yml)$/
 
 /**
- * Reads the files of the lines: files, folders, globs; `!` excludes, `#` comments. Never throws for invalid lines or files:
- * mistakes are collected with their lines. A folder means its own files, as for `kubectl apply -f` without `--recursive`:
- * otherwise, objects that were not applied would be `not-found`. An excluded folder means all files below it.
+ * Reads the files that the lines name: files, folders, globs; `!` excludes, `#` comments. Never throws for invalid lines or files:
+ * mistakes are collected. A folder stands for its own files, as for `kubectl apply -f` without `--recursive`: otherwise, objects
+ * that were not applied would be `not-found`. An excluded folder stands for all files below it.
  *
  * Symbolic links must stay within the workspace: a pull request can add links, and the gate must not read and quote
  * other files of the machine. A path outside the workspace is read only if a line names it.
@@ -85,7 +85,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
 }
 
 interface FilePath {
-  /** As the user wrote it, or as found in a folder. */
+  /** The absolute path, which may contain symbolic links. */
   readonly path: string
   /** The path with all symbolic links resolved. */
   readonly real: string
@@ -94,7 +94,7 @@ interface FilePath {
 /** The files and folders that one line names. */
 interface FoundByLine {
   readonly files: FilePath[]
-  /** Visited folders. They are not visited again, because links may form a loop. */
+  /** Visited folders. A folder is visited only once, because links may form a loop. */
   readonly folders: Set<string>
   /** Folders in a named folder, which are not read. */
   readonly subfolders: string[]
@@ -171,7 +171,7 @@ function visit(path: string, boundary: string, how: 'named' | 'matched' | 'insid
   }
 }
 
-/** The folder that symbolic links must not leave: the workspace, or the path's folder if it is outside. */
+/** The folder within which symbolic links must stay: the workspace; for a path outside the workspace, the path's folder. */
 function boundaryOf(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))

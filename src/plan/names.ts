@@ -3,7 +3,7 @@ import { type AddMistake, quote } from '../errors.ts'
 /** An RFC 1123 label of any length. */
 export const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
 
-/** Whether `text` can be a namespace: an RFC 1123 label. */
+/** Adds a mistake and returns false if `text` cannot be a namespace, that is, an RFC 1123 label. */
 export function checkNamespace(text: string, addMistake: AddMistake): boolean {
   if (text.length <= 63 && label.test(text)) return true
   addMistake(
@@ -13,8 +13,8 @@ export function checkNamespace(text: string, addMistake: AddMistake): boolean {
 }
 
 /**
- * Whether `text` can be the name of an object of this API group: an RFC 1123 subdomain, or for some groups
- * (`system:node`, an IP address) a segment of a URL path (Kubernetes: "Object Names and IDs").
+ * Adds a mistake and returns false if no object of this API group can have the name `text`. Most names are RFC 1123 subdomains.
+ * Two groups accept any segment of a URL path: `system:node`, an IP address (Kubernetes: "Object Names and IDs").
  */
 export function checkName(text: string, group: string, addMistake: AddMistake): boolean {
   if (group === 'rbac.authorization.k8s.io' || group === 'networking.k8s.io') {
@@ -41,7 +41,7 @@ interface Requirement {
   readonly values: readonly string[]
 }
 
-/** Whether `text` is a label selector as for `kubectl -l`: `app=shop,tier!=db,env in (prod, stage),!canary`. */
+/** Adds a mistake and returns false if `text` is no label selector of kubectl: `app=shop,tier!=db,env in (prod, stage),!canary`. */
 export function checkSelector(text: string, addMistake: AddMistake): boolean {
   const invalid = splitSelector(text).find((part) => parseRequirement(part) === undefined)
   if (invalid === undefined) return true
@@ -53,7 +53,7 @@ export function checkSelector(text: string, addMistake: AddMistake): boolean {
 
 /**
  * Whether a valid label selector matches these labels (k8s.io/apimachinery pkg/labels: an absent label matches `!=` and
- * `notin`). An empty one matches everything.
+ * `notin`). An empty selector matches everything.
  */
 export function matchesSelector(selector: string, labels: Readonly<Record<string, string>>): boolean {
   return splitSelector(selector).every((part) => {
@@ -65,7 +65,7 @@ export function matchesSelector(selector: string, labels: Readonly<Record<string
   })
 }
 
-/** The requirements of a selector: commas within parentheses do not separate them. */
+/** The requirements of a selector. A comma in parentheses does not separate requirements. */
 function splitSelector(text: string): readonly string[] {
   const parts: string[][] = []
   let isOpen = false

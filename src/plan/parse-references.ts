@@ -56,18 +56,18 @@ const tooManyReferences = `More than ${maxNamedObjects} resources are named. Use
 export interface Line {
   readonly text: string
   readonly place: Place
-  /** The words of an argument of the command line: a shell has split them. */
+  /** The words, if a shell has split them already: an argument of the command line. */
   readonly words?: readonly string[]
 }
 
 interface ParseOptions {
-  /** Whether there is no other source of references: then at least one is required. */
+  /** Whether there is no other source of references: then at least one reference is required. */
   readonly alone?: boolean
   /** The mistake of an empty text. */
   readonly emptyMessage?: string
-  /** The flags of all references that have none of their own; an exclude has only its own. */
+  /** Flags for all references that do not have the same flag. They do not apply to excludes. */
   readonly sharedFlags?: Flags
-  /** The flags that a line may have; by default all of a reference. */
+  /** The flags that a line may have; by default all flags of a reference. */
   readonly acceptedFlags?: readonly string[]
 }
 
@@ -170,12 +170,12 @@ function parseWords(
   if (exclude && (waitFor !== undefined || revisions.length > 0 || Object.keys(clocks).length > 0))
     addFlagMistake('An excluded resource takes no --for, no --revision and no clocks. Leave them out.')
   const selector = readSelector(flags, addFlagMistake)
-  // After a mistake in a flag, a missing word may be its value.
-  const subjects = readSubjects(named, selector, hasMistake ? () => {} : addMistake)
-  return subjects.map((subject) => ({ line, exclude, ...subject, ...values }))
+  // If a flag has a mistake, a word that seems to be missing may be the value of the flag.
+  const resources = readResources(named, selector, hasMistake ? () => {} : addMistake)
+  return resources.map((resource) => ({ line, exclude, ...resource, ...values }))
 }
 
-/** The flags of a reference with those that stand for all: of these, `-l` and `--all` only if it is a kind without a name. */
+/** Adds the shared flags to those of a reference: `-l` and `--all` only if the reference has a kind, but no name or selector. */
 function withShared(own: Flags, [first, ...names]: readonly string[], shared: Flags): Flags {
   if (first === undefined) return own
   const selects = !own.has('selector') && !own.has('all') && names.length === 0 && !first.includes('/')
@@ -183,19 +183,20 @@ function withShared(own: Flags, [first, ...names]: readonly string[], shared: Fl
   return new Map([...added, ...own])
 }
 
-type Subject = Pick<Reference, 'kind' | 'name' | 'selector'>
+/** What an argument names: a kind, with a name or a selector. */
+type ResourceArg = Pick<Reference, 'kind' | 'name' | 'selector'>
 
 /**
  * Reads the forms of kubectl's arguments (k8s.io/cli-runtime pkg/resource, `ResourceTypeOrNameArgs`):
  * `TYPE/NAME TYPE/NAME`, `TYPE NAME NAME`, `TYPE,TYPE NAME`, and `TYPE,TYPE` with a selector.
  */
-function readSubjects(words: readonly string[], selector: string | undefined, addMistake: AddMistake): Subject[] {
+function readResources(words: readonly string[], selector: string | undefined, addMistake: AddMistake): ResourceArg[] {
   const [types = '', ...names] = words
   if (selector === undefined && types !== '' && words.every((word) => word.includes('/')))
     return words.flatMap((word) => readTypeAndName(word, addMistake))
 
   const kinds = types.split(',')
-  const mistake = findSubjectMistake(words, kinds, selector)
+  const mistake = explainInvalidArguments(words, kinds, selector)
   if (mistake !== undefined) {
     addMistake(mistake)
     return []
@@ -205,7 +206,7 @@ function readSubjects(words: readonly string[], selector: string | undefined, ad
     : kinds.map((kind) => ({ kind, selector }))
 }
 
-function findSubjectMistake(
+function explainInvalidArguments(
   words: readonly string[],
   kinds: readonly string[],
   selector: string | undefined,
@@ -227,7 +228,7 @@ function findSubjectMistake(
   return kinds.length * names.length > maxNamedObjects ? tooManyReferences : undefined
 }
 
-function readTypeAndName(word: string, addMistake: AddMistake): Subject[] {
+function readTypeAndName(word: string, addMistake: AddMistake): ResourceArg[] {
   const [kind = '', name = '', ...more] = word.split('/')
   if (kind !== '' && name !== '' && more.length === 0 && !kind.includes(',')) return [{ kind, name }]
   addMistake(

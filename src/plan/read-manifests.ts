@@ -31,7 +31,7 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
 }
 
 /**
- * Reads manifests from standard input, also those that kubectl printed.
+ * Reads manifests from standard input, also from the output of kubectl.
  * @param file the name of the text in messages and in the targets' source: `stdin`
  */
 export function parseManifests(text: string, file: string): ParsedReferences {
@@ -85,15 +85,15 @@ function readManifest(
   return { line, exclude: false, kind: object.kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
 }
 
-/** An object of a manifest. A generated name is its beginning, as `migrate-…`. */
+/** An object of a manifest. If the server generates the name, `metadata.name` is the beginning of the name: `migrate-…`. */
 type FoundObject = Manifest & { readonly hasGeneratedName?: true }
 
 type AddMistakeAt = (line: number, message: string) => void
 
 /**
  * Reads every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: an
- * invalid or unrendered object is a mistake.
- * @param file its name, for messages
+ * invalid object or a template that is not rendered is a mistake.
+ * @param file the name of the file, for messages
  */
 function readObjects(text: string, file: string, addMistake: AddMistakeAt): readonly FoundObject[] {
   const source = new YamlSource(text)
@@ -125,7 +125,7 @@ interface Reading extends Pick<Manifest, 'file' | 'lineOf'> {
   readonly addMistake: AddMistakeAt
 }
 
-/** Reads one object, or the items of a list. `inherited`: the fields that items get from a typed list. */
+/** Reads one object, or the items of a list. `inherited`: `apiVersion` and `kind` that the items of a typed list may lack. */
 function collect(value: unknown, path: readonly PathStep[], inherited: Fields, reading: Reading): FoundObject[] {
   if (value === null || value === undefined) return []
   const { file, addMistake } = reading
@@ -157,7 +157,7 @@ function isList({ kind, items }: Fields): boolean {
   )
 }
 
-/** Why a file is only a source of manifests; undefined for a manifest. */
+/** Why a file must be rendered first (a kustomization or a Helm chart); undefined for a manifest. */
 function explainUnrendered(file: string, { apiVersion, kind }: Fields): string | undefined {
   const name = basename(file)
   const isKustomization =
@@ -228,8 +228,8 @@ type YamlDocument =
   | { readonly error: { readonly line: number; readonly message: string } }
 
 /**
- * Separates JSON objects that follow one another, as kubectl reads and prints them: each is a document of YAML then. Of
- * objects on lines of their own, the lines keep their numbers.
+ * Makes each of several JSON objects a YAML document, because kubectl reads and prints JSON objects without a separator.
+ * Line numbers stay if each object begins on its own line.
  */
 function separateJson(text: string): string {
   if (!/^\s*\{/.test(text)) return text
@@ -343,7 +343,7 @@ function hasFields(map: { get(key: string): unknown }, fields: Readonly<Record<s
   return Object.entries(fields).every(([name, value]) => String(map.get(name)) === value)
 }
 
-/** Limits the expansion of aliases, which may be unbounded. */
+/** @throws Error if the aliases of a document expand to too many values, or the value is nested too deep */
 function checkSize(root: unknown): void {
   let nodes = 0
   const walk = (value: unknown, depth: number): void => {
@@ -354,7 +354,7 @@ function checkSize(root: unknown): void {
   walk(root, 0)
 }
 
-/** An error as a sentence, without the values of the manifest that it quotes. */
+/** The message of an error as a sentence, without the values of the manifest that the message quotes. */
 function withoutText(error: unknown): string {
   const message = withoutQuotedText(errorText(error))
   return /[.!?]$/.test(message) ? message : `${message}.`

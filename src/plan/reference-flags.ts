@@ -29,7 +29,7 @@ export type FlagOptions = Readonly<
 /**
  * Separates flags from other words, in any order as for kubectl.
  * @param options by default the flags of a reference
- * @param owner what has the flags, for messages: `reference`
+ * @param owner what the flags belong to, for messages: `reference`
  */
 export function splitFlags(
   args: string[],
@@ -198,8 +198,8 @@ function areBracketsClosed(path: string): boolean {
 }
 
 /**
- * The mistakes of references whose timeout is longer than the gate's: the gate would end before.
- * @param gateMs the input `timeout` in milliseconds; undefined by default: then it follows the references
+ * The mistakes of references whose timeout is longer than the gate's timeout, which ends them earlier.
+ * @param gateMs the input `timeout` in milliseconds; undefined if not set: then the timeouts of the references can extend it
  * @returns one mistake for each line, in the order of the references
  */
 export function timeoutMistakes(
@@ -221,7 +221,7 @@ export function timeoutMistakes(
 
 /**
  * Why the timeout of a reference has no effect: the gate's timeout is shorter. Undefined if the timeout of the reference has
- * an effect. Both in milliseconds; 0 means off.
+ * an effect. Both timeouts are in milliseconds; 0: no timeout.
  */
 function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
   if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined

@@ -49,8 +49,8 @@ export interface MatchWait {
 }
 
 /**
- * How long a line waits for its first match, in milliseconds: as long as a name would wait for its change, else for its
- * creation, and no longer than its timeout.
+ * How long a line with a selector waits for its first match, in milliseconds: as long as `await-change`, else as the object of
+ * a line with a name may take to be created; but no longer than the timeout of the line.
  */
 export function matchLimitMs(
   { clocks }: Pick<Reference, 'clocks'>,
@@ -65,8 +65,8 @@ export function matchLimitMs(
 }
 
 /**
- * Finds the objects that each selection of a resolution matches: now, or, for a line that matches nothing yet, at its first
- * match, once no further one has come for `selectorCompleteMs`.
+ * Finds the objects that each selection of a resolution matches. If a line matches nothing yet, waits for its first match, and
+ * then until the number of matches has not changed for `selectorCompleteMs`.
  * @param list returns the names of the objects that match a request now
  * @param wait by default, no line waits
  */
@@ -125,7 +125,7 @@ interface MatchedReference extends ResolvedReference {
 }
 
 /**
- * Resolves the targets. A target in two lines is gated once, at its first place; see `combine`.
+ * Resolves the targets. A target of two lines is gated once, in the place of the first line; see `combine`.
  * @param namesOf returns the names of the objects that one of `resolution.selections` matches
  * @param historyOf returns the history of a Helm release, if it is known
  * @throws UserError if two lines have different flags for a target
@@ -195,27 +195,27 @@ function collectDrafts(
   return byKey
 }
 
-/** The references that select targets. `deploy,sts -l app=web` and `helm/web` have a reference for each kind. */
+/** The references with a selector, by `writtenKey`: `deploy,sts -l app=web` and `helm/web` have one reference for each kind. */
 function selectorsAsWritten<T extends ResolvedReference>(matched: readonly T[]): ReadonlyMap<string, readonly T[]> {
   const selecting = matched.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
   return Map.groupBy(selecting, writtenKey)
 }
 
 /**
- * Identifies a selector as the user wrote it: by its line, and its Helm release because a line may name several. One written
- * selector may have become several references.
+ * Identifies a selector that the user wrote: by the line, and by the Helm release, because a line may name several releases.
+ * Several references have the same key if they come from the same written selector.
  */
 function writtenKey({ reference, release }: ResolvedReference): string {
   return `${reference.line} ${release?.name ?? ''}`
 }
 
-/** The keys of the targets that a line with `!` excludes; one without a name for a whole kind. */
+/** The keys of the targets that a line with `!` excludes. For a whole kind: one key, with an empty name. */
 function excludes(entry: MatchedReference, input: string): readonly string[] {
   if (excludesKind(entry.reference)) return [nameKey(draftOf(entry, input, '').target)]
   return entry.names.map((name) => targetKey(draftOf(entry, input, name).target))
 }
 
-/** The annotations of manifests that decide when their objects are ready, or that a line in `resources` overrides. */
+/** The manifests with the annotation `rollout-gate/for`. `isUsed` is false if a line in `resources` overrides the annotation. */
 function annotatedWaits(
   matched: readonly MatchedReference[],
   input: string,
@@ -263,8 +263,8 @@ function noticesOf(
 }
 
 /**
- * The notice about kinds without a match of the line's selector; none if all match, or if none matches and the target is
- * `not-found`.
+ * The notice about the kinds of which a line's selector matches no object. None if the selector matches objects of every kind; if
+ * it matches nothing, the target is `not-found`, and only with `--for=delete` there is a notice.
  */
 function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[] {
   const unmatched = entries.filter(({ names }) => names.length === 0)
@@ -279,7 +279,7 @@ function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[
   return [selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.`]
 }
 
-/** The mistake of an object that was skipped by its manifest, where nothing else is left to gate. */
+/** The mistake of an object that its manifest excludes, if nothing else is left to gate. */
 function nothingLeftMistake({ file = '', line, text, annotation, hasGeneratedName }: SkippedLine): MistakeWithReason[] {
   const mistake = (why: string) => [{ input: file, line, message: `Nothing is left to gate: ${why}` }]
   if (hasGeneratedName)
@@ -288,7 +288,7 @@ function nothingLeftMistake({ file = '', line, text, annotation, hasGeneratedNam
   return mistake(`rollout-gate/skip excludes ${text}. Remove the annotation, or name in resources what must be ready.`)
 }
 
-/** Identifies a target in any version. A selector without a match is a separate target. */
+/** Identifies a target, whatever its API version. A selector without a match is a target too. */
 function targetKey(target: Target): string {
   return `${nameKey(target)} ${target.selector ?? ''}`
 }
@@ -311,8 +311,8 @@ function revisionName(
 }
 
 /**
- * The target of a release whose last revision Helm has not deployed: it is pending, or has failed. A release without other
- * targets is such a target too.
+ * The target for the last revision of a release, if that revision is pending or has failed, or if the release has no other
+ * target. Undefined if none is needed.
  */
 function revisionDraft(
   { reference: { clocks, waitFor, line }, release }: ResolvedReference,
@@ -328,7 +328,7 @@ function revisionDraft(
 }
 
 /**
- * @param name empty for a selector without a match: the target of a release is then the release itself
+ * @param name empty for a selector without a match; then the target of a Helm release is the release itself
  * @param history of the release
  */
 function draftOf(
@@ -360,8 +360,8 @@ function draftOf(
 }
 
 /**
- * The one target of all lines that contain it. It has the flags of the line that names it, else those of its selector.
- * Different flags in two such lines are a mistake.
+ * Combines the drafts of a target that several lines select. The flags are those of a line with the target's name, else of a
+ * line with a selector. Different flags in two such lines are a mistake.
  */
 function combine(
   first: Draft,
@@ -375,7 +375,7 @@ function combine(
   for (const { manifest } of duplicates)
     if (manifest && ofManifest?.manifest)
       mistakes.push({ input: manifest.file, line: manifest.line, message: duplicateOf(manifest, ofManifest.manifest) })
-  // An annotation of the manifest does not change when an object is ready that the user names.
+  // If the user names the object, the annotation `rollout-gate/for` of its manifest does not count.
   const isWritten = drafts.some(({ byName, manifest, target }) => byName && !manifest && !target.applied)
   const flagsOf = ({ manifest, target: { clocks, waitFor, revisions } }: Draft) => ({
     clocks,

@@ -37,7 +37,7 @@ export interface ResolvedReference {
   readonly reference: Reference
   readonly resource: ApiResource
   readonly namespace: string | undefined
-  /** The reference names this Helm release: it selects those of its objects that are of this kind. */
+  /** Set if the reference names a Helm release: it selects the objects of this release and kind. */
   readonly release?: Release
 }
 
@@ -45,7 +45,7 @@ export interface ResolvedReference {
 export interface Resolution {
   readonly parsed: ParsedReferences
   readonly resolved: readonly ResolvedReference[]
-  /** The list requests of all selectors, without duplicates. They return the targets. */
+  /** The list requests of all selectors, without duplicates. They return the objects that are targets. */
   readonly selections: readonly Selection[]
 }
 
@@ -105,7 +105,7 @@ export function resolveReferences(
   return { parsed, resolved, selections: [...selections.values()] }
 }
 
-/** A selector for each kind that a Helm release may contain. */
+/** Resolves a reference to a Helm release: to one selector for each kind that the release may contain. */
 function resolveRelease(
   reference: Reference,
   resources: readonly ApiResource[],
@@ -136,14 +136,14 @@ function resolveRelease(
   }))
 }
 
-/** Adds a mistake that is new. A line with several names repeats its mistakes. */
+/** Adds a mistake once: a line with several names has the same mistake for each. */
 function addOnce(mistakes: MistakeWithReason[], mistake: MistakeWithReason): void {
   const { input, line, message } = mistake
   const isKnown = mistakes.some((it) => it.input === input && it.line === line && it.message === message)
   if (!isKnown) mistakes.push(mistake)
 }
 
-/** The kind of a reference; an error message for one that cannot be gated. The `apiVersion` of a manifest matches exactly. */
+/** The kind of a reference, or why the kind cannot be gated. The `apiVersion` of a manifest must match exactly. */
 function findGateableKind(
   { kind: word, manifest }: Reference,
   resources: readonly ApiResource[],
@@ -161,7 +161,7 @@ function findGateableKind(
   return resource
 }
 
-/** Values of ConfigMaps and Secrets are redacted on arrival, so `--for` would never match. */
+/** Rejects a `--for` that would never match, because values of ConfigMaps and Secrets are redacted on arrival. */
 function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource, addMistake: AddMistake): void {
   const isRedacted = group === '' && (kind === 'ConfigMap' || kind === 'Secret')
   if (!isRedacted || waitFor?.type !== 'jsonpath' || waitFor.value === undefined) return

@@ -4,11 +4,11 @@ import { type AddMistake, quote } from '../errors.ts'
 
 /** A revision that an operator must have deployed (`--revision`). */
 export interface WantedRevision {
-  /** The source that it is of: its name, its position as Argo CD counts it (from 1), or its chart. Absent: any source. */
+  /** The source of the revision: the name, the position as Argo CD counts (from 1), or the chart. Absent: any source. */
   readonly source?: string
   /** A commit, a tag, the version of a chart, or a digest, as the user wrote it. */
   readonly revision: string
-  /** The commits of the checkout before and after it; absent if the checkout does not contain it. */
+  /** The commits before the revision and after it; absent if the checkout does not contain the revision. */
   readonly older?: readonly string[]
   readonly newer?: readonly string[]
 }
@@ -25,7 +25,7 @@ export function takesRevision({ apiVersion, kind }: KindName): boolean {
   return revisionKinds.has(`${groupOf(apiVersion)}/${kind}`)
 }
 
-/** Names that move with each commit: a gate at such a revision would accept the commit before. */
+/** Names that move with each commit, so they also match the commit before the wanted one. */
 const movingNames = /^(?:HEAD|main|master|develop|trunk|latest|refs\/heads\/.*)$/
 
 /** Reads the value of `--revision`: `REV`, or `SOURCE=REV`. */
@@ -45,15 +45,15 @@ export function parseRevision(text: string, addMistake: AddMistake): WantedRevis
 interface RevisionParts {
   /** The branch, the tag or the version. */
   readonly name: string
-  /** A hash in hexadecimal digits, in lower case; empty if there is none. */
-  readonly digest: string
+  /** The hexadecimal digits of the commit or digest, in lower case; empty if there is none. */
+  readonly hash: string
 }
 
-/** The algorithm and the digits of a digest. A commit may be shortened to 7 digits. */
-const digestPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
+/** A commit, or the algorithm and digits of a digest. A commit may be shortened to 7 digits. */
+const hashPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
 
 /**
- * What Flux appends to the version of a chart: 12 digits of its digest or commit, of a chart with values files also a generation
+ * What Flux appends to the version of a chart: 12 digits of its digest or commit, and a generation if the chart has values files
  * (https://github.com/fluxcd/source-controller/blob/v1.9.6/internal/controller/helmchart_controller.go).
  */
 const appendix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
@@ -61,50 +61,49 @@ const appendix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
 function partsOf(revision: string): RevisionParts {
   const [, name = '', rest = revision] =
     /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? appendix.exec(revision) ?? []
-  const digest = digestPattern.exec(rest)?.[1]?.toLowerCase() ?? ''
-  return { name: (digest === '' ? revision : name).replace(/^refs\/(?:heads|tags)\//, ''), digest }
+  const hash = hashPattern.exec(rest)?.[1]?.toLowerCase() ?? ''
+  return { name: (hash === '' ? revision : name).replace(/^refs\/(?:heads|tags)\//, ''), hash }
 }
 
-/** The commit or tag of a revision, as git names it. */
+/** The name of a revision that git accepts: `a1b2c3d` of `main@sha1:a1b2c3d`; without a commit, the whole revision. */
 export function gitNameOf(revision: string): string {
-  return partsOf(revision).digest || revision
+  return partsOf(revision).hash || revision
 }
 
-/** Whether a revision contains a commit or a digest, and thus names one content. */
-export function hasDigest(revision: string): boolean {
-  return partsOf(revision).digest !== ''
+/** Whether a revision contains a commit or a digest, which always names the same content. */
+export function hasHash(revision: string): boolean {
+  return partsOf(revision).hash !== ''
 }
 
 /**
- * Whether a revision that an operator reports is the wanted one. A commit or digest may be shortened; what stands before it,
- * as in `main@sha1:…`, does not count. A tag or version must be equal, without what Flux appends to it.
+ * Whether a revision that an operator reports is the wanted one. A commit or digest may be shortened, and the text before it
+ * does not count, as in `main@sha1:…`. A tag or version must be equal, except for the digits that Flux appends.
  */
 export function matchesRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
   const [want, report] = [partsOf(wanted), partsOf(reported)]
   const [, version, digits] = appendix.exec(reported) ?? []
   // Flux writes a version without its `v` when it appends something.
-  if (want.digest === '')
-    return want.name !== '' && [report.name, version, version && `v${version}`].includes(want.name)
-  if (report.digest.startsWith(want.digest) || (digits && want.digest.startsWith(digits))) return true
+  if (want.hash === '') return want.name !== '' && [report.name, version, version && `v${version}`].includes(want.name)
+  if (report.hash.startsWith(want.hash) || (digits && want.hash.startsWith(digits))) return true
   // A tag may look like a commit.
   return wanted === report.name
 }
 
 /** A revision for people: `a1b2c3d (main)`, `a1b2c3d`, `1.4.2`. Raw text: renderers escape it. */
 export function shortRevision(revision: string): string {
-  const { name, digest } = partsOf(revision)
-  if (digest === '' || appendix.test(revision)) return name
-  return name === '' ? digest.slice(0, 7) : `${digest.slice(0, 7)} (${name})`
+  const { name, hash } = partsOf(revision)
+  if (hash === '' || appendix.test(revision)) return name
+  return name === '' ? hash.slice(0, 7) : `${hash.slice(0, 7)} (${name})`
 }
 
-/** Whether a reported revision is older or newer than the wanted one, by the checkout; undefined if unknown. */
+/** Whether a reported commit is older or newer than the wanted one; undefined if the checkout does not show this. */
 export function ageByCheckout(
   { older = [], newer = [] }: WantedRevision,
   reported: string,
 ): 'older' | 'newer' | undefined {
-  const { digest } = partsOf(reported)
-  const has = (commits: readonly string[]) => digest !== '' && commits.some((commit) => commit.startsWith(digest))
+  const { hash } = partsOf(reported)
+  const has = (commits: readonly string[]) => hash !== '' && commits.some((commit) => commit.startsWith(hash))
   if (has(older)) return 'older'
   return has(newer) ? 'newer' : undefined
 }

@@ -9,8 +9,8 @@ import { displayName, type ParsedReferences, type Reference, type Target } from 
 const input = 'stream-logs'
 
 /**
- * Reads the references of `stream-logs`, in the form of `resources`. They select gated resources, and a namespace
- * narrows the selection. `--for` and timeouts are mistakes.
+ * Reads the references of `stream-logs`, in the form of `resources`. Each reference selects targets, in all namespaces or in
+ * its own. `--for` and timeouts are mistakes.
  */
 export function parseStreamLogs(text: string): Pick<ParsedReferences, 'references' | 'mistakes'> {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
@@ -27,7 +27,7 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
 /**
  * Finds the kinds of the references.
  * @param hasPods whether the gate watches the pods of a kind
- * @throws UserError with every mistake in their kinds and names, and for kinds without pods
+ * @throws UserError with every mistake in the kinds and names, and for kinds without pods
  */
 export function resolveStreamLogs(
   references: readonly Reference[],
@@ -53,8 +53,8 @@ export function resolveStreamLogs(
 /**
  * Selects the targets whose logs are shown.
  * @param list returns the names of the objects that match the label selector of a request now
- * @returns the indexes of these targets
- * @throws UserError for references that match no target, or match one with `--for`, whose pods the gate does not watch
+ * @returns the indexes of the selected targets
+ * @throws UserError if a reference matches no target, or a target with `--for`, because the gate does not watch its pods
  */
 export async function selectStreamedTargets(
   { resolved }: Resolution,
@@ -63,8 +63,8 @@ export async function selectStreamedTargets(
 ): Promise<ReadonlySet<number>> {
   const matches = new Map<ResolvedReference, readonly number[]>()
   for (const entry of resolved) matches.set(entry, await matchesOf(entry, targets, list))
-  const placesOf = (entry: ResolvedReference) => matches.get(entry) ?? []
-  const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(placesOf))
+  const indexesOf = (entry: ResolvedReference) => matches.get(entry) ?? []
+  const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(indexesOf))
   const included = resolved.filter(({ reference }) => !reference.exclude)
   // A selector for several kinds, as `deploy,sts -l app=web`, needs a match in one kind only.
   const together = Map.groupBy(included, ({ reference: { line, kind, name }, release }) =>
@@ -72,11 +72,11 @@ export async function selectStreamedTargets(
   )
   const mistakes: MistakeWithReason[] = []
   for (const entries of together.values())
-    if (entries[0] !== undefined && entries.flatMap(placesOf).length === 0)
+    if (entries[0] !== undefined && entries.flatMap(indexesOf).length === 0)
       mistakes.push(mistakeOf(entries[0].reference, explainNoMatch(entries, targets)))
   const selected = new Set<number>()
   for (const entry of included) {
-    for (const index of placesOf(entry)) {
+    for (const index of indexesOf(entry)) {
       if (excluded.has(index) || selected.has(index)) continue
       selected.add(index)
       const message = explainUnwatched(targets[index] as Target)
@@ -107,7 +107,7 @@ async function matchesOf(
     .map(([index]) => index)
 }
 
-/** The targets of a reference's kind, or a release without objects, in its namespace or in all, with their indexes. */
+/** The targets of a reference's kind, or its Helm release, with their indexes. A namespace of the reference must be equal. */
 function candidatesOf(
   { reference, resource, release }: ResolvedReference,
   targets: readonly Target[],

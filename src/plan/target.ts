@@ -19,16 +19,16 @@ export type WaitFor =
   | { readonly type: 'create' }
   | { readonly type: 'delete' }
 
-/** Clocks in milliseconds; 0 turns a clock off. The gate's clock applies if one is absent. */
+/** Time limits of a target in milliseconds; 0: no limit. If one is absent, the limit of the gate applies. */
 export interface TargetClocks {
   readonly timeoutMs?: number
   readonly stallTimeoutMs?: number
   readonly milestoneTimeoutsMs?: Readonly<Record<string, number>>
-  /** The maximum age of its version at the gate's start (`require-change`). */
+  /** The maximum age of the target's version at the gate's start (`require-change`). */
   readonly requireChangeMs?: number
 }
 
-/** Omits undefined clocks, so they do not override others in a spread. */
+/** Omits undefined limits, so that in a spread they do not replace defined limits. */
 export function definedClocks(clocks: TargetClocks): TargetClocks {
   return Object.fromEntries(Object.entries(clocks).filter(([, value]) => value !== undefined))
 }
@@ -61,7 +61,7 @@ export interface Hook {
   readonly annotation: string
   /** Set if the tool removes the object after success. */
   readonly removal?: string
-  /** No deploy runs it, but for example `helm test`. Such an object is no target. */
+  /** A deploy does not run the hook, but another command does, such as `helm test`. The object is no target. */
   readonly isSkipped?: true
 }
 
@@ -72,21 +72,21 @@ export interface Target {
   readonly namespace?: string
   readonly name: string
   /**
-   * Set only if the selector matched nothing: the target is `not-found`, and `name` is empty, or that of a Helm release.
-   * Empty for `--all`.
+   * The label selector, only if it matched nothing: then the target is `not-found`, and `name` is empty, or the name of a Helm
+   * release. An empty selector stands for `--all`.
    */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly source?: Source
-  /** The revisions that its operator must have deployed (`--revision`), of one source each. */
+  /** The revisions that the object's operator must have deployed (`--revision`), one for each source. */
   readonly revisions?: readonly WantedRevision[]
   /** Set if a GitOps operator deployed the object: the target that contains the object, such as an Application. */
   readonly deployedBy?: ObjectName
   /** What kubectl printed about the object: `unchanged`, `configured`, `created`. */
   readonly applied?: string
   readonly hook?: Hook
-  /** The Helm release that it was found by, if the Secrets of its revisions may be read. */
+  /** Set if a reference like `helm/web` selected the object, and the Secrets of the release's revisions may be read. */
   readonly release?: ReleaseHistory
   /** The manifest that `await-change` waits for, normalized by `normalizeManifest` and redacted like live objects. */
   readonly manifest?: ManifestObject
@@ -145,7 +145,7 @@ export function nameTargets(targets: readonly NamedTarget[]): TargetName[] {
   }))
 }
 
-/** A name with where it is: `deployment/web in shop`; of several gates: `deployment/web in prod-eu/shop`. */
+/** The name, the gate and the namespace: `deployment/web in shop`; of several gates: `deployment/web in prod-eu/shop`. */
 export function fullName({ name, namespace, gate }: TargetName): string {
   const place = [gate, namespace].filter((each) => each !== undefined).join('/')
   return place === '' ? name : `${name} in ${place}`
@@ -164,7 +164,7 @@ export function namespacesOf(targets: readonly Pick<Target, 'namespace'>[]): str
 export interface Reference {
   /** Line in the input or in the manifest's file, counted from 1. */
   readonly line: number
-  /** `!`: excludes its objects from the targets of other references. */
+  /** `!`: the objects of this reference are no targets, even if other references select them. */
   readonly exclude: boolean
   /** The word for the kind: `deploy`, `Deployment`, `deployments.v1.apps`. */
   readonly kind: string
@@ -200,13 +200,13 @@ export interface SkippedLine {
 export interface ParsedReferences {
   /** The input or file that contains the lines. */
   readonly input: string
-  /** Where the user wrote each line, if the lines are not those of the input: arguments of the command line. */
+  /** Where the user wrote each line, if `input` does not contain the lines: arguments of the command line. */
   readonly places?: readonly Place[]
   readonly references: readonly Reference[]
   /** References with a mistake in their flags. They are kept so that their kinds and names are checked too. */
   readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
-  /** Messages about lines that have no mistake, each with its place. */
+  /** Messages about lines without a mistake. Each message contains the place of the line. */
   readonly notices?: readonly string[]
   readonly mistakes: readonly Mistake[]
 }
@@ -230,7 +230,7 @@ export interface Manifest {
   readonly lineOf: (path: readonly PathStep[]) => number
 }
 
-/** The message for an object in two manifests. */
+/** The message about an object that two manifests contain. */
 export function duplicateOf(manifest: Manifest, earlier: Manifest): string {
   const place = earlier.file === manifest.file ? `line ${earlier.line}` : `${earlier.file}, line ${earlier.line}`
   return `${shortName(manifest.object)} is in ${place} too. Keep one of them, or exclude a file with "!".`
@@ -240,7 +240,7 @@ export const annotationPrefix = 'rollout-gate/'
 
 /**
  * An annotation that changed what is gated: `rollout-gate/for=create of deployment/web`.
- * @param object the object that has it
+ * @param object the object with the annotation
  */
 export function describeAnnotation(name: 'skip' | 'for', object: ManifestObject): string {
   const value = name === 'for' ? `=${annotationOf(name, object)}` : ''

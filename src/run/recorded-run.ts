@@ -257,7 +257,7 @@ async function planTargets(
       ? { ...noPlan, targets: recorded.map((target) => withScope(target, target, namespace, kinds)) }
       : resolveTargets(resolution, (selection) => index.namesOf(selection))
   const targets = isWritten ? found.targets : found.targets.map((target) => withoutReplacedTimeouts(target, overrides))
-  const checks = resolved && (await importChecks()).placeChecks(resolved, targets, namespace)
+  const checks = resolved && (await importChecks()).addNamespaces(resolved, targets, namespace)
   return { ...found, targets, checks }
 }
 

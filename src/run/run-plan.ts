@@ -263,7 +263,7 @@ export async function planTargets(
     notices: [...dated.notices, ...releases.notices()],
     kinds: gatedKinds,
     streamed: await selectStreamedTargets(streamed, dated.targets, namesOf),
-    checks: checks && (await importChecks()).placeChecks(checks, dated.targets, cluster.namespace),
+    checks: checks && (await importChecks()).addNamespaces(checks, dated.targets, cluster.namespace),
   }
 }
 

@@ -2,7 +2,7 @@ import type { Answer, ApiResource, FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { type AfterReady, afterReady } from '../../src/gate/after-ready.ts'
 import { readInputs } from '../../src/inputs.ts'
-import { parseChecks, placeChecks, resolveCheckKinds } from '../../src/plan/checks.ts'
+import { addNamespaces, parseChecks, resolveCheckKinds } from '../../src/plan/checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 import { at, createTarget } from './gate.ts'
@@ -16,7 +16,7 @@ export function createChecks(
 ): AfterReady {
   const { mistakes, ...checks } = parseChecks(readInputs(raw).inputs)
   if (mistakes.length > 0) throw new Error(JSON.stringify(mistakes))
-  return afterReady(placeChecks(resolveCheckKinds(checks, resources), targets, 'shop'))
+  return afterReady(addNamespaces(resolveCheckKinds(checks, resources), targets, 'shop'))
 }
 
 /** The answers of a pod at these seconds. */

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { readInputs } from '../../src/inputs.ts'
-import { headerSecrets, parseChecks, placeChecks, recordedLines } from '../../src/plan/checks.ts'
+import { addNamespaces, headerSecrets, parseChecks, recordedLines } from '../../src/plan/checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rows, titled } from '../kit/rows.ts'
 import { toPattern } from '../kit/words.ts'
@@ -66,7 +66,7 @@ it.each<[string, readonly (string | undefined)[], string | undefined]>([
 ])('a line without -n has the namespace %s', (_, namespaces, expected) => {
   const targets = namespaces.map((namespace) => ({ apiVersion: '', kind: 'pod', name: 'web', namespace }) as Target)
   const others = { apiVersion: '', kind: 'pod', name: 'api', namespace: 'argocd' } as Target
-  const { httpChecks } = placeChecks(parse({ 'http-checks': 'pod/web GET /' }), [...targets, others], 'default')
+  const { httpChecks } = addNamespaces(parse({ 'http-checks': 'pod/web GET /' }), [...targets, others], 'default')
   expect(httpChecks[0]?.reference.namespace).toBe(expected)
 })
 

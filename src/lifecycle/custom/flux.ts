@@ -1,5 +1,5 @@
 import { type Fields, groupOf, isObject, type KubeObject } from '../../cluster/objects.ts'
-import { gitNameOf, hasDigest } from '../../plan/revision.ts'
+import { gitNameOf, hasHash } from '../../plan/revision.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
 import { conditionsOf, fieldsOf } from '../conditions.ts'
 import { isStale, presentConditions } from '../status-age.ts'
@@ -55,7 +55,7 @@ function kustomizationReport(object: KubeObject): RevisionReport {
     sameContent: entries.flatMap((entry) =>
       digest !== undefined && entry['digest'] === digest ? historyVersion(entry) : [],
     ),
-    content: digest ?? (hasDigest(appliedRevision) ? gitNameOf(appliedRevision) : undefined),
+    content: digest ?? (hasHash(appliedRevision) ? gitNameOf(appliedRevision) : undefined),
     isSettled: !isAttempted,
     attempt: attempted && {
       version: attempted,

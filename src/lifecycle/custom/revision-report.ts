@@ -1,5 +1,5 @@
 import { type Fields, isObject, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
-import { hasDigest, matchesRevision, shortRevision, type WantedRevision } from '../../plan/revision.ts'
+import { hasHash, matchesRevision, shortRevision, type WantedRevision } from '../../plan/revision.ts'
 
 /** The revision of one source, in every form that its operator reports. */
 interface SourceRevision {
@@ -96,7 +96,7 @@ export function isSameVersion(one: Version, other: Version): boolean {
   return (
     one.sources.length === other.sources.length &&
     one.sources.every(({ revisions }, index) => {
-      const revision = revisions.find(hasDigest) ?? revisions[0] ?? ''
+      const revision = revisions.find(hasHash) ?? revisions[0] ?? ''
       return other.sources[index]?.revisions.some((each) => matchesRevision(revision, each))
     })
   )
