@@ -28,13 +28,13 @@ interface CheckedTargets {
   named(reference: NamedTarget): readonly CheckedTarget[]
 }
 
-/** The checks of a gate after its targets are ready (`http-checks` and `hold`). Without checks, their code is not loaded. */
+/** The checks after the targets are ready (`http-checks`, `hold`). Only a gate with such checks loads this module. */
 export interface AfterReady extends Checks {
-  /** The rule of a target with the lines that name it, and with the hold. */
+  /** The rule of a target, extended by the lines of `http-checks` that name it and by the hold. */
   rule(rule: Rule, target: Target): Rule
-  /** The verdict by the mistakes that only the cluster shows; undefined as long as there are none. */
-  mistaken(targets: CheckedTargets, store: Store): Verdict | undefined
-  /** What was asked and answered so far. */
+  /** The verdict if a line of `http-checks` cannot work in this cluster, or if pods may not be read; else undefined. */
+  findMistakes(targets: CheckedTargets, store: Store): Verdict | undefined
+  /** The requests and answers so far, and the hold. */
   records(store: Store, hold: Hold | undefined): CheckRecords
 }
 
@@ -47,7 +47,7 @@ export function afterReady(checks: Checks): AfterReady {
       const isHeld = holdMs > 0 && rule.readyWhenAbsent === undefined
       return withAfterReady(rule, lines, isHeld)
     },
-    mistaken: (targets, store) => mistakesVerdict(httpChecks, targets, store),
+    findMistakes: (targets, store) => mistakesVerdict(httpChecks, targets, store),
     records: (store, hold) => ({
       httpChecks: answerRecords(httpChecks, store.allAnswers),
       hold: holdMs === 0 ? undefined : { seconds: holdMs / 1_000, ...(hold && { since: hold.since }) },
@@ -84,7 +84,7 @@ function mistakesVerdict(checks: readonly RequestCheck[], targets: CheckedTarget
   return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
 }
 
-/** Undefined while an operator may still deploy the target. */
+/** The mistake that no target has the name in a line; undefined while an operator may still deploy that target. */
 function missingText({ reference }: RequestCheck, { all }: CheckedTargets): string | undefined {
   if (all.some(({ rule, state }) => rule.versions?.arrival !== undefined && state.type !== 'ready')) return undefined
   const { namespace } = reference
@@ -112,12 +112,12 @@ function mistakeText(
   return isWithoutPods ? `${name} is ready, and no pod is behind it. ${whatServes}` : undefined
 }
 
-/** Whether a ready target that is not scaled to zero has not had a pod. */
+/** Whether a target is ready and not scaled to zero, and no pod of it was ever found. */
 function hasNoPods({ assessment }: CheckedTarget['state']): boolean {
   return assessment?.answering?.size === 0
 }
 
-/** The verdict that the pods behind a target may not be read, if none is known. */
+/** The verdict if no pod of a target was found because access to an object that it needs is denied; else undefined. */
 function deniedPods({ name, state, requests }: CheckedTarget, store: Store): Verdict | undefined {
   const refusals = hasNoPods(state) ? requests.needed.flatMap((request) => store.refusal(request) ?? []) : []
   const denied = refusals.find(deniesAccess)
@@ -136,12 +136,12 @@ function answerRecords(httpChecks: readonly RequestCheck[], all: readonly TimedA
         return { ...recorded, right: isRight(line, answer) }
       })
     const errors = answers.filter(({ right }) => !right).length
-    return { request: line.text, asked: answers.length, errors, answers: keep(answers) }
+    return { request: line.text, asked: answers.length, errors, answers: selectAnswers(answers) }
   })
 }
 
 /** The last right answer of each pod, and the last wrong answers of all pods. */
-function keep(answers: readonly AnswerRecord[]): readonly AnswerRecord[] {
+function selectAnswers(answers: readonly AnswerRecord[]): readonly AnswerRecord[] {
   const wrong = new Set(answers.filter(({ right }) => !right).slice(-maxRecordedAnswers))
   const right = new Map(answers.flatMap((answer) => (answer.right ? [[answer.pod, answer] as const] : [])))
   const shown = new Set([...[...right.values()].slice(-maxRecordedAnswers), ...wrong])

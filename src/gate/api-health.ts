@@ -29,7 +29,7 @@ interface Unavailable {
   readonly isExact: boolean
 }
 
-/** Access to a target that was readable before. */
+/** Access to a target that was permitted before and is denied now (403). */
 interface Withdrawal {
   readonly request: WatchRequest
   /** The target's name for people. */
@@ -57,7 +57,7 @@ export class ApiHealth {
    * first answer of one of its watches.
    */
   readonly #logged = new Set<string>()
-  /** How often the credentials were refused after the last success. */
+  /** How often the credentials were refused since the last success. */
   #credentialRefusals = 0
 
   /** @param watched all present and former watches */
@@ -111,7 +111,7 @@ export class ApiHealth {
       this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#watched.concerns(event, request))
   }
 
-  /** Records that a kind is refused, at this moment. */
+  /** Records that access to a kind was denied at this moment. */
   refuse(refused: Failure, at: number): void {
     const kinds = pluralOf(refused.kind ?? 'object')
     if (this.#unreadable.has(kinds)) return
@@ -120,7 +120,7 @@ export class ApiHealth {
     this.#newRefusals.add(kinds)
   }
 
-  /** When the log must contain the new refusals. */
+  /** When the new refusals must be logged. */
   get refusalsDueAt(): number {
     return this.#newRefusals.size === 0 ? Infinity : this.#refusedAt + refusalsMs
   }
@@ -187,7 +187,7 @@ export class ApiHealth {
     ])
   }
 
-  /** The verdict of an outage of these watches, if its time is up. */
+  /** The verdict if an outage of these watches has lasted too long; else undefined. */
   verdict(requests: readonly WatchRequest[], now: number): Verdict | undefined {
     if (this.#credentialRefusals >= credentialRefusals) return this.verdictNow(requests, now)
     const dueAt = this.dueAt(requests)
@@ -244,8 +244,8 @@ export class ApiHealth {
   }
 
   /**
-   * Ends the outages of a kind; without a kind, all. A watch that reports its own state recovers only by its own
-   * report.
+   * Ends the outages of a kind; without a kind, all outages. The outage of a watch that reports its own recovery ends
+   * only with that report.
    */
   #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
     for (const [key, { isExact, failure }] of this.#unavailable) {
@@ -255,7 +255,7 @@ export class ApiHealth {
     }
   }
 
-  /** Refused credentials affect every watch. */
+  /** The failing watches that these requests need. Refused credentials concern every request. */
   #failing(requests: readonly WatchRequest[]): readonly Unavailable[] {
     return [...this.#unavailable.values()].filter(
       ({ failure }) =>
@@ -310,6 +310,7 @@ export class WatchAnswers {
   }
 }
 
+/** What does not answer: the plural of a kind; empty for the whole API server. */
 function outageSubject({ failure }: Unavailable): string {
   const isServer = failure.type !== 'UNAVAILABLE' || isUnanswered(failure)
   return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)

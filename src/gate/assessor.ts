@@ -30,7 +30,7 @@ import {
 import type { GateParts, Targets } from './targets.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
-/** Judges the targets of a gate: finds those that a change concerns, and assesses them through their readers. */
+/** Assesses the targets of a gate: finds the targets that a change concerns, and applies their rules. */
 export class Assessor {
   readonly #parts: GateParts
   readonly #targets: Targets
@@ -39,7 +39,7 @@ export class Assessor {
   readonly #readIndex = new ReadIndex<GatedTarget>()
   /** The new targets that are not assessed yet. */
   readonly #deployed: GatedTarget[] = []
-  /** What the last assessments knew of others. */
+  /** `Targets.progressKey` at the last assessments. */
   #progressKey: string
 
   constructor(targets: Targets, parts: GateParts) {
@@ -68,10 +68,7 @@ export class Assessor {
     const own = targetRule(target, settings)
     const rule = settings.afterReady?.rule(own, target) ?? own
     const changedAt = rule.versions?.changedAt ?? specWrittenAt
-    /**
-     * The latest result of `changedAt`: most assessments follow a change of a pod, and ask for it again with the same
-     * object.
-     */
+    /** Caches `changedAt`: most assessments follow a change of a pod, so the object is the same. */
     let change:
       | { readonly object: KubeObject; readonly revisions: unknown; readonly at: number | undefined }
       | undefined
@@ -148,7 +145,7 @@ export class Assessor {
     this.#targets.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
   }
 
-  /** The targets that a complete list may change: those that need it, or were assessed by its state. */
+  /** The targets to assess after a list is complete: those that need the list, or read whether it is complete. */
   concernedByList(list: WatchRequest): readonly GatedTarget[] {
     return this.#targets.unended.filter(
       (gated) =>
@@ -158,7 +155,7 @@ export class Assessor {
     )
   }
 
-  /** The targets that an Event is about: a pod whose history it changes, or an absent object, whose end it may show. */
+  /** The targets that an Event is about: a Pod whose history the Event changes, or an object that is absent. */
   #subjects(
     { involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject,
     pod?: KubeObject,
@@ -177,7 +174,7 @@ export class Assessor {
     }
   }
 
-  /** Assesses these targets, then those that read whether others progress, if that has changed since the last time. */
+  /** Assesses these targets, then those that read the progress of others, if any progress has changed. */
   assess(targets: readonly GatedTarget[]): void {
     this.#assessInOrder(targets)
     const { progressKey } = this.#targets
@@ -187,7 +184,7 @@ export class Assessor {
     this.#targets.passRemovedHooks()
   }
 
-  /** Assesses the targets that publish pods first, then those that read the pods of others, then what they have deployed. */
+  /** Assesses targets that publish pods first, then targets that read the pods of others, then newly deployed ones. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
     const dependents = new Set<GatedTarget>()
     const changed = new Set<number>()
@@ -205,7 +202,7 @@ export class Assessor {
     if (deployed.length > 0) this.#assessInOrder(deployed)
   }
 
-  /** @param dependents where given, a target that reads the pods of others is added there and stays as it is */
+  /** @param dependents if given, a target that reads the pods of others is added to this set and is not assessed yet */
   #assessOne(gated: GatedTarget, dependents?: Set<GatedTarget>): void {
     this.#targets.touch(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
@@ -225,7 +222,7 @@ export class Assessor {
   #assessObject(gated: GatedTarget, object: KubeObject, dependents?: Set<GatedTarget>): void {
     const { reads: before } = gated
     this.#readAndApply(gated, object, dependents)
-    // What was read after the assessment counts too.
+    // Later reads of the same reader count too, for example for an undo.
     if (gated.reads !== undefined && gated.reads !== before) this.#readIndex.replace(gated, before, gated.reads)
   }
 
@@ -259,17 +256,17 @@ export class Assessor {
     this.#targets.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
   }
 
-  /** Keeps what an assessment has read. What the gate watches for the target follows from it. */
+  /** Keeps what an assessment has read, and sets the watches that the target therefore needs. */
   #keepReads(gated: GatedTarget, reads: Reads): void {
     gated.reads = reads
     const requests = requestsOfReads(gated, reads)
-    // What explains it is known once all is listed that it needs.
+    // Which objects explain the target is known once every needed list is complete.
     const isPending = this.#targets.isPending({ state: gated.state, requests })
     const { explaining } = isPending ? gated.requests : requests
     this.#targets.setRequests(gated, { ...requests, explaining })
   }
 
-  /** What an operator has deployed becomes targets of the gate. */
+  /** Adds the objects that an operator has deployed to the targets of the gate. */
   #addDeployed(deployer: GatedTarget, { deployed }: Assessment): void {
     const { clocks, source, apiVersion, kind, namespace, name } = deployer.target
     const deployedBy = { apiVersion, kind, namespace, name }
@@ -300,9 +297,9 @@ export class Assessor {
   }
 
   /**
-   * Judges a deleted object by its last state, if that is known.
-   * @param object its last version; undefined if the gate never saw the object, and there are only events about it after the
-   * gate's start
+   * Assesses a deleted object by its last state, if its rule knows that state.
+   * @param object its last version; undefined if the gate never saw the object: then events about it may show its last
+   * state
    */
   #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {
     const { rule, state } = gated
@@ -317,8 +314,8 @@ export class Assessor {
   }
 
   /**
-   * An object that the gate never saw, with the uid from its latest event. Undefined if that event is older than the
-   * gate.
+   * An object that the gate never saw, with the uid from its latest event. Undefined without an event after the gate's
+   * start.
    */
   #subjectOfLastEvent({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
     const latest = this.#parts.store.eventsOf({ apiVersion, kind, metadata: { name, namespace } }).at(-1)
@@ -328,7 +325,7 @@ export class Assessor {
     return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
   }
 
-  /** What the rule of a target may read at `now`. The target must have been seen. */
+  /** What the rule of a target may read at `now`. Throws if its object was never found. */
   readerOf(gated: GatedTarget, now: number): Reader {
     const { seen, assessment: before } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
@@ -348,13 +345,13 @@ export class Assessor {
       reads.readsOthers = true
       return this.#targets.othersOf(gated)
     }
-    let behind: { readonly hasUnjudged: boolean; readonly hasGated: boolean } | undefined
-    const findBehind = () => {
-      const workloads = this.#workloadsBehind(gated)
-      for (const { index } of workloads) reads.publishers.add(index)
+    let workloads: { readonly hasUnjudged: boolean; readonly hasGated: boolean } | undefined
+    const findWorkloads = () => {
+      const selected = this.#selectedWorkloads(gated)
+      for (const { index } of selected) reads.publishers.add(index)
       return {
-        hasUnjudged: workloads.some((other) => !hasAssessment(other)),
-        hasGated: workloads.some((other) => this.#wantsPods(other)),
+        hasUnjudged: selected.some((other) => !hasAssessment(other)),
+        hasGated: selected.some((other) => this.#wantsPods(other)),
       }
     }
     return {
@@ -363,15 +360,15 @@ export class Assessor {
       othersProgress: () => others().progress,
       othersReadyAt: () => others().readyAt,
       revisionOf: (pod) => {
-        behind ??= findBehind()
-        if (behind.hasUnjudged) return 'other'
-        return this.#revisionOf(pod, reads) ?? (behind.hasGated ? 'other' : undefined)
+        workloads ??= findWorkloads()
+        if (workloads.hasUnjudged) return 'other'
+        return this.#revisionOf(pod, reads) ?? (workloads.hasGated ? 'other' : undefined)
       },
     }
   }
 
   /** The gated workloads whose pods a target selects. */
-  #workloadsBehind({ rule: { serving }, state }: GatedTarget): readonly GatedTarget[] {
+  #selectedWorkloads({ rule: { serving }, state }: GatedTarget): readonly GatedTarget[] {
     const object = objectOf(state)
     if (object === undefined || serving?.selects === undefined) return []
     return this.#targets.all.filter(({ target, rule }) => {
@@ -381,7 +378,7 @@ export class Assessor {
     })
   }
 
-  /** Whether a gated workload has published its pods, and wants any. */
+  /** Whether a gated workload has published its pods, and wants at least one. */
   #wantsPods(gated: GatedTarget): boolean {
     const { state, rule } = gated
     const object = objectOf(state)
@@ -389,6 +386,7 @@ export class Assessor {
     return rule.serving?.isEmpty(object, this.readerOf(gated, this.#parts.now())) === false
   }
 
+  /** See `PodRevision`; undefined if no gated workload that owns the pod has published its pods. */
   #revisionOf(pod: Pod, { publishers }: Reads): PodRevision | undefined {
     const owners = this.#targets.targetsOf(pod)
     for (const { index } of owners) publishers.add(index)
@@ -399,7 +397,7 @@ export class Assessor {
   }
 }
 
-/** Whether a workload has published its pods: its revisions are listed, and its change has arrived. */
+/** Whether a workload has published its pods: its lists are complete, and its change has arrived. */
 function hasAssessment({ state }: GatedTarget): boolean {
   return state.assessment !== undefined || state.type === 'ended'
 }

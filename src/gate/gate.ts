@@ -48,27 +48,27 @@ import { Targets } from './targets.ts'
 import { heartbeatText } from './timeline-entries.ts'
 import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
 
-/** The next moment at which time alone may change something. */
+/** The earliest deadline of the gate and its targets. */
 interface NextDeadline {
   readonly at: number
-  /** Whether the deadline may end a target, or the gate as ready. If so, the watches of `requestsToConfirm` must answer first. */
+  /** If so, the watches of `requestsToConfirm` must answer first. */
   readonly needsConfirmation: boolean
 }
 
-/** A target with the facts that its rule may read. */
+/** A target with its state, for views. */
 export interface TargetView {
   readonly gated: Readonly<GatedTarget>
   /** Whether the object certainly does not exist. */
   readonly isAbsent: boolean
-  /** What the rule of the target may read at `now`, once the target was seen. */
+  /** The reader of the target's rule at `now`. Throws before the object was found. */
   readerAt(now: number): Reader
-  /** Whether an object belongs to the target. */
+  /** Whether an object is the target's object, or is owned by it directly or indirectly. */
   isPartOfTarget(object: KubeObject): boolean
 }
 
 /**
- * The state machine: decides from events and deadlines when the gate ends, and how. It has no clock: it takes the time
- * from the event or deadline, so a replay gives exactly the times of its live run. Nothing changes after the verdict.
+ * The state machine: decides from events and deadlines when the gate ends, and how. It takes the time from the present
+ * event or deadline, so a replay gives exactly the times of its live run. Nothing changes after the verdict.
  */
 export class Gate {
   readonly store: Store
@@ -78,7 +78,7 @@ export class Gate {
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
   /** Watches of a whole namespace that the server refused: watches of single objects replace them. */
-  readonly #refusedWide = new Set<string>()
+  readonly #refusedNamespaceWatches = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #onEntry: (entry: Entry) => void
   /** The sorted deadlines of each target and of the gate. */
@@ -87,14 +87,14 @@ export class Gate {
   #earliest: NextDeadline | undefined
   #now: number
   readonly #watchAnswers = new WatchAnswers()
-  /** When a pod last answered, or an outage began or ended. */
-  #reachedAt = -Infinity
+  /** When a pod last answered a request of `http-checks`, or an outage began or ended. */
+  #lastContactAt = -Infinity
   /** Since when every target is ready; undefined if any target is not ready. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
-  /** Whether a look has its first lists: only an answer of a watch can change that. */
+  /** In a single check: whether every watch has its first list. */
   #isListed = false
-  /** The consolidated requests, and what they depend on. */
+  /** Caches `requests` (`watched`) until `needed` or the number of refused watches (`refused`) changes. */
   #requests?: {
     readonly needed: readonly WatchRequest[]
     readonly refused: number
@@ -136,7 +136,7 @@ export class Gate {
     return this.#end?.verdict
   }
 
-  /** Whether nothing more is to be watched: the verdict is found, or a look has its first lists. */
+  /** Whether the gate needs no more events: it has its verdict, or a single check has its first lists. */
   get isOver(): boolean {
     const { isSingleCheck, singleCheckEndsAt = Infinity, continuesAfterVerdict } = this.#settings
     if (isSingleCheck) return this.#isListed || this.#now >= singleCheckEndsAt
@@ -148,10 +148,10 @@ export class Gate {
     return this.requests.every((request) => this.store.listState(request) !== 'pending')
   }
 
-  /** The watches that the targets need; found objects add more. The same array while nothing changes. */
+  /** The watches that the targets need; objects that are found may need more. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     const needed = this.#targets.requests
-    const { size } = this.#refusedWide
+    const { size } = this.#refusedNamespaceWatches
     if (this.#requests?.needed !== needed || this.#requests.refused !== size) {
       const found = this.#targets.all.filter(({ target }) => target.selector === undefined)
       const namespaces = new Set(found.map(({ target }) => target.namespace ?? 'default'))
@@ -159,7 +159,7 @@ export class Gate {
       const own = new Set(this.#targets.all.map(({ target }) => target.namespace))
       const watched = consolidate(
         [...needed, ...events],
-        (wide) => this.#refusedWide.has(requestKey(wide)),
+        (wide) => this.#refusedNamespaceWatches.has(requestKey(wide)),
         (namespace) => namespace !== undefined && !own.has(namespace),
       )
       this.#watched.add(watched)
@@ -168,7 +168,7 @@ export class Gate {
     return this.#requests.watched
   }
 
-  /** What to ask for besides watches: it may change after each event and each deadline. */
+  /** The requests of `http-checks` to send to pods. They may change after each event and each deadline. */
   get questions(): readonly Question[] {
     return this.#end === undefined
       ? this.#targets.unended.flatMap(({ state }) => state.assessment?.questions ?? [])
@@ -187,7 +187,7 @@ export class Gate {
     return gated && targetRecord(gated)
   }
 
-  /** The target with this index as the gate judges it, for views: the gate itself changes its state. */
+  /** The target with this index, for views: only the gate changes its state. */
   targetView(index: number): TargetView {
     const gated = this.#targets.all[index]
     if (gated === undefined) throw new RangeError(`The gate has no target ${index}`)
@@ -199,7 +199,7 @@ export class Gate {
     }
   }
 
-  /** The known pods of the gated revision of the target with this index; a bare pod is its own only pod. */
+  /** The known pods of the gated revision of the target with this index; for a bare Pod, the Pod itself. */
   gatedPods(index: number): readonly Pod[] {
     const { state } = this.#targets.all[index] ?? {}
     const pods = state && podsOf(objectOf(state), state.assessment?.pods)
@@ -239,8 +239,8 @@ export class Gate {
   }
 
   /**
-   * Handles events of the feed, in the order of their times. Decides once on those of a moment, as far as they can be decided on
-   * together. Earlier deadlines come before an event, those of the same moment after it.
+   * Handles events of the feed, sorted by time. Assesses the targets once for consecutive events that belong together
+   * (`areTogether`). Deadlines before an event are handled first, deadlines at the same time after it.
    */
   handle(events: readonly FeedEvent[]): void {
     const concerned = new Set<GatedTarget>()
@@ -259,7 +259,7 @@ export class Gate {
       this.#handleDeadlines(next.at)
   }
 
-  /** Takes one event into what the gate knows. Returns the targets that it concerns. */
+  /** Updates the store and the API health by one event. Returns the targets to assess again. */
   #take(event: FeedEvent): readonly GatedTarget[] {
     const isEvidenceOnly = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
     if (this.#end !== undefined) {
@@ -280,11 +280,11 @@ export class Gate {
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = this.#applyEvent(event)
     const hasTurned = isGood !== this.#health.isGood
-    if (hasTurned) this.#reachedAt = this.#now
+    if (hasTurned) this.#lastContactAt = this.#now
     return isFailure(event) || event.type === 'ALIVE' || hasTurned ? this.#targets.all : concerned
   }
 
-  /** Assesses these targets, concludes, and sets the next deadlines. Empties the set. */
+  /** Assesses these targets, ends the gate if it is decided, and sets the next deadlines. Empties the set. */
   #decide(concerned: Set<GatedTarget>): void {
     if (this.#end !== undefined) return
     this.#assessor.assess([...concerned])
@@ -294,7 +294,7 @@ export class Gate {
     if (this.#settings.isSingleCheck) this.#isListed ||= this.isComplete
   }
 
-  /** Applies an event to the store. Returns the targets that it concerns. */
+  /** Applies an event to the store. Returns the targets to assess again. */
   #applyEvent(event: FeedEvent): readonly GatedTarget[] {
     if (event.type === 'ANSWER') return this.#applyAnswer(event)
     const changes = this.#isValid(event) ? this.store.apply(event) : []
@@ -302,14 +302,14 @@ export class Gate {
     return [...new Set(changes.flatMap((change) => [...this.#assessor.concernedBy(change)]))]
   }
 
-  /** After the verdict: keeps what explains it. */
+  /** Handles an event after the verdict: stores it only if it contains evidence. */
   #handleLate(event: FeedEvent, isEvidenceOnly: boolean): void {
     if (isEvidenceOnly || containsEvidence(event)) this.store.apply(event)
   }
 
   /**
-   * Keeps the answer of a pod that may be asked. What its target waited for may have passed at the same moment.
-   * @returns the targets whose lines it answers
+   * Stores the answer of a pod that a target asks. Targets that are due at this moment are assessed first: they may
+   * begin to ask. @returns the targets that ask the pod
    */
   #applyAnswer(event: TimedAnswer): readonly GatedTarget[] {
     const { reference } = this.#settings.afterReady?.httpChecks[event.check] ?? {}
@@ -319,12 +319,12 @@ export class Gate {
       state.type !== 'ended' && state.assessment?.answering?.has(event.pod) === true
     const asked = this.#targets.named(reference).filter(isAsked)
     if (asked.length === 0) return []
-    this.#reachedAt = event.at
+    this.#lastContactAt = event.at
     this.store.apply({ namespace: reference.namespace, ...event })
     return asked
   }
 
-  /** Whether an event contains no invalid object. An invalid one ends its target, or is ignored: rules rely on its types. */
+  /** Whether an event contains no object with fields of wrong types. Such an object ends its target, or is ignored. */
   #isValid(event: FeedEvent): boolean {
     const mistake = 'object' in event ? objectMistake(event.object) : undefined
     if (!('object' in event) || mistake === undefined) return true
@@ -336,8 +336,8 @@ export class Gate {
   }
 
   /**
-   * Passes every deadline up to and including `now`, each at its own moment. Stops when every target became ready: the watches
-   * must answer first.
+   * Handles every deadline up to and including `now`, each at its own moment. Stops when every target has become ready,
+   * because the watches must answer before the gate ends.
    */
   advance(now: number): void {
     for (let next = this.nextDeadline(); next !== undefined && next.at <= now; next = this.nextDeadline()) {
@@ -381,7 +381,7 @@ export class Gate {
     return [...this.#deadlines.values()].flatMap((deadlines) => deadlines.filter((deadline) => deadline.at <= at))
   }
 
-  /** Assesses the targets for which a moment that their assessments asked for has come. */
+  /** Assesses the targets whose `recheckAt` has passed. */
   #recheck(at: number): void {
     const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
     this.#assessor.assess(rechecked)
@@ -431,7 +431,7 @@ export class Gate {
     ]
   }
 
-  /** Sets the deadlines of the targets that may have moved, and those of the gate. */
+  /** Sets the deadlines of the changed targets and of the gate. */
   #updateDeadlines(): void {
     for (const gated of this.#targets.takeChanged()) {
       const isUnanswered = this.#targets.isUnanswered(gated) || this.#targets.isWaitingHook(gated)
@@ -461,14 +461,14 @@ export class Gate {
     const [first] = deadlines
     this.#deadlines.set(of, deadlines)
     const isSame = before?.at === first?.at && before?.ends === first?.ends
-    // Most deadlines are later than the earliest one, and stay so.
+    // Most changed deadlines are later than the earliest one, which then stays valid.
     if (!isSame && Math.min(before?.at ?? Infinity, first?.at ?? Infinity) <= (this.#earliest?.at ?? Infinity))
       this.#earliest = undefined
   }
 
   /**
-   * When the gate's timeout passes: during an outage up to `outageAtTimeoutMs` or half of the timeout after the last success, but at most
-   * `unknownMs` late, because watches may fail and recover in turn.
+   * When the gate's timeout passes. An outage delays it until `outageAtTimeoutMs` or half of the timeout after the last
+   * success. The delay is at most `unknownMs`, because watches may fail and recover in turn.
    */
   get #timeoutAt(): number {
     const { startedAt, timeoutMs, isTimeoutSetByUser, awaitRevisionMs } = this.#settings
@@ -486,21 +486,21 @@ export class Gate {
     return this.#health.isGood ? Infinity : (this.#health.dueAt(this.#targets.neededRequests) ?? Infinity)
   }
 
-  /** The end of a hold that has begun and not ended. */
+  /** The end of the present hold; Infinity outside of a hold. */
   get #holdEndsAt(): number {
     const { until = -Infinity } = this.#targets.holding ?? {}
     return this.#now < until ? until : Infinity
   }
 
   /**
-   * When the way to the pods counts as broken: since the end of the hold, nothing has answered for longer than an answer takes.
-   * During an outage of a watch, that is the cause.
+   * When the gate ends because no pod can be reached: after the hold, no request of `http-checks` was answered for
+   * longer than an answer takes. Infinity during an outage of a watch, which explains the missing answers.
    */
   get #unansweredAt(): number {
     const { until = Infinity } = this.#targets.holding ?? {}
     if (this.#now < until || this.#isUnavailable || this.questions.length === 0) return Infinity
     const waitsMs = this.questions.map(({ check }) => check.timeoutMs + requestIntervalMs)
-    return Math.max(until, this.#reachedAt) + Math.max(lastAnswerMs, ...waitsMs)
+    return Math.max(until, this.#lastContactAt) + Math.max(lastAnswerMs, ...waitsMs)
   }
 
   get #failFastAt(): number {
@@ -515,7 +515,7 @@ export class Gate {
     return (this.#entries.at(-1)?.at ?? this.#settings.startedAt) + heartbeatMs
   }
 
-  /** The verdict of an outage that has lasted too long. */
+  /** The verdict if an outage has lasted too long; else undefined. */
   #unknownVerdict(isTimeout = false): Verdict | undefined {
     if (this.#settings.givesNoVerdict) return undefined
     if (this.#now >= this.#unansweredAt) return this.#unansweredVerdict
@@ -528,7 +528,7 @@ export class Gate {
   get #unansweredVerdict(): Verdict {
     const { until = this.#now } = this.#targets.holding ?? {}
     const requests = new Set(this.questions.map(({ check }) => requestOf(check)))
-    const waited = duration(this.#now - Math.max(until, this.#reachedAt))
+    const waited = duration(this.#now - Math.max(until, this.#lastContactAt))
     const outage = `after the hold, no request reached a pod for ${waited}: ${[...requests].join(', ')}`
     return verdictOf('unknown', 'api-unreachable', { outage })
   }
@@ -544,8 +544,8 @@ export class Gate {
   }
 
   /**
-   * Handles denied access. To pods for requests, or to the kind of a target that was never listed, it ends the gate;
-   * after the first list, the access has `withdrawnMs` to return. For other kinds it is logged.
+   * Handles denied access (403). The gate ends if it may not send requests to pods, or may not list a target that was
+   * never listed. Access to a listed target has `withdrawnMs` to return. For other kinds, the denial is logged.
    */
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
     const { message } = event
@@ -555,7 +555,7 @@ export class Gate {
       return
     }
     if (isConsolidated(event, this.requests, this.#targets.requests)) {
-      this.#refusedWide.add(requestKey(event))
+      this.#refusedNamespaceWatches.add(requestKey(event))
       return
     }
     const gated = this.#targets.all.find(
@@ -567,7 +567,7 @@ export class Gate {
     }
     const request = targetWatch(gated.target)
     const { name, index } = gated
-    // If it cannot be read, the report of the operator that deployed it counts.
+    // If an object that an operator deployed cannot be read, the report of the operator counts.
     if (gated.target.deployedBy !== undefined && this.store.listState(request) !== 'complete') return
     if (this.#health.isWithdrawn(request)) return
     if (this.store.listState(request) !== 'complete') {
@@ -580,8 +580,8 @@ export class Gate {
   }
 
   /**
-   * Ends the gate when no target is open, when a target fails in the hold, or `failFastMs` after the first failure;
-   * before that, if an outage lasts too long, or a line of `http-checks` turns out to be a mistake.
+   * Ends the gate when no target is open, when a target fails in the hold, or `failFastMs` after the first failure.
+   * Ends it earlier if an outage lasts too long or a line of `http-checks` turns out to be a mistake.
    * @param isConfirmed whether the watches have answered since every target became ready
    */
   #conclude(isConfirmed = false): void {
@@ -589,21 +589,21 @@ export class Gate {
     const unknown = this.#unknownVerdict()
     const { isDone, all, unended } = this.#targets
     if (!isDone) this.#readySince = undefined
-    if (isDone) this.#failTogether()
+    if (isDone) this.#failMissingContainers()
     if (this.#end !== undefined) return
     const hasBroken = this.#targets.holding !== undefined && unended.length < all.length
-    const mistaken = hasBroken ? undefined : this.#settings.afterReady?.mistaken(this.#targets, this.store)
+    const mistaken = hasBroken ? undefined : this.#settings.afterReady?.findMistakes(this.#targets, this.store)
     if (unknown !== undefined) this.#finish(unknown)
     else if (mistaken !== undefined) this.#finish(mistaken)
     else if (isDone || hasBroken || this.#now >= this.#failFastAt)
-      this.#finishIfSeen(decide(all, this.#targets.causes()), isConfirmed)
+      this.#finishIfConfirmed(decide(all, this.#targets.causes()), isConfirmed)
   }
 
   /**
-   * If all targets are ready and together have a problem, the first one fails. If an object that they need cannot be
-   * read, the gate ends as unknown.
+   * If all targets are ready, but no pod has a container that `expect-images` names, the first target fails. If access
+   * to an object that the targets need is denied, the gate ends as unknown instead.
    */
-  #failTogether(): void {
+  #failMissingContainers(): void {
     const { all } = this.#targets
     const [first] = all
     if (!all.every(({ state }) => state.type === 'ready')) return
@@ -623,10 +623,10 @@ export class Gate {
   }
 
   /**
-   * Ends the gate; as ready only if every needed watch is healthy and has just answered. A target may have failed during an
-   * outage, or on a connection that is dead unnoticed.
+   * Ends the gate. It ends as ready only if every needed watch is healthy and has just answered: otherwise a target may
+   * have failed during an outage or while a connection was dead.
    */
-  #finishIfSeen(verdict: Verdict, isConfirmed: boolean): void {
+  #finishIfConfirmed(verdict: Verdict, isConfirmed: boolean): void {
     if (verdict.outcome === 'ready') {
       const { holding } = this.#targets
       // In the hold, the last questions must be answered too.
@@ -655,7 +655,7 @@ export class Gate {
     this.#assessor.assess(this.#targets.all)
   }
 
-  /** When the watches must answer before the gate ends as ready. During an outage, the lists after it are the answers. */
+  /** When the watches must confirm that every target is ready; Infinity while that is not so, and during an outage. */
   get #confirmAt(): number {
     return this.#readySince === undefined || this.#isUnavailable ? Infinity : this.#readySince
   }
@@ -690,8 +690,9 @@ export class Gate {
 }
 
 /**
- * Whether the gate decides once on two events that follow each other. What was found and what is gone are two: a pod that is removed
- * explains the failure before it. Refusals, answers and the end depend on what the gate has decided.
+ * Whether the gate assesses its targets once for two consecutive events: they have the same time, and both are
+ * deletions or both report what exists. A deleted pod may explain a failure that must be assessed first. Events of
+ * other types depend on earlier assessments.
  */
 function areTogether(before: FeedEvent, event: FeedEvent): boolean {
   if (before.at !== event.at) return false

@@ -49,11 +49,11 @@ interface AwaitedChange {
 }
 
 /**
- * Whether an object contains the awaited change (`await-change`). It is a new object, or it contains what the user
- * expects: the images, and each field of the manifest that differed in the first list. Other writers may change other
- * fields. Without such expectations, a new generation is the change (a new resourceVersion for an object without a
- * generation), unless only an autoscaler or a status caused it; so is a write in managedFields after the gate's start. For a
- * kind without a status subresource, writes of the status look the same, so only a new spec is the change.
+ * Whether an object contains the awaited change (`await-change`). Expected images must have arrived, and each field of
+ * the manifest that differed in the first list must be equal now. A new object contains its change. Without such
+ * expectations, the change is a new generation (or resourceVersion) with more than a new scale or status, or a write
+ * after the gate's start (`managedFields`). For a kind without a status subresource, only a new spec is the change: a
+ * write of its status looks the same as any other.
  */
 export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
   const { listed, wasDeleted, openFields = [], manifest, haveImagesArrived, declaresStatus } = awaited
@@ -67,9 +67,10 @@ export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime:
 }
 
 /**
- * The fields, as sentences, by which an object does not contain the change of its manifest yet. The record of the applier
- * decides, which also shows what was removed. Without one, the fields that differed in the first list must have the values of
- * the file; an apply writes all fields at once, so once one has arrived, a webhook wrote what still differs.
+ * The fields, as sentences, in which an object still lacks the change of its manifest; empty once the change has
+ * arrived. What the applier recorded in the object decides, since it also shows removed fields. Without a record, the
+ * fields that differed in the first list must have the values of the manifest. An apply writes all fields at once: once
+ * one field has arrived, fields that admission may change can still differ.
  */
 export function openFields(
   listed: KubeObject,
@@ -82,14 +83,14 @@ export function openFields(
   const now = findDifferences(manifest, object)
   const differing = now.filter((difference) => {
     const known = before.get(pathKey(difference))
-    return known !== undefined && !isHeldReplicas(difference, object) && !isPinned(difference, known)
+    return known !== undefined && !isAutoscaledReplicas(difference, object) && !isRewrittenImage(difference, known)
   })
   const texts = differing.map(describeDifference)
-  // What differs in the record has its value in the texts, unless only the record differs.
+  // `texts` describes the differences with their values. If only the record differs, it is empty.
   if (record?.hasValues)
     return isApplied(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
   const { removed = [], applier } = record ?? {}
-  // A later write of the same program contains what it should; what it still has beyond the file is of a webhook or default.
+  // After a later write by the applier, fields beyond the manifest are defaults, or a webhook added them.
   const isWritten = () =>
     applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== applier.time
   if (removed.length > 0 && !isWritten()) return [...texts, ...removed]
@@ -108,15 +109,15 @@ function mayBeOfAdmission({ path }: Difference): boolean {
 }
 
 /** Whether an autoscaler sets this number of replicas. */
-function isHeldReplicas({ path }: Difference, { metadata }: KubeObject): boolean {
+function isAutoscaledReplicas({ path }: Difference, { metadata }: KubeObject): boolean {
   return path.join('.') === 'spec.replicas' && scalerOf(metadata) !== undefined
 }
 
 /**
- * Whether a webhook replaced the tag of an image by its digest: `web:v2` by `web:v2@sha256:…`, or by `web@sha256:…` if that is
- * not the previous image; or moved the image to another registry: `web:v2` to `mirror.example/web:v2`.
+ * Whether a webhook rewrote the image of the manifest: it replaced the tag by a digest (`web:v2` by `web:v2@sha256:…`,
+ * or by `web@sha256:…` if that is not the previous image) or the registry (`web:v2` by `mirror.example/web:v2`).
  */
-function isPinned({ path, manifest, live }: Difference, before: Difference): boolean {
+function isRewrittenImage({ path, manifest, live }: Difference, before: Difference): boolean {
   if (path.at(-1) !== 'image' || typeof manifest !== 'string' || typeof live !== 'string') return false
   const [name, digest] = live.split('@')
   const [host = '', ...rest] = manifest.split('/')
@@ -126,6 +127,7 @@ function isPinned({ path, manifest, live }: Difference, before: Difference): boo
   return name === manifest || (name === manifest.replace(/:[^:/]+$/, '') && live !== before.live)
 }
 
+/** Whether the object has another uid, or a new generation or version with more than a new status or scale. */
 function isChanged(listed: KubeObject, object: KubeObject): boolean {
   const { metadata: before } = listed
   const { metadata: now } = object
@@ -136,8 +138,8 @@ function isChanged(listed: KubeObject, object: KubeObject): boolean {
 }
 
 /**
- * Whether only the number of replicas was written, through the subresource `scale` by a program: an autoscaler. It may have
- * changed the number back.
+ * Whether only an autoscaler wrote the object: through the subresource `scale`, which changes only the number of
+ * replicas. The number may be the old one again.
  */
 function isAutoscaled({ spec: before }: KubeObject, { spec: now, metadata }: KubeObject): boolean {
   const { replicas: _from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
@@ -145,13 +147,13 @@ function isAutoscaled({ spec: before }: KubeObject, { spec: now, metadata }: Kub
   return scalerOf(metadata) !== undefined && isDeepStrictEqual(fieldsBefore, fieldsNow)
 }
 
-/** The program that sets the number of replicas through the subresource `scale`: an autoscaler. */
+/** The last writer of the subresource `scale`, unless that is kubectl: an autoscaler. */
 function scalerOf({ managedFields = [] }: KubeObject['metadata']): ManagedFields | undefined {
   const scaler = managedFields.find(({ subresource }) => subresource === 'scale')
   return scaler?.manager?.startsWith('kubectl') ? undefined : scaler
 }
 
-/** Whether two versions differ in nothing but their status, which a controller wrote. */
+/** Whether two versions differ in their status, and in nothing else. */
 function hasOnlyNewStatus(before: KubeObject, now: KubeObject): boolean {
   return !isDeepStrictEqual(before.status, now.status) && differsOnlyInStatus(before, now)
 }

@@ -21,7 +21,7 @@ export interface MilestoneProgress {
   readonly restartedAt?: number
 }
 
-/** The milestone of the hold: a ready target reaches it at the end. */
+/** The milestone of the hold: a target reaches it if it stays ready until the hold ends. */
 const held = 'held'
 
 export function createMilestones(names: readonly string[]): MilestoneProgress {
@@ -43,7 +43,7 @@ export function waitingSince({ reachedAt, restartedAt }: MilestoneProgress): num
 interface AssessmentTime {
   readonly now: number
   readonly startedAt: number
-  /** The first assessment of an object that existed when the gate began: what is reached already was reached before. */
+  /** The first assessment of an object that existed when the gate began: it reached its milestones before the gate. */
   readonly isFirstSight: boolean
 }
 
@@ -60,7 +60,7 @@ export function updateMilestones(
   const open = waiting.findIndex((name) => (findMilestone(milestones, name)?.state ?? 'open') === 'open')
   const passed = open < 0 ? waiting : waiting.slice(0, open)
   const counts = [...milestones.map(({ name, count }) => [name, count?.done ?? 0] as const), ...counters]
-  // Fewer pods are wanted: each count of them is progress again from here.
+  // If fewer pods are wanted than before, the counts so far are no reference any more.
   const reference = wantedPods(milestones) < wantedPods(before.present) ? new Map(counts) : before.highest
   const higher = counts.filter(([name, count]) => count > (reference.get(name) ?? 0))
   const at = when.isFirstSight ? when.startedAt : when.now
@@ -84,8 +84,8 @@ export function updateMilestones(
 }
 
 /**
- * The moment that an object shows, which is a whole second: never after it was seen, nor before the start of a gate that saw
- * the milestone open. Undefined for a moment in the future: the clock of its writer is wrong.
+ * When an object shows that a milestone was reached, in whole seconds: not after `now`, and not before the gate's start
+ * if the gate saw the milestone open. Undefined for a moment in the future: the clock of its writer is wrong.
  */
 function shownMoment(at: number | undefined, { now, startedAt, isFirstSight }: AssessmentTime): number | undefined {
   if (at === undefined || at <= 0 || at >= now + timestampUnitMs) return undefined
@@ -103,28 +103,26 @@ export function restartCounters(before: MilestoneProgress, now: number): Milesto
   return { ...before, highest: new Map(), restartedAt: now }
 }
 
-/** For a target that held to the end: undefined if it has no such milestone. */
+/** The progress of a target that stayed ready for the whole hold; undefined if it has no milestone `held`. */
 export function finishHold(before: MilestoneProgress, message: string, at: number): MilestoneProgress | undefined {
   return before.names.at(-1) === held ? finishMilestones(before, message, at) : undefined
 }
 
-/** For a ready target that is no longer ready: it loses its first open milestone and all later ones. */
+/** The progress of a target that is no longer ready: its first open milestone and all later ones are lost. */
 export function loseMilestones(before: MilestoneProgress, { milestones }: Assessment, now: number): MilestoneProgress {
   const open = before.names.findIndex((name) => findMilestone(milestones, name)?.state === 'open')
   const reachedAt = open < 0 ? before.reachedAt : before.reachedAt.slice(0, open)
   return { ...restartCounters(before, now), reachedAt }
 }
 
-/**
- * For a target that is ready because its object is absent: the last milestone is done, open ones before it are skipped.
- */
+/** The progress of a target that is ready without its object: the last milestone is done, the others are skipped. */
 export function finishMilestones(before: MilestoneProgress, message: string, at: number): MilestoneProgress {
   const { names, reachedAt } = before
-  const left = names.slice(reachedAt.length).map((name): Milestone => {
+  const remaining = names.slice(reachedAt.length).map((name): Milestone => {
     return name === names.at(-1) ? { name, state: 'done', message } : { name, state: 'skipped', message: '' }
   })
-  const others = before.present.filter(({ name }) => findMilestone(left, name) === undefined)
-  return { ...before, reachedAt: [...reachedAt, ...left.map(() => at)], present: [...others, ...left] }
+  const others = before.present.filter(({ name }) => findMilestone(remaining, name) === undefined)
+  return { ...before, reachedAt: [...reachedAt, ...remaining.map(() => at)], present: [...others, ...remaining] }
 }
 
 /** The milestones for the report. `end`: whether the target is open, failed or ready; `isHolding`: the hold has begun. */

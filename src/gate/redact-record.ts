@@ -39,14 +39,14 @@ const identifying: ReadonlySet<string> = new Set([
   'version',
 ])
 
-/** The facts behind the texts: they stay in the process. */
+/** The fields with the facts from which the texts were made. They never leave the process. */
 const internal: ReadonlySet<string> = new Set(['basis'])
 
-/** A record, or a part of one, as it may leave the process: with its texts redacted, and without the facts behind them. */
+/** A copy of a record, or of a part of one, that may leave the process: with redacted texts and without `internal`. */
 export function redactRecord<T>(record: T, redact: Redact): T {
-  const leave = (value: unknown, key: string) =>
+  const redactText = (value: unknown, key: string) =>
     typeof value === 'string' && !identifying.has(key) ? redact(value) : value
-  return mapRecord(record, leave, internal) as T
+  return mapRecord(record, redactText, internal) as T
 }
 
 /**
@@ -68,8 +68,8 @@ export function mapRecord(
 const shownElsewhere = 'Shown in the job log and the job summary only, because the repository may be public.'
 
 /**
- * The record as those read it who can read the repository: without container logs if it may be public. A log may contain
- * secrets that no rule finds, and the runner masks only its own log.
+ * The record for everyone who can read the repository. If the repository may be public, the record contains no
+ * container logs: a log may contain secrets that no rule finds, and the runner masks only its own log.
  */
 export function forReaders<T extends RunRecord>(record: T, { isPrivate }: { readonly isPrivate: boolean }): T {
   if (isPrivate) return record

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { reasonCodes } from '../reasons/reasons.ts'
 
-// The report describes what a record contains: the types of records are made from it. Its texts are raw: renderers escape
-// them. Only what reads reports loads it, because loading zod takes 40 ms.
+// The schema of the report. The types of records (run-record.ts) are made from it. Its texts are raw: renderers escape
+// them. Only code that reads reports loads this module, because loading zod takes 40 ms.
 
 const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
 const outcomes = [
@@ -121,7 +121,7 @@ const target = z
   })
   .meta({ id: 'Target' })
 
-/** People run the command of a report that is merged: each part of it is an undo, and its words are plain for a shell. */
+/** A merged report may be forged, and users run its command: only undo commands without shell syntax are accepted. */
 const undoCommands =
   /^(?:(?:kubectl(?: --context [\w.:/@+=-]+)? rollout undo|helm(?: --kube-context [\w.:/@+=-]+)? rollback)(?: [\w./=-]+)+(?: && (?!$))?)*$/
 
@@ -212,7 +212,7 @@ export const reportSchema = z.object({
   targets: z.array(target),
 })
 
-/** The report of one look (`why --json`), which is published: that of a gate has the same fields and fewer outcomes. */
+/** The report of a single check (`why --json`). This schema is published: it accepts the report of a gate too. */
 export const singleCheckSchema = reportSchema.extend({
   outcome: z
     .enum(targetOutcomes)

@@ -17,7 +17,7 @@ import type { Report, SingleCheckReport } from './report-schema.ts'
 /** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
 export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
 
-/** A part of a report as records contain it. */
+/** A part of a report as records contain it: its moments are numbers. */
 type Recorded<T> = T extends readonly (infer Each)[]
   ? readonly Recorded<Each>[]
   : T extends object
@@ -116,7 +116,7 @@ export interface TargetRecord extends Omit<ReadTarget, 'log'> {
   readonly clocks?: TargetClocks
   /** The hint for places without container logs, if `hint` quotes a line of one. */
   readonly hintWithoutLog?: string
-  /** Those of the notes that the user is warned of. */
+  /** The notes that are also shown as warnings. */
   readonly warnings?: readonly string[]
   /** See `AssessedFacts.hasRun`. */
   readonly hasRun?: boolean
@@ -144,7 +144,7 @@ export interface JudgedTargetRecord extends TargetRecord {
   }
 }
 
-/** The name of the other target, as a record of a target that only waits for it contains it. */
+/** The fields by which the record of a waiting target names its cause, the target that it only waits for. */
 export function causedBy(cause: NamedTarget, { namespace }: NamedTarget) {
   const isElsewhere = cause.namespace !== undefined && cause.namespace !== namespace
   return { causedBy: targetId(cause), ...(isElsewhere && { causedByNamespace: cause.namespace }) }
@@ -172,7 +172,7 @@ export interface Entry {
    * outcome: the log adds it, as in `✗ failed after 42 s: `.
    */
   readonly text: string
-  /** The target, if it became one with this entry: what an operator has deployed. */
+  /** The target, if it was added with this entry because an operator deployed it. */
   readonly added?: NamedTarget & Pick<TargetRecord, 'clocks'>
 }
 
@@ -255,7 +255,7 @@ export function hasEnded<T extends TargetRecord>(record: RunRecord<T>): record i
   return record.outcome !== 'progressing'
 }
 
-/** A list for a record, which has none that is empty. */
+/** The list; undefined if it is empty, since a record omits empty lists. */
 export function unlessEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
   return list?.length ? list : undefined
 }

@@ -36,7 +36,7 @@ export function describeOpen(gated: GatedTarget, cause: GatedTarget | undefined)
   const [problem] = problemsOf(state)
   if (cause !== undefined) return `waits for ${cause.name}`
   const description = describeState(state)
-  // Where the state is the problem, it is more than its headline.
+  // If the state is the sentence of the problem, it says more than the headline.
   const isState = problem === undefined || sentenceOf(problem).text === description
   const hold = hasStallHold(gated, () => false) ? `; ${state.assessment?.stallHold}` : ''
   return `${isState ? description : problemHeadline(problem, target)}${hold}`
@@ -56,7 +56,7 @@ export function problemVerdict<O extends TargetOutcome>(
   return { outcome, reason: problem.reason, message: `${text}${others}`, form }
 }
 
-/** The problems that stand in the way of a target. */
+/** The problems that keep a target from ready, or that an ended target had at its end. */
 function problemsOf(state: TargetState): readonly Problem[] {
   if (state.type === 'ended') return state.problems
   return state.type === 'ready' ? [] : problemsIn(state)
@@ -128,6 +128,7 @@ export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedTar
   }
 }
 
+/** What kubectl reported when it applied the target, then the notes and warnings of its assessment. */
 export function remarksOf(
   { notes, warnings = [] }: Pick<Assessment, 'notes' | 'warnings'> = { notes: [] },
   { applied }: Target,
@@ -135,7 +136,7 @@ export function remarksOf(
   return [...(applied === undefined ? [] : [`kubectl: ${applied}`]), ...notes, ...warnings]
 }
 
-/** Whether a target was ready when the gate first saw it, and has been since. */
+/** Whether a target was ready when the gate first saw it, and has stayed ready. */
 function wasReadyAtFirstSight(state: TargetState, { settings }: StepContext): boolean {
   const { seen, milestones } = state
   return (
@@ -145,7 +146,7 @@ function wasReadyAtFirstSight(state: TargetState, { settings }: StepContext): bo
   )
 }
 
-/** The message of a ready target. If nothing has changed for long, it begins with that. */
+/** The message of a ready target. It begins with `unchanged for 3 d` if the target has not changed for long. */
 export function readyMessage(state: Ready, { message }: Pick<Assessment, 'message'>, context: StepContext): string {
   const { changedAt } = state.seen ?? {}
   const age = versionAge(changedAt, wasReadyAtFirstSight(state, context), context)

@@ -25,9 +25,9 @@ export interface StepContext {
   readonly rule: Rule
   readonly settings: GateSettings
   readonly gateTime: GateTime
-  /** When the present version of this target came, by its rule; see `Versions.changedAt`. */
+  /** When the target got its present version, by its rule; see `Versions.changedAt`. */
   readonly changedAt: (object: KubeObject) => number | undefined
-  /** See `haveImagesArrived` of lifecycle; it also reads when the present version came, for `require-change`. */
+  /** See `haveImagesArrived` of lifecycle. It also watches what `changedAt` reads, for `require-change`. */
   readonly haveImagesArrived: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined
   /** Takes the evidence snapshot of this target with these problems. */
   readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
@@ -45,13 +45,13 @@ export interface GatedTarget extends StepContext {
   readonly holding: () => Hold | undefined
   /** The state that the last step returned. */
   state: TargetState
-  /** When it is assessed again although nothing changes: the earliest moment to come that its assessment asked for. */
+  /** When it is assessed again although nothing changes: the next moment that its last assessment asked for. */
   recheckAt?: number | undefined
   /** What its last assessment read. */
   reads?: Reads
   /** The watches that it needs, by its last assessment. The same arrays while they are equal. */
   requests: Requests
-  /** The version of the object that was assessed last, also if a list was pending. */
+  /** The version of the object that its rule read last, also if a list was pending and no assessment was possible. */
   readObject?: KubeObject
 }
 
@@ -140,25 +140,25 @@ export interface Seen {
   readonly object: KubeObject
   /** The latest version of the object with the gated template. */
   readonly gated: KubeObject
-  /** The awaited revision: when it arrived, the object before, and what is known of the revision. */
+  /** The awaited revision: when it arrived, the object before that, and what is known of the revision. */
   readonly arrival?: { readonly at: number; readonly before: KubeObject; readonly known: KnownRevision }
   /** The object existed when the gate began. */
   readonly existedBefore: boolean
   readonly history: TargetHistory
-  /** When the present version of the object came, by the last assessment. */
+  /** When the object got its present version, by the last assessment. */
   readonly changedAt?: number | undefined
   /** All revisions seen, by uid: a controller may delete one as soon as the next is rolled out. */
   readonly revisions: ReadonlyMap<string, KubeObject>
   /** The older revision that was available when the object was judged first. */
   readonly availableRevision?: number | undefined
   readonly loggedProblems: LoggedProblems
-  /** The last problem of an object behind it, and when it ended; absent while it stands. */
+  /** The last problem of another object, such as a pod of the target; without `endedAt`, the problem persists. */
   readonly relatedProblem?: { readonly problem: Problem; readonly endedAt?: number } | undefined
   /** Whether the log already reports that the ready pods settle. */
   readonly isSettlingLogged: boolean
 }
 
-/** @param addedAt when it became a target, if that was after the gate's start */
+/** The state of a target before its first event. @param addedAt when it was added, if after the gate's start */
 export function firstState(
   { rule, settings, target }: Pick<StepContext, 'rule' | 'settings' | 'target'>,
   addedAt?: number,
@@ -171,7 +171,7 @@ export function firstState(
     stall: { since },
   }
   const isAwaited = rule.versions?.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
-  // A view shows what is there, of any revision. A pending revision of a Helm release is the change of its objects.
+  // A gate without verdicts shows any revision. A pending revision of a Helm release is the change of its objects.
   return isAwaited && !settings.givesNoVerdict && target.deployedBy === undefined && target.release === undefined
     ? { ...unended, type: 'awaiting-change', wasDeleted: false }
     : { ...unended, type: 'absent', absence: { since, wasDeleted: false } }
@@ -211,8 +211,8 @@ export function firstRequests(target: Target): Requests {
 }
 
 /**
- * The watches of a target, by what an assessment read. While its change is awaited nothing is needed but the object: its first
- * assessment, and the end of `await-change`, waits for the others while they answer.
+ * The watches of a target, by what an assessment read. While its change is awaited, only the object is needed. For the
+ * other lists, the first assessment and the end of `await-change` wait while the server answers.
  */
 export function requestsOfReads({ state, target, requests: before }: GatedTarget, { requests }: Reads): Requests {
   const own = before.needed.slice(0, 1)
@@ -230,12 +230,12 @@ export function areSameRequests(a: Requests, b: Requests): boolean {
   })
 }
 
-/** The watches that the target needs, as far as they are known. */
+/** The watches that the target needs, as far as they are known; none if the object may not be read. */
 export function requestsOf({ state, requests }: Pick<GatedTarget, 'state' | 'requests'>): readonly WatchRequest[] {
   return state.type === 'ready' && state.isUnread ? noRequests : requests.needed
 }
 
-/** Neither ready nor ended. */
+/** Whether a target is neither ready nor ended. */
 export function isUndecided(state: TargetState): state is Exclude<TargetState, Ready | Ended> {
   return state.type !== 'ready' && state.type !== 'ended'
 }
@@ -247,8 +247,8 @@ export function wasDeleted(state: TargetState): boolean {
 }
 
 /**
- * Whether a target is a hook that does not exist, and that its tool removes after success. One that was deleted before it
- * was ready has not succeeded.
+ * Whether a target is a hook that does not exist, and that its tool removes after success. A hook that was deleted
+ * before it was ready has not succeeded.
  */
 export function isRemovedHook({ state, target, rule }: GatedTarget): boolean {
   if (target.hook?.removal === undefined || rule.readyWhenAbsent !== undefined || wasDeleted(state)) return false
@@ -261,11 +261,11 @@ export function isRemovedHook({ state, target, rule }: GatedTarget): boolean {
  * for another one. It is never stopped if the user set the stall timeout.
  */
 export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
-  const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.isStallTimeoutSetByUser
-  return !isLiteral && (state.assessment?.stallHold !== undefined || awaitsOther())
+  const isSetByUser = target.clocks.stallTimeoutMs !== undefined || settings.isStallTimeoutSetByUser
+  return !isSetByUser && (state.assessment?.stallHold !== undefined || awaitsOther())
 }
 
-/** Measures the time without progress; held time does not count. */
+/** Measures the time without progress (`since`). Time in a stall hold (from `heldSince`) does not count. */
 interface StallClock {
   readonly since: number
   readonly heldSince?: number
@@ -276,6 +276,7 @@ export function restartStall({ heldSince }: StallClock, now: number): StallClock
   return heldSince === undefined ? { since: now } : { since: now, heldSince: now }
 }
 
+/** Stops the stall clock, or lets it continue. */
 export function holdStall(clock: StallClock, isHeld: boolean, now: number): StallClock {
   const { since, heldSince } = clock
   if (isHeld === (heldSince !== undefined)) return clock

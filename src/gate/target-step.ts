@@ -52,7 +52,7 @@ import {
 export interface TargetVerdict extends Verdict<TargetOutcome> {
   /** Set if the message repeats the outcome: the log shows this text instead, after `stalled after 5 m: `. */
   readonly logText?: string
-  /** Replaces the problems of the target: it concerns all targets together, or was no problem before. */
+  /** The only problem of the ended target: it concerns all targets together, or was no problem before. */
   readonly problem?: Problem | undefined
 }
 
@@ -69,10 +69,7 @@ export type TargetEvent =
       readonly declaresStatus: boolean | undefined
     }
   | { readonly type: 'deleted' }
-  /**
-   * The last known state of a deleted object. `last-state-judged` follows: it changes nothing if that state gave a
-   * verdict.
-   */
+  /** The last known state of a deleted object. `last-state-judged` follows: then an open target becomes absent. */
   | { readonly type: 'last-state-found'; readonly object: KubeObject }
   | { readonly type: 'last-state-judged'; readonly deletedAt: number }
   /** No list contains the object, and all lists are complete. */
@@ -166,7 +163,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     }
     case 'end':
       return end(state, event.verdict, now, context)
-    // Nothing about the object is read again: that may throw the same error.
+    // The object is not read again here: that may throw the same error.
     case 'unjudged': {
       const { milestones } = state
       const verdict: Verdict<TargetOutcome> = { outcome: 'unknown', reason: '', message: event.message }
@@ -179,8 +176,8 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
 }
 
 /**
- * Follows an object that the watch reports: the awaited change, a new version of the known object, or another object of the same
- * name.
+ * The step after a watch reports an object: the awaited change, a new version of the known object, or another object
+ * with the same name.
  */
 function afterFound(
   state: UnendedState,
@@ -211,7 +208,7 @@ function afterFound(
   return { state: next, entries: scaled === undefined ? [] : [note(scaled)] }
 }
 
-/** Follows an object whose revision is awaited: it is gated once its operator deploys that revision. */
+/** The step while a revision is awaited: the gate judges the object once its operator deploys that revision. */
 function afterAwaitedRevision(
   state: AwaitingChange,
   object: KubeObject,
@@ -238,7 +235,7 @@ function afterAwaitedRevision(
   return { state: withArrival(next, { at: now, before, known: found.known }), entries: [note(found.text)] }
 }
 
-/** Follows an object whose change is awaited: the gate judges the object once the change has arrived. */
+/** The step while a change is awaited: the gate judges the object once the change has arrived. */
 function afterAwaitedChange(
   state: AwaitingChange,
   { object, isFirstSight, declaresStatus }: Omit<TargetEvent & { type: 'found' }, 'type'>,
@@ -257,7 +254,7 @@ function afterAwaitedChange(
       state: { ...state, listed, openFields: open },
       entries: listed === state.listed ? [] : [note('exists already: waiting for its change to arrive')],
     }
-  // The pods of a version that came before the gate may be listed later.
+  // If the version is older than the gate, its pods may be listed later.
   const cameBefore = haveImagesArrived === true && same?.metadata.generation === object.metadata.generation
   return {
     state: withObject(arrived(state, now), object, isFirstSight || cameBefore, now, context),
@@ -270,7 +267,7 @@ function arrived(state: AwaitingChange, now: number): AwaitingChange {
   return { ...state, stall: restartStall(state.stall, now) }
 }
 
-/** Ends a target if its operator has deployed another revision since; undefined if it has not. */
+/** The step after the awaited revision has arrived: another revision ends the target. Undefined if none is reported. */
 function afterOtherRevision(
   state: UnendedState,
   object: KubeObject,
@@ -298,7 +295,7 @@ function withArrival(state: UnendedState, arrival: Seen['arrival']): UnendedStat
 }
 
 /**
- * Ends a target that was created again with another template; any other is gated from its first milestone.
+ * The step after an object was created again: with another template, the target ends; else it restarts its milestones.
  * @param next the state with the new object
  * @param before the facts about the deleted object
  */
@@ -315,7 +312,7 @@ function afterReplacement(
   return { state: next, entries: [note(text)] }
 }
 
-/** The versions with which a later version is compared: the first, and the latest with the gated template. */
+/** The versions with which a later version is compared: the first one, and the latest one with the gated template. */
 export function versionsOf({ history, gated }: Seen) {
   return { first: history.first, gated }
 }
@@ -409,7 +406,7 @@ function afterAbsence(state: UnendedState, now: number, { target, rule, settings
   return { state: { ...state, type: 'ready', at: now, milestones }, entries: [readyEntry(rule.readyWhenAbsent)] }
 }
 
-/** Ends a target whose template is no longer the gated one, or follows the change. */
+/** The step after the revisions of an object are listed: a change of its template is followed, or ends the target. */
 function afterRevisions(state: Present, listed: readonly KubeObject[], now: number, context: StepContext): Step {
   const { object, gated: before } = state.seen
   const revisions = withRevisions(state.seen.revisions, listed)
@@ -469,7 +466,7 @@ function afterAssessment(
   const when = { now, startedAt: gateTime.startedAt, isFirstSight }
   const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, when)
   const settling = isReady || seen.isSettlingLogged ? undefined : settlingText(assessment, now)
-  // The log has reported an object that existed before its change.
+  // The log already contains an object that existed before its change.
   const reachedNow = reachedText(reached, seen.existedBefore ? 0 : gateTime.startedAt)
   const progressText = isReady ? '' : [reachedNow, settling ?? ''].filter((text) => text !== '').join(' · ')
   // An unavailable watch may hide that the problem is over: the pod may run now.
@@ -516,8 +513,8 @@ function findRelatedProblem({ problems }: Assessment, target: Target): Seen['rel
 }
 
 /**
- * An operator may remove what failed before it reports the failure: Helm rolls back. The problem that stood behind the object
- * shortly before explains the report.
+ * The assessment. If the object only reports a failure, its last related problem becomes the cause: an operator may
+ * remove what failed before it reports the failure (Helm rolls back).
  */
 function withEarlierCause(assessment: Assessment, { relatedProblem, history }: Seen, target: Target): Assessment {
   const [first, ...others] = assessment.problems
@@ -555,7 +552,7 @@ function logProblems(
   return { loggedProblems, texts }
 }
 
-/** A ready target is no longer ready. */
+/** The state of a target that is no longer ready, and the entry about that. */
 function fallBack(
   { seen, milestones, stall }: Ready & { readonly seen: Seen },
   assessment: Assessment,
@@ -571,10 +568,10 @@ function fallBack(
   return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
 }
 
-/** Ends of a target after which somebody may want the older version back. */
+/** The outcomes after which users may want the older version back. */
 const undoableOutcomes: ReadonlySet<TargetOutcome> = new Set(['failed', 'stalled', 'timed-out'])
 
-/** Ends a target. A target of an endless gate is left unchanged. */
+/** Ends a target. In a gate without verdicts, the target does not change. */
 function end(
   state: UnendedState,
   { logText, problem, ...verdict }: TargetVerdict,
@@ -595,7 +592,7 @@ function end(
 }
 
 /**
- * What serves in place of a target, and whether an undo restores it; undefined if it neither failed nor stands still.
+ * What serves in place of a target, and whether an undo restores it; undefined unless it failed, stalled or timed out.
  * @param revision the older revision that was available before the change
  */
 export function undoOf(
@@ -608,14 +605,14 @@ export function undoOf(
   const object = objectOf(state)
   if (object === undefined || !undoableOutcomes.has(outcome)) return undefined
   const failure = state.assessment?.failure ?? problems[0]
-  // The controller's deadline passed, or the hold is broken: what is wrong with the pods is the cause.
+  // If the failure is only that a controller's deadline passed or the hold broke, another problem is the cause.
   const { yieldsTo } = traitsOf(failure ?? { reason: '' })
   const hasCause = failure !== undefined && (yieldsTo === 'pods' || yieldsTo === 'problem')
   const problem = (hasCause && problems.find((each) => each.reason !== failure.reason)) || failure
   return context.findUndo(object, revision, problem)
 }
 
-/** The problems of a target that ends now. */
+/** The problems of a target that ends now: if it has none, the problem `overdue` of its assessment. */
 function reportedProblems(state: UnendedState): readonly Problem[] {
   const problems = problemsIn(state)
   const overdue = state.assessment?.overdue

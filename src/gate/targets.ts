@@ -25,12 +25,12 @@ import { step, type TargetEvent } from './target-step.ts'
 /** The longest chain of owners that is followed: owner references may form a circle. */
 const maxOwners = 6
 
-/** Lists that follow from all targets. */
+/** Lists that are made from all targets. */
 interface Derived {
   readonly unended: readonly GatedTarget[]
-  /** The watches that they need. */
+  /** The watches that the unended targets need. */
   readonly needed: readonly WatchRequest[]
-  /** The watches of all targets, whatever they are for. */
+  /** The watches of all targets, for every need (`Need`). */
   readonly requests: readonly WatchRequest[]
   /** The hooks that their tool removes after success. */
   readonly removedHooks: readonly GatedTarget[]
@@ -50,12 +50,12 @@ export class Targets {
   readonly #parts: GateParts
   readonly #all: GatedTarget[] = []
   readonly #byName = new Map<string, GatedTarget[]>()
-  /** The target that deployed another one. */
+  /** For each target that an operator deployed: the target of that operator. */
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
   readonly #others = new OtherTargets()
   /** The hold, once it has begun. */
   holding: Hold | undefined
-  /** What follows from all targets together; absent since a target ended, was added, or reads other watches. */
+  /** A cache; cleared when a target ends, is added, or needs other watches. */
   #derived: Derived | undefined
   #changed = new Set<GatedTarget>()
 
@@ -72,12 +72,12 @@ export class Targets {
     return this.all.filter(({ state }) => isUndecided(state))
   }
 
-  /** Whether no target is open that may still decide: what an operator deployed does not, once the operator's object failed. */
+  /** Whether no open target can change the verdict. A deployed target cannot once the operator's object has failed. */
   get isDone(): boolean {
     return this.#all.every((gated) => !isUndecided(gated.state) || this.#hasFailed(this.#deployers.get(gated)))
   }
 
-  /** Whether an open target may show another problem: the object of an operator does not, once an object that it deployed failed. */
+  /** Whether an open target may show another problem. An operator's object shows none once a deployed target failed. */
   get mayShowProblem(): boolean {
     const waiting = new Set(
       [...this.#deployers].flatMap(([gated, deployer]) => (this.#hasFailed(gated) ? deployer : [])),
@@ -108,7 +108,7 @@ export class Targets {
     this.#derived = undefined
   }
 
-  /** Which other targets of one progress or are ready. */
+  /** Whether another target than this one progresses, and when another one last became ready. */
   othersOf({ index }: GatedTarget): ReturnType<OtherTargets['othersOf']> {
     return this.#others.othersOf(index)
   }
@@ -182,7 +182,7 @@ export class Targets {
     return concerned.length > 0
   }
 
-  /** Does work for one target. An error ends this target, not the gate: an object may have what no rule expects. */
+  /** Does work for one target. An error ends only this target: an object may contain what no rule expects. */
   guard(gated: GatedTarget, work: () => void): void {
     try {
       work()
@@ -192,7 +192,7 @@ export class Targets {
     }
   }
 
-  /** Hooks that their tool removes after success are ready once all other targets are. */
+  /** Makes removed hooks ready once all other targets are ready. See `isRemovedHook`. */
   passRemovedHooks(): void {
     const { removedHooks } = this.#lists
     if (removedHooks.length === 0 || this.open.length > removedHooks.length) return
@@ -202,7 +202,7 @@ export class Targets {
     for (const gated of open) this.apply(gated, { type: 'hook-removed' })
   }
 
-  /** Whether a target is a hook that does not exist because its tool may have removed it after success. */
+  /** Whether a target is a hook that certainly does not exist, and that its tool may have removed after success. */
   #isRemoved(gated: GatedTarget): boolean {
     return isRemovedHook(gated) && this.isAbsenceKnown(gated) && this.#parts.store.get(gated.target) === undefined
   }
@@ -232,7 +232,7 @@ export class Targets {
     return causes
   }
 
-  /** The targets that an object is, or whose objects own it directly or indirectly. */
+  /** The targets whose object is this object, or owns it directly or indirectly. */
   targetsOf(object: KubeObject): readonly GatedTarget[] {
     const found = new Set([object])
     for (const { metadata } of found)
@@ -245,7 +245,7 @@ export class Targets {
     )
   }
 
-  /** The other target that an object is, or whose object owns it; undefined if the given target is nearer. */
+  /** The nearest target among an object and its owners; undefined if that is the given target, or if there is none. */
   #ownerOf(object: ObjectName, gated: GatedTarget): GatedTarget | undefined {
     let next: ObjectName | undefined = object
     for (let depth = 0; next !== undefined && depth < maxOwners; depth++) {
@@ -284,7 +284,7 @@ export class Targets {
     return this.#isRemoved(gated) && this.#targetsBesideHooks().some(({ state }) => isUndecided(state))
   }
 
-  /** Whether a first list that the target needs is not complete, or an optional one that the server may still answer. */
+  /** Whether a needed list is not complete, or an optional list is not complete and its watch is available. */
   isPending(gated: Pick<GatedTarget, 'state' | 'requests'>): boolean {
     const isPending = (request: WatchRequest) => this.#parts.store.listState(request) === 'pending'
     return (

@@ -38,7 +38,7 @@ export function heartbeatText(
 
 /**
  * One line for milestones that were reached together. Of the milestones with counts, it shows only the last.
- * @param createdSince the creation of an older object is not shown
+ * @param createdSince a creation before this moment is not shown
  */
 export function reachedText(reached: readonly Milestone[], createdSince: number): string {
   const furthest = reached.findLast(({ count }) => count !== undefined)

@@ -15,7 +15,7 @@ export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 /**
  * Removes duplicates. Replaces many watches of one kind in a namespace with one watch of the whole namespace, unless
  * RBAC refuses that: it may permit single names only (`resourceNames`).
- * @param isForeign whether no target is in a namespace: an object may name others there, of which only these are read
+ * @param isForeign whether a namespace has no target: only objects that other objects name are watched there
  */
 export function consolidate(
   requests: readonly WatchRequest[],
@@ -65,9 +65,9 @@ function neededRequests(rule: Rule, object: KubeObject): readonly WatchRequest[]
 }
 
 /**
- * What a gate reads of these targets: the objects themselves, what the rules of their kinds need, what is known to be behind
- * them, and events. Without the objects, their selectors are unknown, so these requests are for whole namespaces. Objects
- * without a namespace only explain a target, so they are left out.
+ * What a gate reads for these targets: the targets, the objects that their rules need, the kinds that they are known to
+ * own, and events. The selectors of the targets are unknown before they are read, so the requests are for whole
+ * namespaces. Cluster-scoped objects only explain a target, so they are left out.
  * @param targets the requests for the targets
  */
 export function readRequests(targets: readonly WatchRequest[]): readonly WatchRequest[] {
