@@ -1,52 +1,24 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type Output, Screen } from '../../src/cli/output.ts'
 import { renderState, TerminalLog } from '../../src/cli/terminal-log.ts'
-import {
-  type EndedRunRecord,
-  type MilestoneRecord,
-  openConclusion,
-  type RunRecord,
-  type TargetRecord,
-} from '../../src/gate/run-record.ts'
+import { type EndedRunRecord, openConclusion, type RunRecord, type TargetRecord } from '../../src/gate/run-record.ts'
+import { at, createRecord, start } from '../report/builders.ts'
+import { type TargetData, toTargetRecord } from '../report/record-data.ts'
 
-const start = Date.parse('2026-03-01T12:00:00Z')
-
-function milestones(...states: MilestoneRecord['state'][]): MilestoneRecord[] {
-  return states.map((state, index) => ({
-    name: ['created', 'observed', 'ready'][index] ?? 'later',
-    state,
-    ...(state === 'done' ? { at: start + index * 10_000 } : {}),
-    message: '',
-  }))
-}
-
-function record(name: string, overrides: Partial<TargetRecord> = {}): TargetRecord {
-  return {
-    target: `deployment.apps/${name}`,
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    name,
+/** A Deployment that is not ready yet. */
+function record(name: string, other: TargetData = {}): TargetRecord {
+  return toTargetRecord({
+    target: { name },
     outcome: 'progressing',
-    reason: '',
     message: '1 of 3 pods ready',
-    milestones: milestones('done', 'done', 'current'),
-    problems: [],
-    ...overrides,
-  }
+    endedAt: null,
+    milestones: { created: 0, observed: 10, ready: 'current' },
+    ...other,
+  })
 }
 
 function runRecord(targets: readonly TargetRecord[], elapsedSeconds = 72): RunRecord {
-  const finishedAt = start + elapsedSeconds * 1000
-  const clocks = { timeoutMs: 600_000, stallTimeoutMs: 300_000 }
-  return {
-    startedAt: start,
-    finishedAt,
-    cluster: { context: '', version: '' },
-    ...openConclusion,
-    ...clocks,
-    targets,
-    entries: [],
-  }
+  return { ...createRecord({ finishedAt: at(elapsedSeconds), targets, entries: [] }), ...openConclusion }
 }
 
 function draw(targets: readonly TargetRecord[], overrides: Partial<Parameters<typeof renderState>[1]> = {}): string[] {
@@ -55,21 +27,10 @@ function draw(targets: readonly TargetRecord[], overrides: Partial<Parameters<ty
   return renderState(runRecord(targets), layout)
 }
 
-const imageNotFound: TargetRecord['problems'][number] = {
-  reason: 'image-not-found',
-  class: 'terminal',
-  subject: 'pod/web-x',
-  message: 'gone',
-  headline: 'image acme/web:v2 not found',
-  count: 2,
-  firstSeen: start,
-  evidence: [],
-}
-
 describe('the drawn state', () => {
   test('contains the milestones, the wait and the problem of every open target', () => {
     expect(
-      draw([record('web'), record('old', { outcome: 'ready' }), record('api-server', { problems: [imageNotFound] })]),
+      draw([record('web'), record('old', { outcome: 'ready' }), record('api-server', { problems: [{}] })]),
     ).toEqual([
       '⠋ 1:12  3 targets: 2 in progress, 1 ready · timeout 10m',
       '  deployment/web         ●●◐  ready 1:02  1 of 3 pods ready',
