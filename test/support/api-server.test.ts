@@ -1,7 +1,13 @@
+import { writeFileSync } from 'node:fs'
 import { request as tlsRequest } from 'node:https'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import type { Pod } from '../../src/cluster/objects.ts'
 import { patterns, readData, requireOptions } from '../kit/rows.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from './api-server.ts'
+import { folder } from './fresh-folder.ts'
+import { openRecording, playRecording } from './play-recording.ts'
 import { eventText, getJson, type List, openLines, openWatch, type WatchEvent } from './requests.ts'
 import type { Status } from './status.ts'
 import type { Manifest } from './store.ts'
@@ -35,7 +41,21 @@ function namesOf({ items }: List): string[] {
   return items.map(({ metadata }) => metadata.name)
 }
 
-/** What is done with a server, as the head of the file of data says; one of the first eight. */
+const startedAt = '2025-03-01T12:00:00.400Z'
+
+/** The file of a recording of these events, one every 100 ms unless they have a time. */
+function recording(events: readonly object[], { gzip = false, header = {} } = {}): string {
+  const lines = [
+    { recording: 'rollout-gate/v1', startedAt, server: 'v1.34.4', ...header },
+    ...events.map((event, index) => ({ at: new Date(Date.parse(startedAt) + index * 100).toISOString(), ...event })),
+  ]
+  const content = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  const file = join(folder, gzip ? 'recording.ndjson.gz' : 'recording.ndjson')
+  writeFileSync(file, gzip ? gzipSync(content) : content)
+  return file
+}
+
+/** What is done with a server, as the head of the file of data says; one of the first twelve. */
 interface Step {
   readonly start?: ApiServerOptions
   readonly apply?: string | Manifest
@@ -47,7 +67,13 @@ interface Step {
   readonly next?: string
   /** Asks whether these attributes are allowed. */
   readonly review?: object
+  readonly record?: readonly object[]
+  readonly play?: object
+  readonly step?: string
   readonly with?: RequestInit
+  /** Of a recording. */
+  readonly gzip?: boolean
+  readonly faults?: boolean
   readonly as?: string
 }
 
@@ -68,7 +94,7 @@ interface Expected {
 }
 
 const options =
-  'start apply serve unserve call get open next review with as is equals lacks names status event ends fails'
+  'start apply serve unserve call get open next review record play step with gzip faults as is equals lacks names status event ends fails'
 
 /** Replaces `{list.metadata.resourceVersion}` by that field of an earlier result. */
 function fill(value: unknown, saved: ReadonlyMap<string, unknown>): unknown {
@@ -89,6 +115,8 @@ class Session {
   readonly #results = new Map<string, unknown>()
   readonly #streams = new Map<string, () => Promise<string | undefined>>()
   #server: ApiServer | undefined
+  #recording = ''
+  #player: Awaited<ReturnType<typeof openRecording>> | undefined
 
   async take(given: Step & Expected): Promise<void> {
     requireOptions(given, options.split(' '), [data])
@@ -124,6 +152,12 @@ class Session {
       return void this.#streams.set(step.as ?? step.open, await openLines(server, pathOf(step.open)))
     if (step.next !== undefined) return parse(await this.#streams.get(step.next)?.())
     if (step.review !== undefined) return review(server, 'access', { resourceAttributes: step.review })
+    if (step.record !== undefined) {
+      this.#recording = recording(step.record, step)
+      this.#player = await openRecording(server, this.#recording, step)
+    }
+    if (step.play !== undefined) return playRecording(server, this.#recording, { speed: Number.POSITIVE_INFINITY })
+    if (step.step !== undefined) return this.#player?.stepUntil(({ type }) => [type, 'any'].includes(step.step ?? ''))
     if (step.get === undefined) return undefined
     const response = await fetch(server.url + pathOf(step.get), step.with)
     if (step.status !== undefined) expect(response.status).toBe(step.status)
@@ -387,5 +421,83 @@ describe('information for tests', () => {
     })
     expect(namesOf(JSON.parse(body) as List)).toEqual(['a'])
     await expect(fetch(server.url)).rejects.toThrow()
+  })
+})
+
+function podAt(name: string, resourceVersion: string, fields: Partial<Pod> = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: 'shop',
+      uid: `uid-${name}`,
+      resourceVersion,
+      generation: 1,
+      creationTimestamp: '2025-03-01T11:59:50Z',
+    },
+    ...fields,
+  }
+}
+
+describe('playing a recording', () => {
+  test('takes the recorded time divided by the speed', async () => {
+    const server = await start()
+    const events = Array.from({ length: 11 }, () => ({ type: 'ALIVE' }))
+    const file = recording(events)
+    const begin = performance.now()
+    await playRecording(server, file, { speed: 10 })
+    expect(performance.now() - begin).toBeGreaterThanOrEqual(95)
+  })
+
+  test('can be aborted', async () => {
+    const server = await start()
+    const hours = { at: '2025-03-01T18:00:00.000Z', type: 'END' }
+    const file = recording([{ type: 'ADDED', object: podAt('a', '1') }, hours])
+    const next = await openWatch(server, `${PODS}?watch=1`)
+    const abort = new AbortController()
+    const refused = expect(playRecording(server, file, { signal: abort.signal })).rejects.toThrow()
+    await next()
+    abort.abort()
+    await refused
+  })
+
+  test('shifts timestamps to now by whole seconds, and no other text', async () => {
+    const server = await start()
+    const status: Pod['status'] = {
+      startTime: '2025-03-01T12:00:00Z',
+      message: 'since 2025-03-01T12:00:00Z',
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2025-03-01T12:00:01.123456Z' }],
+      containerStatuses: [{ name: 'app', state: { terminated: { startedAt: '1970-01-01T00:00:00Z' } } }],
+    }
+    const file = recording([{ type: 'ADDED', object: podAt('a', '1', { status }) }], {
+      header: { serverOffsetMs: -120 },
+    })
+    const before = Date.now()
+    await playRecording(server, file, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
+    const shown = await getJson<Pod>(server, `${PODS}/a`)
+    const created = Date.parse(shown.metadata.creationTimestamp ?? '')
+    // The pod was created 10.4 s before the recording began; rounding makes it up to a second older.
+    expect(before - created).toBeGreaterThanOrEqual(10_000)
+    expect(before - created).toBeLessThanOrEqual(11_400)
+    expect(Date.parse(shown.status?.startTime ?? '') - created).toBe(10_000)
+    expect(shown.status?.conditions?.[0]?.lastTransitionTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.123456Z$/)
+    expect(shown.status?.message).toBe('since 2025-03-01T12:00:00Z')
+    expect(shown.status?.containerStatuses).toEqual(status.containerStatuses)
+    expect(server.clockOffsetMs).toBe(-120)
+  })
+
+  test('rejects a file that is not a recording, with the line of the mistake', async () => {
+    const server = await start()
+    const file = join(folder, 'broken.ndjson')
+    writeFileSync(file, '{"kind":"List"}\n')
+    await expect(openRecording(server, file)).rejects.toThrow(
+      `${file} is not a recording: its first line is not a header`,
+    )
+    writeFileSync(file, `{"recording":"rollout-gate/v1","startedAt":"${startedAt}"}\n{"at":\n`)
+    await expect(playRecording(server, file)).rejects.toThrow(`${file}, line 2 is not JSON`)
+    await expect(openRecording(server, join(folder, 'missing.ndjson'))).rejects.toThrow('ENOENT')
+    writeFileSync(`${file}.gz`, 'not gzip')
+    await expect(openRecording(server, `${file}.gz`)).rejects.toThrow('incorrect header check')
   })
 })
