@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ApiResource } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { displayName } from '../../src/plan/target.ts'
 import { patterns, readData, requireOptions } from '../kit/rows.ts'
@@ -9,18 +8,9 @@ import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
 import { gateInVirtualTime } from '../support/gate-rollout.ts'
+import { guessResource } from '../support/resources.ts'
 
-const widgets: ApiResource = {
-  group: 'acme.example',
-  version: 'v1',
-  kind: 'Widget',
-  plural: 'widgets',
-  namespaced: true,
-  status: false,
-  verbs: ['get', 'list', 'watch'],
-}
-
-beforeEach(() => server.discovery.serve(widgets))
+beforeEach(() => server.discovery.serve({ ...guessResource('acme.example/v1', 'Widget'), status: false }))
 
 /** An object as Helm creates it, with what its kind needs to be ready at once. */
 function released(apiVersion: string, kind: string, name: string, release = 'web'): KubeObject {

@@ -3,24 +3,15 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { make, podIs } from '../kit/objects.ts'
-import { type ApiServer, type Intercept, startApiServer } from '../support/api-server.ts'
+import type { Intercept } from '../support/api-server.ts'
 import { startCommand } from '../support/command.ts'
 import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
 const password = 'correct-horse-battery-1'
 const quoted = `cannot log in with "${password}"`
-
-let server: ApiServer
-
-beforeEach(async () => {
-  server = await startApiServer({})
-})
-
-afterEach(async () => {
-  await server.close()
-})
 
 /** A pod that has failed, with an event, a status and a log that quote the password. */
 function applyFailedPod(spec: object = {}): void {

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
+import { guessResource } from '../support/resources.ts'
 import { startAction } from '../support/runner.ts'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -23,15 +24,8 @@ const fieldValue = 'field-value-05'
 const annotationValue = 'annotation-value-06'
 
 beforeEach(() => {
-  const kind = { namespaced: true, status: true, verbs: ['get', 'list', 'watch'] }
-  server.discovery.serve({ ...kind, group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets' })
-  server.discovery.serve({
-    ...kind,
-    group: 'helm.toolkit.fluxcd.io',
-    version: 'v2',
-    kind: 'HelmRelease',
-    plural: 'helmreleases',
-  })
+  server.discovery.serve(guessResource('example.com/v1', 'Widget'))
+  server.discovery.serve(guessResource('helm.toolkit.fluxcd.io/v2', 'HelmRelease'))
 })
 
 test('the values of a Secret are shown nowhere, however a custom resource quotes them', async () => {
