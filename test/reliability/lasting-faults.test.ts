@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { gateRecording } from '../support/gate-recording.ts'
 import { readExpectations, recordingPath } from '../support/recordings.ts'
 import { isThorough, runs } from '../support/thorough.ts'
-import { lastingFaults, Network } from './lasting-faults.ts'
+import { lastingFaults, Network, withdrawal } from './lasting-faults.ts'
 
 const expectations = readExpectations()
 
@@ -31,7 +31,7 @@ async function gateWith(name: string, happenings: readonly Happening[]) {
       network = present
       for (const { fault, at, seconds } of happenings)
         clock.after(at * 1_000, () => {
-          const end = lastingFaults[fault]?.begin(present)
+          const end = lastingFaults[fault]?.(present)
           clock.after(seconds * 1_000, () => end?.())
         })
     },
@@ -58,7 +58,7 @@ describe.each(Object.entries(names))('whatever faults happen at the same time, a
     const allowed = right === 'failed' ? ['failed', 'stalled'] : ['ready']
     await fc.assert(
       fc.asyncProperty(happeningsIn(name), async (happenings) => {
-        const mayBeUnknown = happenings.some(({ fault }) => lastingFaults[fault]?.loss === 'access')
+        const mayBeUnknown = happenings.some(({ fault }) => fault === withdrawal)
         const { outcome } = await gateWith(name, happenings)
         expect(mayBeUnknown ? [...allowed, 'unknown'] : allowed).toContain(outcome)
       }),

@@ -13,15 +13,8 @@ type RequestFault = (
   response: ServerResponse,
 ) => 'answered' | 'answer' | Promise<'answered' | 'answer'>
 
-/** What the client loses while a fault lasts, as far as that may change the outcome. */
-type Loss = 'nothing' | 'everything' | 'access'
-
-/** A fault that lasts. */
-export interface LastingFault {
-  readonly loss: Loss
-  /** Begins it; the returned function ends it. */
-  readonly begin: (network: Network) => () => void
-}
+/** A fault that lasts: it begins with the call, and the returned function ends it. */
+export type LastingFault = (network: Network) => () => void
 
 /** The network between the client and the server: lasting faults begin and end at moments of the test's clock. */
 export class Network {
@@ -167,7 +160,7 @@ const compress: RequestFault = (request, response) => {
 }
 
 /** Ends each watch some time after its request, while the fault lasts. */
-function watchFault(afterMs: number, end: (response: ServerResponse) => void): LastingFault['begin'] {
+function watchFault(afterMs: number, end: (response: ServerResponse) => void): LastingFault {
   return (network) => {
     let isActive = true
     const stop = network.toRequests((request, response) => {
@@ -184,251 +177,179 @@ function watchFault(afterMs: number, end: (response: ServerResponse) => void): L
   }
 }
 
+const afterCut =
+  (begin: LastingFault): LastingFault =>
+  (network) => {
+    network.server.cutWatches()
+    return begin(network)
+  }
+
+/** The fault that withdraws access to the targets, whose outcome may then be unknown. */
+export const withdrawal = 'Workloads may not be read.'
+
 /** The faults of bad networks that last for a while. */
 export const lastingFaults: Readonly<Record<string, LastingFault>> = {
-  'A proxy cuts each watch after 5 s.': {
-    loss: 'nothing',
-    begin: watchFault(5_000, (response) => resetConnection(response.socket)),
+  'A proxy cuts each watch after 5 s.': watchFault(5_000, (response) => resetConnection(response.socket)),
+  'A proxy ends each watch after 1 s.': watchFault(1_000, (response) => {
+    if (!response.writableEnded && response.headersSent) response.end()
+  }),
+  'Every third request gets 429.': statusFault(3, [429], { 'Retry-After': '1' }),
+  'Every other request gets 500, 503 or 504.': statusFault(2, [500, 503, 504]),
+  'All requests get 429.': statusFault(1, [429], { 'Retry-After': '2' }),
+  'All requests get 500.': statusFault(1, [500]),
+  'All new requests get a page with 404.': page(404, 'default backend - 404'),
+  'All new requests get a page with 200.': page(200, '<html>Sign in</html>'),
+  'All requests get a page with 404, and watches are cut.': afterCut(page(404, 'default backend - 404')),
+  'All requests get a page with 200, and watches are cut.': afterCut(page(200, '<html>Sign in</html>')),
+  'All requests get a page with 503, and watches are cut.': afterCut(page(503, '<html>no backend</html>')),
+  'A proxy compresses watches.': (network) => network.toRequests(compress),
+  'Nothing is carried.': (network) =>
+    network.outage(
+      () => network.server.hang(true),
+      () => network.server.hang(false),
+    ),
+  'Nothing is carried, then connections are cut.': (network) =>
+    network.outage(
+      () => network.server.hang(true),
+      () => {
+        network.server.cutWatches()
+        network.server.hang(false)
+      },
+    ),
+  'Connections are refused.': ({ server }) => {
+    let isEnded = false
+    void server.stop()
+    return () => {
+      if (isEnded) return
+      isEnded = true
+      void server.start().catch(() => {})
+    }
   },
-  'A proxy ends each watch after 1 s.': {
-    loss: 'nothing',
-    begin: watchFault(1_000, (response) => {
-      if (!response.writableEnded && response.headersSent) response.end()
+  'Every connection is reset.': afterCut((network) =>
+    network.toRequests((_, response) => {
+      resetConnection(response.socket)
+      return 'answered'
     }),
+  ),
+  'Open watches send nothing any more; new ones work.': (network) => {
+    network.holdWatches()
+    return () => {}
   },
-  'Every third request gets 429.': { loss: 'nothing', begin: statusFault(3, [429], { 'Retry-After': '1' }) },
-  'Every other request gets 500, 503 or 504.': { loss: 'nothing', begin: statusFault(2, [500, 503, 504]) },
-  'All requests get 429.': { loss: 'everything', begin: statusFault(1, [429], { 'Retry-After': '2' }) },
-  'All requests get 500.': { loss: 'everything', begin: statusFault(1, [500]) },
-  'All new requests get a page with 404.': { loss: 'everything', begin: page(404, 'default backend - 404') },
-  'All new requests get a page with 200.': { loss: 'everything', begin: page(200, '<html>Sign in</html>') },
-  'All requests get a page with 404, and watches are cut.': {
-    loss: 'everything',
-    begin: (network) => {
-      network.server.cutWatches()
-      return page(404, 'default backend - 404')(network)
-    },
+  'Open watches send nothing for a while.': (network) => {
+    const held = network.holdWatches()
+    return () => {
+      for (const stream of held) stream.release()
+    }
   },
-  'All requests get a page with 200, and watches are cut.': {
-    loss: 'everything',
-    begin: (network) => {
-      network.server.cutWatches()
-      return page(200, '<html>Sign in</html>')(network)
-    },
-  },
-  'All requests get a page with 503, and watches are cut.': {
-    loss: 'everything',
-    begin: (network) => {
-      network.server.cutWatches()
-      return page(503, '<html>no backend</html>')(network)
-    },
-  },
-  'A proxy compresses watches.': { loss: 'nothing', begin: (network) => network.toRequests(compress) },
-  'Nothing is carried.': {
-    loss: 'everything',
-    begin: (network) =>
-      network.outage(
-        () => network.server.hang(true),
-        () => network.server.hang(false),
-      ),
-  },
-  'Nothing is carried, then connections are cut.': {
-    loss: 'everything',
-    begin: (network) =>
-      network.outage(
-        () => network.server.hang(true),
-        () => {
-          network.server.cutWatches()
-          network.server.hang(false)
-        },
-      ),
-  },
-  'Connections are refused.': {
-    loss: 'everything',
-    begin: ({ server }) => {
-      let isEnded = false
-      void server.stop()
-      return () => {
-        if (isEnded) return
-        isEnded = true
-        void server.start().catch(() => {})
-      }
-    },
-  },
-  'Every connection is reset.': {
-    loss: 'everything',
-    begin: (network) => {
-      network.server.cutWatches()
-      return network.toRequests((_, response) => {
-        resetConnection(response.socket)
-        return 'answered'
-      })
-    },
-  },
-  'Open watches send nothing any more; new ones work.': {
-    loss: 'nothing',
-    begin: (network) => {
-      network.holdWatches()
-      return () => {}
-    },
-  },
-  'Open watches send nothing for a while.': {
-    loss: 'nothing',
-    begin: (network) => {
-      const held = network.holdWatches()
-      return () => {
-        for (const stream of held) stream.release()
-      }
-    },
-  },
-  'A proxy holds back the events of all watches.': {
-    loss: 'nothing',
-    begin: (network) => {
-      network.holdWatches()
-      return network.toRequests((request, response) => {
-        if (!isWatch(request)) return 'answer'
-        const held = new HeldStream(response)
-        held.hold()
-        return 'answer'
-      })
-    },
+  'A proxy holds back the events of all watches.': (network) => {
+    network.holdWatches()
+    return network.toRequests((request, response) => {
+      if (!isWatch(request)) return 'answer'
+      const held = new HeldStream(response)
+      held.hold()
+      return 'answer'
+    })
   },
   // Its lists are as new as those of the other one: without a resource version, the API server reads from etcd's quorum.
-  'The watches of one of two replicas are late.': {
-    loss: 'nothing',
-    begin: (network) => {
-      const held: HeldStream[] = []
-      let count = 0
-      const end = network.toRequests((request, response) => {
-        count += 1
-        if (count % 2 === 0 || !isWatch(request)) return 'answer'
-        const stream = new HeldStream(response)
-        stream.hold()
-        held.push(stream)
-        return 'answer'
-      })
-      return () => {
-        end()
-        for (const stream of held) stream.release()
+  'The watches of one of two replicas are late.': (network) => {
+    const held: HeldStream[] = []
+    let count = 0
+    const end = network.toRequests((request, response) => {
+      count += 1
+      if (count % 2 === 0 || !isWatch(request)) return 'answer'
+      const stream = new HeldStream(response)
+      stream.hold()
+      held.push(stream)
+      return 'answer'
+    })
+    return () => {
+      end()
+      for (const stream of held) stream.release()
+    }
+  },
+  'All resource versions have expired.': ({ server }) => {
+    server.compact()
+    server.cutWatches()
+    return () => {}
+  },
+  'All resource versions have expired, as a status.': ({ server }) => {
+    server.compact({ as: 'status' })
+    server.endWatches()
+    return () => {}
+  },
+  'The machine sleeps for 3 min that its clock does not count.': (network) => {
+    network.uncountedMs += 180_000
+    network.holdWatches()
+    return () => {}
+  },
+  'Pods may not be read.': denied(['pods']),
+  'Events may not be read.': denied(['events']),
+  'ReplicaSets may not be read.': denied(['replicasets.apps']),
+  [withdrawal]: denied(['deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch', 'services']),
+  'Lists come slowly.': (network) =>
+    network.toRequests((request, response) => {
+      if (!isList(request)) return 'answer'
+      const write = response.write.bind(response) as (chunk: unknown) => boolean
+      const end = response.end.bind(response) as (chunk?: unknown) => ServerResponse
+      response.end = ((chunk?: unknown) => {
+        const bytes = Buffer.from((chunk as Buffer | undefined) ?? '')
+        const size = Math.ceil(bytes.length / 20)
+        void (async () => {
+          for (let start = 0; start < bytes.length; start += size) {
+            write(bytes.subarray(start, start + size))
+            await network.after(400)
+          }
+          end()
+        })()
+        return response
+      }) as typeof response.end
+      return 'answer'
+    }),
+  'Each event is repeated after the next one.': (network) =>
+    network.toRequests((request, response) => {
+      if (!isWatch(request)) return 'answer'
+      const write = response.write.bind(response) as (chunk: unknown) => boolean
+      let last: unknown
+      response.write = (chunk: unknown) => {
+        const text = String(chunk)
+        const isEvent = /^\{"type":"(ADDED|MODIFIED|DELETED)/.test(text)
+        const sent = write(isEvent && last !== undefined ? `${text}${last as string}` : text)
+        if (isEvent) last = text
+        return sent
       }
-    },
+      return 'answer'
+    }),
+  'Connections are closed when they are used again.': (network) => {
+    const used = new WeakSet<Socket>()
+    return network.toRequests((_, response) => {
+      const { socket } = response
+      if (socket === null) return 'answered'
+      if (used.has(socket)) {
+        resetConnection(socket)
+        return 'answered'
+      }
+      used.add(socket)
+      return 'answer'
+    })
   },
-  'All resource versions have expired.': {
-    loss: 'nothing',
-    begin: ({ server }) => {
-      server.compact()
-      server.cutWatches()
-      return () => {}
-    },
-  },
-  'All resource versions have expired, as a status.': {
-    loss: 'nothing',
-    begin: ({ server }) => {
-      server.compact({ as: 'status' })
-      server.endWatches()
-      return () => {}
-    },
-  },
-  'The machine sleeps for 3 min that its clock does not count.': {
-    loss: 'nothing',
-    begin: (network) => {
-      network.uncountedMs += 180_000
-      network.holdWatches()
-      return () => {}
-    },
-  },
-  'Pods may not be read.': { loss: 'nothing', begin: denied(['pods']) },
-  'Events may not be read.': { loss: 'nothing', begin: denied(['events']) },
-  'ReplicaSets may not be read.': { loss: 'nothing', begin: denied(['replicasets.apps']) },
-  'Workloads may not be read.': {
-    loss: 'access',
-    begin: denied(['deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch', 'services']),
-  },
-  'Lists come slowly.': {
-    loss: 'nothing',
-    begin: (network) =>
-      network.toRequests((request, response) => {
-        if (!isList(request)) return 'answer'
-        const write = response.write.bind(response) as (chunk: unknown) => boolean
-        const end = response.end.bind(response) as (chunk?: unknown) => ServerResponse
-        response.end = ((chunk?: unknown) => {
-          const bytes = Buffer.from((chunk as Buffer | undefined) ?? '')
-          const size = Math.ceil(bytes.length / 20)
-          void (async () => {
-            for (let start = 0; start < bytes.length; start += size) {
-              write(bytes.subarray(start, start + size))
-              await network.after(400)
-            }
-            end()
-          })()
-          return response
-        }) as typeof response.end
-        return 'answer'
-      }),
-  },
-  'Each event is repeated after the next one.': {
-    loss: 'nothing',
-    begin: (network) =>
-      network.toRequests((request, response) => {
-        if (!isWatch(request)) return 'answer'
-        const write = response.write.bind(response) as (chunk: unknown) => boolean
-        let last: unknown
-        response.write = (chunk: unknown) => {
-          const text = String(chunk)
-          const isEvent = /^\{"type":"(ADDED|MODIFIED|DELETED)/.test(text)
-          const sent = write(isEvent && last !== undefined ? `${text}${last as string}` : text)
-          if (isEvent) last = text
-          return sent
-        }
-        return 'answer'
-      }),
-  },
-  'Connections are closed when they are used again.': {
-    loss: 'nothing',
-    begin: (network) => {
-      const used = new WeakSet<Socket>()
-      return network.toRequests((_, response) => {
-        const { socket } = response
-        if (socket === null) return 'answered'
-        if (used.has(socket)) {
-          resetConnection(socket)
-          return 'answered'
-        }
-        used.add(socket)
-        return 'answer'
-      })
-    },
-  },
-  'Pages expire before the next one is read.': {
-    loss: 'nothing',
-    begin: (network) =>
-      network.toRequests((request) => {
-        if (request.query.has('limit')) request.query.set('limit', '1')
-        if (request.query.has('continue')) network.server.compact()
-        return 'answer'
-      }),
-  },
-  'Every answer takes 3 s.': {
-    loss: 'nothing',
-    begin: (network) =>
-      network.toRequests(async (): Promise<'answer'> => {
-        await network.after(3_000)
-        return 'answer'
-      }),
-  },
-  'The clock of the server is 10 min ahead.': {
-    loss: 'nothing',
-    begin: (network) =>
-      network.toRequests((_, response) => {
-        response.setHeader('Date', new Date(network.server.now().getTime() + 600_000).toUTCString())
-        return 'answer'
-      }),
-  },
-  'The server is restored from a backup.': {
-    loss: 'nothing',
-    begin: ({ server }) => {
-      void server.restoreBackup()
-      return () => {}
-    },
+  'Pages expire before the next one is read.': (network) =>
+    network.toRequests((request) => {
+      if (request.query.has('limit')) request.query.set('limit', '1')
+      if (request.query.has('continue')) network.server.compact()
+      return 'answer'
+    }),
+  'Every answer takes 3 s.': (network) =>
+    network.toRequests(async (): Promise<'answer'> => {
+      await network.after(3_000)
+      return 'answer'
+    }),
+  'The clock of the server is 10 min ahead.': (network) =>
+    network.toRequests((_, response) => {
+      response.setHeader('Date', new Date(network.server.now().getTime() + 600_000).toUTCString())
+      return 'answer'
+    }),
+  'The server is restored from a backup.': ({ server }) => {
+    void server.restoreBackup()
+    return () => {}
   },
 }
