@@ -1,7 +1,7 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { didYouMean } from '../errors.ts'
 import type { JudgedRunRecord, RunRecord } from '../gate/run-record.ts'
-import { maxListedNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
+import { maxListedNames, missingName } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { hintOf, type Problem, type ReasonCode, traitsOf } from '../reasons/reasons.ts'
 import type { HintFacts, HintTarget } from '../reasons/spec.ts'
@@ -74,7 +74,7 @@ function missingNamespaceHint({ namespace }: Target, { namespaceState, usesFlags
 
 /** The condition or field of `--for` does not exist: most often a misspelt name. */
 function waitForHint(target: Target, object: NonNullable<HintDetails['object']>): string | undefined {
-  const missing = missingSubject(object, target.waitFor)
+  const missing = missingName(object, target.waitFor)
   if (missing === undefined) return undefined
   const { words, at, existing } = missing
   const others = `${at === '' ? '' : `${at} has `}${listNames(existing, maxListedNames)}`

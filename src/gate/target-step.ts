@@ -424,7 +424,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
         milestones: restartCounters(state.milestones, now),
         stall: restartStall(state.stall, now),
       }
-      const what = change.isOperators
+      const what = change.isByOperator
         ? 'was changed, and its operator states which version is deployed'
         : change.type === 'returned'
           ? 'is again the one that was gated first'

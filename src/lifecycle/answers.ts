@@ -14,7 +14,7 @@ import type { ServedPort, Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { isReady, isReplaced } from './workloads/pod-fields.ts'
 
-/** Whether an answer is the expected one. A recording may lack `matches`: then its part of the body decides. */
+/** Whether an answer is the expected one. Without `matches`, the part of the body that the answer contains decides. */
 export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
   const { status = 0, body = '', error } = answer
   if (error !== undefined || !includesStatus(expectStatus, status)) return false
@@ -25,29 +25,30 @@ function includesStatus(ranges: RequestCheck['expectStatus'], status: number): b
   return ranges.some(([first, last]) => status >= first && status <= last)
 }
 
-/** A pod of the gated revision that stays, with its answers to a line. */
+/** A pod of the gated revision that is not being replaced, with its answers to one check. */
 interface AskedPod {
   readonly pod: Pod
-  /** Undefined if it has no port of the name that the line gives. */
+  /** Undefined if the pod has no port of the name that the check contains. */
   readonly port: number | undefined
   readonly last: TimedAnswer | undefined
   /** The wrong and missing answers since the last right one. */
   readonly wrong: readonly TimedAnswer[]
-  /** As many right answers in a row as the line needs. */
+  /** The pod has given as many right answers in a row as the check needs. */
   readonly hasAnswered: boolean
 }
 
-/** A line with the pods that must answer it, in the order in which they are asked. */
-interface Line {
+/** A check of `http-checks` with the pods that must answer it, in the order in which they are asked. */
+interface AskedCheck {
   readonly check: RequestCheck
   readonly pods: readonly AskedPod[]
+  /** The pods that have answered the check. */
   readonly right: readonly AskedPod[]
   readonly isAnswered: boolean
 }
 
 /**
- * A target with lines of `http-checks` is ready only after it has answered each of them, and fails when wrong or missing answers
- * prove that one of its pods does not.
+ * Adds to the draft of a target what its pods answered to its `http-checks`. The target is ready only after all checks
+ * are answered. It fails after enough wrong or missing answers of one pod.
  * @param all the pods of the gated revision behind the target
  */
 export function withAnswers(
@@ -61,17 +62,17 @@ export function withAnswers(
   const { holding: hold, lastAssessment: before } = reader
   const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
   const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
-  const lines = checks.map((check) => lineOf(check, pods, object, serving, reader))
+  const asked = checks.map((check) => askedCheckOf(check, pods, object, serving, reader))
   if (pods.length === 0 && serving.isEmpty(object, reader)) {
     const milestone: Milestone = { name: 'answers', state: draft.ready ? 'skipped' : 'open', message: '' }
     const skipped = checks.map((check) => `${requestOf(check)} was not asked: no pod is wanted`)
     return { ...draft, milestones: [...milestones, milestone], notes: [...draft.notes, ...skipped] }
   }
-  const open = hold === undefined ? lines.filter(({ isAnswered }) => !isAnswered) : []
+  const open = hold === undefined ? asked.filter(({ isAnswered }) => !isAnswered) : []
   const [first] = open
-  const found = lines.flatMap((line) => problemOf(line) ?? [])
+  const found = asked.flatMap((each) => problemOf(each) ?? [])
   const failure = found.find(({ proven }) => proven)
-  const milestone = milestoneOf(lines, open, draft.ready)
+  const milestone = answersMilestone(asked, open, draft.ready)
   const isAsked = draft.ready || hold !== undefined
   return {
     ...draft,
@@ -81,19 +82,25 @@ export function withAnswers(
     problems: [...found, ...draft.problems],
     message: failure === undefined ? messageWith(milestone, draft) : messageOf(failure),
     ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, reader.now) }),
-    ...(isAsked && { questions: lines.flatMap((line) => questionsOf(line, serving, hold)) }),
+    ...(isAsked && { questions: asked.flatMap((each) => questionsOf(each, serving, hold)) }),
     answering: isAsked
       ? new Set([...(before?.answering ?? []), ...all.map(({ metadata }) => metadata.name)])
       : before?.answering,
   }
 }
 
-/** The milestone as done or skipped: a ready target waits for none of its milestones. */
+/** The milestone of a ready target: skipped if it is open, because a ready target waits for none. */
 function doneOrSkipped(milestone: Milestone): Milestone {
   return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
 }
 
-function lineOf(check: RequestCheck, pods: readonly Pod[], object: KubeObject, serving: Serving, reader: Reader): Line {
+function askedCheckOf(
+  check: RequestCheck,
+  pods: readonly Pod[],
+  object: KubeObject,
+  serving: Serving,
+  reader: Reader,
+): AskedCheck {
   const port = choosePort(check, object, serving)
   const isRightAnswer = (answer: TimedAnswer) => isRight(check, answer)
   const asked = pods.map((pod): AskedPod => {
@@ -116,7 +123,7 @@ function lineOf(check: RequestCheck, pods: readonly Pod[], object: KubeObject, s
   }
 }
 
-/** `web-2` before `web-10`. */
+/** Sorts pods by name, with numbers at the end as numbers: `web-2` before `web-10`. */
 function inOrder(pods: readonly Pod[]): readonly Pod[] {
   const keys = pods.map((pod) => {
     const { name } = pod.metadata
@@ -129,8 +136,8 @@ function inOrder(pods: readonly Pod[]): readonly Pod[] {
 }
 
 /**
- * The port of a line: by name or number, or the only one.
- * @returns what is wrong with it, with the ports that there are, if there is no such port
+ * The port that a check names, by name or number. If it names none, the only port of the object.
+ * @returns a message that lists the declared ports if there is no such port
  */
 export function choosePort(
   { port: written }: Pick<RequestCheck, 'port'>,
@@ -150,25 +157,32 @@ export function choosePort(
   const number = Number(written)
   const found = all.find(({ name, port }) => name === written || port === number)
   if (found !== undefined) return found
-  // The declared ports of a container are only information.
-  return selects === undefined && Number.isInteger(number)
+  // A pod may listen on a port that its containers do not declare. A Service has only its declared ports.
+  const isService = selects !== undefined
+  return !isService && Number.isInteger(number)
     ? { port: number, target: number }
     : `It has no port ${written}. ${listed}`
 }
 
-/** What a line asks now. */
-function questionsOf({ check, pods, isAnswered }: Line, serving: Serving, hold: Hold | undefined): readonly Question[] {
+/** The requests of a check that are to be sent now or later. */
+function questionsOf(
+  { check, pods, isAnswered }: AskedCheck,
+  serving: Serving,
+  hold: Hold | undefined,
+): readonly Question[] {
   if (isAnswered && hold === undefined) return []
   const ready = pods.filter(({ pod, port }) => isReady(pod) && port !== undefined)
-  return next(check, pods, ready, serving, hold).flatMap(({ pod, port, last, wrong }) => {
+  return podsToAsk(check, pods, ready, serving, hold).flatMap(({ pod, port, last, wrong }) => {
     const { name, namespace = '', uid = name } = pod.metadata
     const at = dueAt(last, wrong.length > 0, hold)
     return port === undefined || at === undefined ? [] : [{ check, namespace, pod: name, uid, port, at }]
   })
 }
 
-/** Without `--each-pod`, one pod is asked until it is replaced: only answers of one pod in a row prove something. */
-function next(
+/**
+ * The pods to ask next. Without `--each-pod`, one is asked until its replacement: only its answers in a row are proof.
+ */
+function podsToAsk(
   { eachPod }: RequestCheck,
   pods: readonly AskedPod[],
   ready: readonly AskedPod[],
@@ -182,8 +196,8 @@ function next(
 }
 
 /**
- * When a pod is asked next: at once, then at an interval, and a last time at the end of the hold; after a wrong or missing
- * answer until a right one clears it, or a later one proves it.
+ * When to ask a pod next, in milliseconds since the epoch; 0: at once. The last time is the end of the hold, but after
+ * a wrong or missing answer, the pod is asked until a right answer clears the problem or a later one proves it.
  */
 function dueAt(last: TimedAnswer | undefined, isWrong: boolean, hold: Hold | undefined): number | undefined {
   if (last === undefined) return 0
@@ -192,8 +206,8 @@ function dueAt(last: TimedAnswer | undefined, isWrong: boolean, hold: Hold | und
   return last.at >= hold.until ? undefined : Math.min(at, hold.until)
 }
 
-/** The problem of the wrong or missing answers to a line: that of the pod for which it is proven, or of which most came. */
-function problemOf({ check, pods }: Line): Problem | undefined {
+/** The problem of a pod with wrong or missing answers: first a proven one, then that with the most answers. */
+function problemOf({ check, pods }: AskedCheck): Problem | undefined {
   const problems = pods.flatMap(({ pod, port, last, wrong: [first, ...more] }): Problem[] => {
     if (first === undefined || last === undefined) return []
     const count = 1 + more.length
@@ -208,7 +222,7 @@ function problemOf({ check, pods }: Line): Problem | undefined {
   return problems.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)[0]
 }
 
-/** What is wrong with an answer. Its texts are parsed only here. */
+/** The problem that a wrong or missing answer shows. Only this function parses the texts of answers. */
 function answerProblem(
   found: Pick<Problem, 'subject' | 'count' | 'firstSeenAt' | 'proven'>,
   check: RequestCheck,
@@ -240,7 +254,7 @@ function answerProblem(
 /** The status with which Go's net/http and nginx answer a plain request to a port with TLS. */
 const badRequest = 400
 
-/** The errors of Node.js and of the kubelet's port-forward (pkg/kubelet/cri/streaming/portforward). */
+/** The cause of an error of Node.js, or of the kubelet's port-forward (pkg/kubelet/cri/streaming/portforward). */
 function causeOf(error: string): CheckDetails['no-answer']['cause'] {
   if (/connection refused|ECONNREFUSED/i.test(error)) return 'refused'
   if (/\bTLS\b|\bSSL\b|certificate|EPROTO|wrong version number/i.test(error)) return 'tls'
@@ -252,27 +266,28 @@ function statusText({ expectStatus }: RequestCheck): string {
   return expectStatus.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ')
 }
 
-/** The problem of a line without an answer, if a clock ends its target. */
-function unanswered({ check, pods }: Line, object: KubeObject, now: number): Problem {
+/** The problem if a deadline ends the target before the check is answered. */
+function unanswered({ check, pods }: AskedCheck, object: KubeObject, now: number): Problem {
   const { pod, port } = pods.find(({ hasAnswered }) => !hasAnswered) ?? {}
   const detail = { request: requestOf(check), scheme: check.scheme, port, declared: '' }
   const subject = subjectOf(check.eachPod && pod !== undefined ? pod : object)
   return { ...ownProblem(object, now), subject, reason: 'no-answer', detail }
 }
 
-function milestoneOf(lines: readonly Line[], open: readonly Line[], isReady: boolean): Milestone {
+/** The milestone `answers`: how many of the pods that must answer have answered. */
+function answersMilestone(asked: readonly AskedCheck[], open: readonly AskedCheck[], isReady: boolean): Milestone {
   const name = 'answers'
   const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)
-  const done = sum(lines.map(({ right }) => right.length))
-  const total = Math.max(1, sum(lines.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
+  const done = sum(asked.map(({ right }) => right.length))
+  const total = Math.max(1, sum(asked.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
   const count = { done: Math.min(done, total), total }
-  if (isReady && open.length === 0) return { name, state: 'done', count, message: answeredText(lines) }
+  if (isReady && open.length === 0) return { name, state: 'done', count, message: answeredText(asked) }
   return { name, state: 'open', count, message: isReady ? openText(open) : '' }
 }
 
 /** `GET /healthz answered with 200 by pod/web-x`. */
-function answeredText(lines: readonly Line[]): string {
-  return lines
+function answeredText(asked: readonly AskedCheck[]): string {
+  return asked
     .flatMap(({ check, right: [first, ...others] }) => {
       if (first === undefined) return []
       const who = others.length === 0 ? `pod/${first.pod.metadata.name}` : counted(others.length + 1, 'pod')
@@ -281,7 +296,7 @@ function answeredText(lines: readonly Line[]): string {
     .join(', ')
 }
 
-function openText(open: readonly Line[]): string {
+function openText(open: readonly AskedCheck[]): string {
   return open
     .map(({ check, pods, right }) => {
       const which = check.eachPod ? ` (${right.length} of ${counted(pods.length, 'pod')})` : ''
@@ -290,7 +305,7 @@ function openText(open: readonly Line[]): string {
     .join(', ')
 }
 
-/** The answers follow what else makes a target ready. */
+/** The message of a ready draft contains the answers. While answers are awaited, it is only about these. */
 function messageWith({ state, message }: Milestone, draft: Draft): string {
   if (!draft.ready || message === '') return draft.message
   return state === 'open' ? message : `${draft.message} · ${message}`

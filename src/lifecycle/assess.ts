@@ -9,9 +9,9 @@ import { readySince, specWrittenAt, staleUntil } from './status-age.ts'
 import { ownProblem } from './status-problems.ts'
 
 /**
- * Assesses an object by its rule: failed if a problem is proven, ready if the rule found it ready, else progressing with the
- * message of the first open milestone. A deleted object progresses, unless its failure is final. An object with a stale status
- * progresses too. The checks of the rule decide last.
+ * Assesses an object by its rule: failed if a problem is proven, ready if the rule found it ready, else progressing
+ * with the message of the first open milestone. An object that is being deleted progresses, unless its failure is final
+ * (`isEnd`). An object with a stale status progresses too. Then the checks of the rule change the result.
  */
 export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, reader: Reader): Assessment {
   const stated = new Stated()
@@ -77,8 +77,8 @@ class Stated {
   }
 
   /**
-   * The milestones in their order. An object that is judged is created, and the milestone `ready` has the judgement's message,
-   * unless the rule states more about them.
+   * The milestones in the order of their names. If the rule has not stated them, `created` is done, and `ready` has the
+   * message of the judgement.
    */
   milestonesOf(names: readonly string[], isReady: boolean, message: string): readonly Milestone[] {
     const byDefault: Readonly<Record<string, Milestone>> = {
@@ -90,8 +90,8 @@ class Stated {
 }
 
 /**
- * A done milestone with the moment that the object itself shows: its creation, the write of its spec, or the transition of
- * the conditions that make it ready. If the object is older than the apply, its milestone `created` reads `exists`.
+ * A done milestone with the moment that the object itself shows: its creation, the write of its spec, or the transition
+ * of the conditions that make it ready. If the object is older than the apply, the message of `created` is `exists`.
  */
 function withMoment(
   milestone: Milestone,
@@ -115,7 +115,7 @@ function withMoment(
   }
 }
 
-/** The milestones of an object whose status may be older than its spec until this moment. */
+/** The milestones of an object with a stale status: `observed` and `ready` are open, and settle at `until`. */
 function awaitingFreshStatus(milestones: readonly Milestone[], until: number): readonly Milestone[] {
   const message = 'its status may be older than its spec: waiting for its controller'
   return milestones.map((each) =>
@@ -132,8 +132,8 @@ function terminatingProblem(object: KubeObject, { now, time }: Reader): Problem 
 }
 
 /**
- * How far the controller of an object has come, by its events: the kubelet reports each minute how many files of a volume it
- * has processed (pkg/volume/volume_linux.go).
+ * Finds the number in the message of an event that grows with progress. For example, the kubelet reports each minute
+ * how many files of a volume it has processed (pkg/volume/volume_linux.go).
  */
 const eventProgress =
   /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i

@@ -4,7 +4,6 @@ import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 import type { PodHistory, Pods } from './pods.ts'
 
-/** The state of one milestone. */
 export interface Milestone {
   readonly name: string
   /** `skipped`: the milestone does not apply, or the gate cannot read its objects. */
@@ -25,8 +24,8 @@ export interface Milestone {
 }
 
 /**
- * A request of `http-checks` to the port of a pod that a target needs besides its watches. An event `ANSWER` answers it; a question that no
- * assessment contains any more needs no answer.
+ * A request of `http-checks` to the port of a pod. The feed reports the answer as an event `ANSWER`. A question is
+ * dropped when no assessment contains it any more.
  */
 export interface Question extends PodPort {
   readonly check: RequestCheck
@@ -35,7 +34,7 @@ export interface Question extends PodPort {
   readonly at: number
 }
 
-/** The request of a line, as texts name it: `GET /healthz`. */
+/** The request of a check, as texts name it: `GET /healthz`. */
 export function requestOf({ method, path }: RequestCheck): string {
   return `${method} ${path}`
 }
@@ -46,7 +45,7 @@ export function requestOf({ method, path }: RequestCheck): string {
  */
 export type HeldPods = ReadonlyMap<string | undefined, PodHistory>
 
-/** The state of a target: what its rule finds about the object, what it reads and the time. */
+/** The state of a target. It follows from the object, the time, and what the rule of the object reads. */
 export type Assessment = AssessedFacts &
   (
     | { readonly status: 'ready' | 'progressing'; readonly failure?: undefined }
@@ -69,13 +68,13 @@ export interface AssessedFacts {
    * stall clock of that other target runs.
    */
   readonly awaits?: readonly ObjectName[]
-  /** The objects that it has deployed, which become targets too. */
+  /** The objects that the target has deployed. They become targets too. */
   readonly deployed?: readonly ObjectName[] | undefined
-  /** The problem if a clock ends the target now, although it is too early to report it. */
+  /** The problem if a deadline ends the target now. Until then, it is too early to report it. */
   readonly overdue?: Problem
-  /** What its lines of `http-checks` ask its pods; absent until the target itself is ready. */
+  /** The requests of its `http-checks`; absent until the target itself is ready. */
   readonly questions?: readonly Question[]
-  /** The names of its pods so far: their answers count, also of those that are not asked now. */
+  /** The names of its pods since it was first asked: an answer of one of them requires a new assessment. */
   readonly answering?: ReadonlySet<string> | undefined
   /** Set during the hold. */
   readonly heldPods?: HeldPods
@@ -97,7 +96,7 @@ export interface Draft extends AssessedFacts {
   readonly failure?: Problem | undefined
 }
 
-/** Whether an object has no problem, or only needs more time. Containers that crash may wait for it. */
+/** Whether an object only needs time, or the awaited change. A crashing container of another target may wait for it. */
 export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {
   return problems.map(traitsOf).every(({ awaits }) => awaits === 'time' || awaits === 'change')
 }

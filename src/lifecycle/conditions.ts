@@ -28,12 +28,12 @@ export function conditionsIn(list: unknown): readonly Condition[] {
   })
 }
 
-/** The conditions of an object, of whatever generation; malformed ones are skipped. */
+/** The conditions of an object, of any generation; malformed ones are skipped. */
 export function conditionsOf({ status }: KubeObject): readonly Condition[] {
   return conditionsIn((status as Fields | undefined)?.['conditions'])
 }
 
-/** The condition of a type if it is True, of a built-in kind, which has at most one of each. */
+/** The condition of a type if it is True. Only for built-in kinds, which have at most one condition of a type. */
 export function trueCondition(
   { status }: { readonly status?: { readonly conditions?: readonly Condition[] } },
   type: string,
@@ -65,7 +65,7 @@ export function signalKey({ part, name, value }: StatusSignal): string {
   return `${part === undefined ? '' : `${part}: `}${name}${value === undefined ? '' : `=${value}`}`
 }
 
-/** The part of a signal that a problem contains. */
+/** The signal as problems contain it. */
 export function withoutCondition({ part, name, value, reason, message }: ConditionSignal): StatusSignal {
   return { part, name, value, reason, message }
 }

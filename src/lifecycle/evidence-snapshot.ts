@@ -4,8 +4,8 @@ import type { Store } from '../cluster/store.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
 /**
- * The objects that explain a verdict, as they were at that moment: the target, its revisions, and the subjects of its
- * problems. The cluster may replace or delete them before the gate ends.
+ * The objects that explain a verdict, as they were then: the target, its revisions, and the subjects of its problems.
+ * They are kept because the cluster may replace or delete them before the gate ends.
  */
 export type EvidenceSnapshot = readonly KubeObject[]
 
@@ -23,7 +23,7 @@ export function takeSnapshot(
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
 }
 
-/** Kinds whose objects are read one by one to explain a target, without a watch. */
+/** Kinds whose objects the gate reads by name to explain a target, without a watch. */
 const kindsRead: ReadonlySet<string | undefined> = new Set(['Node', 'Namespace'])
 
 /**
@@ -38,8 +38,8 @@ export function isEvidence(event: FeedEvent, isTarget: (reference: ObjectName) =
 }
 
 /**
- * Whether an event after the verdict explains it: it contains a Node or Namespace, or the refusal of access that was checked
- * because access ended the gate.
+ * Whether an event that comes after the verdict explains the verdict. It does if it contains a Node or Namespace, or if
+ * it reports the refused access that ended the gate.
  */
 export function containsEvidence(event: FeedEvent): boolean {
   return deniesAccess(event) || (event.type === 'ADDED' && kindsRead.has(event.object.kind))

@@ -12,13 +12,9 @@ import { ownProblem } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
 import { containersIn } from './workloads/template.ts'
 
-/**
- * A terminal problem: a ready pod runs another digest than expected, and will not change by itself. The running digest is
- * that of the container's `imageID`. For an index, some runtimes write the platform's digest there, so the digest in the
- * pod's own `image` counts as well.
- */
-function mismatchOf(containers: readonly ExpectedContainer[], now: number): Problem | undefined {
-  const other = containers.find(({ isExpected }) => !isExpected)
+/** A terminal problem: a container runs another digest than expected, and will not change by itself. */
+function mismatchOf(containers: readonly CheckedContainer[], now: number): Problem | undefined {
+  const other = containers.find(({ runsExpected }) => !runsExpected)
   if (other === undefined) return undefined
   const { pod, container, status, wanted, running } = other
   return {
@@ -30,17 +26,27 @@ function mismatchOf(containers: readonly ExpectedContainer[], now: number): Prob
   }
 }
 
-type ExpectedContainer = ReturnType<typeof expectedContainers>[number]
+type CheckedContainer = ReturnType<typeof checkedContainers>[number]
 
-/** The containers whose image is expected, with the digest that each runs; undefined if it is unknown. */
-function expectedContainers(pods: readonly Pod[], expected: ExpectedImages) {
+/**
+ * The containers for which `expected` has a digest. `running`: the digest in the container's `imageID`, if known. For
+ * an index, some runtimes write the platform's digest there, so the digest in the pod's own `image` counts as well.
+ */
+function checkedContainers(pods: readonly Pod[], expected: ExpectedImages) {
   return pods.flatMap((pod) =>
     containersOf(pod).flatMap(({ container, status }) => {
       const wanted = Object.hasOwn(expected, container.name) ? expected[container.name] : undefined
       if (wanted === undefined) return []
       const running = digestOf(status?.imageID)
       return [
-        { pod, container, status, wanted, running, isExpected: [running, digestOf(container.image)].includes(wanted) },
+        {
+          pod,
+          container,
+          status,
+          wanted,
+          running,
+          runsExpected: [running, digestOf(container.image)].includes(wanted),
+        },
       ]
     }),
   )
@@ -51,17 +57,17 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
   return withCheck(rule, (draft, object, reader) => {
     if (!draft.ready) return draft
-    const failure = mismatchOf(expectedContainers(stayingPods(podsOf(object, draft.pods)), expected), reader.now)
+    const failure = mismatchOf(checkedContainers(stayingPods(podsOf(object, draft.pods)), expected), reader.now)
     if (failure === undefined) return draft
     return { ...draft, ready: false, message: messageOf(failure), failure, problems: [failure, ...draft.problems] }
   })
 }
 
 /**
- * Whether the expected images have arrived (`await-change`), or the problem that other ones run; undefined if any change of
- * the object is the awaited one.
+ * Whether an object has the expected images (`await-change`).
  * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
- * @param reader undefined while only the specs decide, which need no list
+ * @param reader reads the pods if the spec does not decide; undefined if only the spec is to be compared
+ * @returns a problem if pods run other images; undefined if the images do not decide: then any change counts
  */
 export function haveImagesArrived(
   rule: Rule,
@@ -87,8 +93,8 @@ interface ReadyTarget {
 }
 
 /**
- * A terminal problem: all targets are ready, but none of their pods has some expected containers. An image that never runs
- * proves nothing, and the name may be misspelt. The problem belongs to the first target.
+ * A terminal problem: all targets are ready, but no pod has a container of an expected name. The name may be misspelt,
+ * and an image that never ran proves nothing. The problem belongs to the first target.
  */
 export function missingContainers(
   targets: readonly ReadyTarget[],
@@ -112,9 +118,9 @@ export function missingContainers(
 }
 
 /**
- * Whether the spec shows that the awaited change has arrived. A digest decides. A tag does not: it may have been moved, and a
- * scale or a restart leaves it as it is. With a tag, the change is another image of the container.
- * @param listed the pod spec in the first list
+ * Whether a pod spec has the expected images. If the spec contains digests, these are compared. A tag may have been
+ * moved, so with tags only, the images must differ from those in the first list.
+ * @returns undefined if there is nothing to compare
  */
 function hasArrivedBySpec(
   present: PodSpec,
@@ -130,18 +136,18 @@ function hasArrivedBySpec(
 }
 
 /**
- * Whether some of these pods show which of the expected images they run, and none runs another one: somebody wrote the tag
- * before the gate began, or restarted what has a moved tag.
+ * Whether these pods run the expected images: their tag was written before the gate began, or the pods were restarted
+ * after it was moved. False if no pod shows what it runs; a problem if one runs another image.
  */
 function hasArrivedByPods(pods: readonly Pod[], expected: ExpectedImages, now: number): boolean | Problem {
-  const shown = expectedContainers(pods, expected).filter(
-    ({ running, isExpected }) => isExpected || running !== undefined,
+  const shown = checkedContainers(pods, expected).filter(
+    ({ running, runsExpected }) => runsExpected || running !== undefined,
   )
   if (shown.length === 0) return false
   return mismatchOf(shown, now) ?? true
 }
 
-/** The names and images of the containers whose image is expected. */
+/** The names and images of the containers for which `expected` has a digest. */
 function imagesOf(spec: PodSpec, expected: ExpectedImages) {
   return containersIn(spec).flatMap(({ name, image }) =>
     Object.hasOwn(expected, name) ? [[name, image] as const] : [],

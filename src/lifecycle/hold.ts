@@ -11,8 +11,8 @@ import { examinePod } from './workloads/pod-state.ts'
 import type { ContainerView } from './workloads/pod-view.ts'
 
 /**
- * In the hold, a failure of the target or a break by one of its pods fails it as `not-held`. A pod that is replaced, or that a
- * scale adds, has until the end of the hold to become ready, and so has a target whose status is not ready.
+ * During the hold, a target fails as `not-held` if it has a failure, or if one of its held pods is no longer ready or
+ * has a container that died. New pods, and a target that is not ready, have until the end of the hold to become ready.
  * @param all the pods of the gated revision behind the target
  */
 export function withHold(
@@ -24,7 +24,7 @@ export function withHold(
 ): Draft {
   const { holding, lastAssessment: before, now } = reader
   if (holding === undefined) return draft
-  // The pods of a gated workload are its own, also behind a Service.
+  // If a Service selects the pod of a gated workload, the hold of the workload decides about the pod.
   const pods = all.filter((pod) => serving?.selects === undefined || reader.revisionOf(pod) === undefined)
   const heldPods = withReadyPods(before?.heldPods ?? new Map(), pods, reader)
   const held = { ...draft, heldPods, ...(!draft.ready && { overdue: unreadyProblem(object, draft, now) }) }
@@ -41,17 +41,17 @@ export function withHold(
     failure: broken,
     problems: [cause],
     message: messageOf(broken),
-    // It had reached them: only `held` is open.
+    // The target had reached all of them: only `held` is open.
     milestones: before?.milestones ?? draft.milestones,
   }
 }
 
-/** The problem of a target that the end of the hold ends, if it has no other. */
+/** The problem of a target that is not ready at the end of the hold, if it has no other problem. */
 function unreadyProblem(object: KubeObject, { message }: Pick<Draft, 'message'>, now: number): Problem {
   return { ...ownProblem(object, now), reason: 'condition-false', detail: { signals: [], cause: message } }
 }
 
-/** The held pods together with those that have become ready since. */
+/** The held pods `before`, and the pods that have become ready since. */
 function withReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): HeldPods {
   const added = pods.filter((pod) => isReady(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
@@ -60,8 +60,8 @@ function withReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): 
 }
 
 /**
- * What breaks the hold of a target: a container of a pod that was ready died, or such a pod is no longer ready. A pod that is
- * deleted, evicted, drained or preempted breaks nothing, because its controller replaces it, and neither does one that completed.
+ * The problem that ends the hold of a target: a container of a held pod died, or a held pod is no longer ready.
+ * Completed pods do not count, nor do deleted, evicted, drained or preempted ones: their controller replaces them.
  */
 function findBreak(
   pods: readonly Pod[],

@@ -44,7 +44,7 @@ export interface ContainerReports {
   readonly failedHook?: string
   /** A Secret of imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
   readonly lacksPullSecret: boolean
-  /** When the creation that its state reports was first and last refused: the state is updated later. */
+  /** When the error in its state occurred first and last, by the Events: the state is updated later. */
   readonly refused?: { readonly first: number | undefined; readonly last: number | undefined }
   /** Its image is being pulled, as far as its own Events show. */
   readonly isPulling: boolean
@@ -59,9 +59,9 @@ export type ProbeKind = 'liveness' | 'readiness' | 'startup'
 
 /** What is reported about a pod as a whole. */
 export interface PodReports {
-  /** The failed step before its containers exist. */
+  /** The latest failed step before its containers exist. */
   readonly setupFailure?: SetupFailure
-  /** It has an Event about a container: then it is set up. */
+  /** An Event is about one of its containers: the setup of the pod is complete. */
   readonly hasContainers: boolean
   /** The last message of the controller that cannot create a ResourceClaim of the pod. */
   readonly claimFailure?: string
@@ -74,7 +74,7 @@ export interface PodReports {
   readonly counters: readonly (readonly [string, number])[]
 }
 
-/** The latest failed step, with the moments of its first and latest attempt on the runner's clock. */
+/** A failed step, with its number of attempts, and the moments of the first and latest one on the runner's clock. */
 export interface SetupFailure {
   readonly reason: string
   readonly message: string
@@ -109,8 +109,8 @@ export interface PodHistory {
 }
 
 /**
- * The pods of a target by what becomes of them, found once for each assessment. Each is in one list at most, except in `gone`.
- * The gated revision is the one that the target waits for.
+ * The pods of a target, by their revision and by what happens to them. `gone` may contain pods of the other lists,
+ * which contain each pod at most once. The gated revision is the one that the target waits for.
  */
 export interface Pods {
   /** Of the gated revision. */
@@ -123,7 +123,7 @@ export interface Pods {
   readonly ended: readonly Pod[]
   /** Of the gated revision, and being deleted. */
   readonly leaving: readonly Pod[]
-  /** All others that are being deleted. */
+  /** All other pods that are being deleted. */
   readonly draining: readonly Pod[]
   /** Failed pods of the gated revision, deleted or not. */
   readonly gone: readonly Pod[]
@@ -131,9 +131,9 @@ export interface Pods {
   readonly awaitsKept: boolean
 }
 
-/** The pods that a target has published; a bare pod is its own only pod. */
-export function podsOf(object: KubeObject | undefined, published: Pods | undefined): Pods | undefined {
-  if (!isOfKind(object, 'Pod')) return published
+/** The pods of a target: those in its assessment; for a target that is a pod, this pod. */
+export function podsOf(object: KubeObject | undefined, assessed: Pods | undefined): Pods | undefined {
+  if (!isOfKind(object, 'Pod')) return assessed
   return { new: [object], old: [], kept: [], ended: [], leaving: [], draining: [], gone: [], awaitsKept: false }
 }
 
@@ -147,13 +147,13 @@ export function gatedPods(pods: Pods): readonly Pod[] {
   return [...awaitedPods(pods), ...pods.ended, ...pods.leaving]
 }
 
-/** The gated pods that still exist, as they are now. */
+/** The present versions of the gated pods, without those that no longer exist. */
 export function presentPods(pods: Pods, podWithUid: (uid: string) => KubeObject | undefined): readonly Pod[] {
   const known = gatedPods(pods).map(({ metadata: { uid = '' } }) => podWithUid(uid))
   return known.filter((object) => isOfKind(object, 'Pod'))
 }
 
-/** The uids of the gated and of the kept pods: a Service asks for each of its pods. */
+/** The uids of the gated and of the kept pods. They are cached because a Service needs them for each of its pods. */
 const uidsOf = oncePerObject((pods: Pods) => {
   const uids = (list: readonly Pod[]) => new Set(list.map(({ metadata }) => metadata.uid))
   return { gated: uids(gatedPods(pods)), kept: uids(pods.kept) }
@@ -169,7 +169,7 @@ export function isKeptPod(pods: Pods, { metadata }: KubeObject): boolean {
   return uidsOf(pods).kept.has(metadata.uid)
 }
 
-/** Whether two assessments publish the same pods, whatever these report. */
+/** Whether two assessments contain the same pods, in any state. */
 export function haveSamePods(a: Pods | undefined, b: Pods | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   const areSame = (before: readonly Pod[], after: readonly Pod[]) =>

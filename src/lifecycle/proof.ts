@@ -5,11 +5,11 @@ export interface GateTime {
   /** When the gate began, on the runner's clock. */
   readonly startedAt: number
   readonly settleTimeMs: number
-  /** Converts a timestamp of the server to the runner's clock; undefined without one, and for one that nobody wrote in earnest. */
+  /** Converts a timestamp of the server to the runner's clock; undefined for anything but a time from 1970 to 9998. */
   time(timestamp: string | null | undefined): number | undefined
 }
 
-/** Later moments are no times of this cluster, and cannot be converted to each clock and back. */
+/** Later timestamps are ignored: converted to the other clock, they could be too late for `momentOf`. */
 const endOfTime = Date.UTC(9999, 0)
 
 /** @param serverOffsetMs the server's clock minus the runner's */
@@ -25,7 +25,7 @@ export function createGateTime({
   return { startedAt, settleTimeMs, time }
 }
 
-/** The moment of a timestamp, in milliseconds since the epoch; undefined for anything else, and before 1970 or after 9999. */
+/** The moment of a timestamp, in milliseconds since the epoch; undefined for anything but a time from 1970 to 9999. */
 export function momentOf(timestamp: unknown): number | undefined {
   const moment = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
   return moment >= 0 && moment < Date.UTC(10_000, 0) ? moment : undefined
@@ -34,13 +34,13 @@ export function momentOf(timestamp: unknown): number | undefined {
 /** Timestamps of the API are rounded down to this unit. */
 export const timestampUnitMs = 1_000
 
-/** The present moment of an assessment. It notes what it is asked: the target is assessed again when an answer changes. */
+/** The time of an assessment. It collects the moments that `passed` is asked for: then the target is reassessed. */
 export interface Moment {
   /** Milliseconds since the epoch on the runner's clock. */
   readonly now: number
-  /** Whether a moment has come; false for an unknown one. */
+  /** Whether a moment is now or in the past; false if it is unknown. */
   passed(moment: number | undefined): boolean
-  /** The earliest moment to come of those asked for; undefined if there is none. */
+  /** The earliest future moment that `passed` was asked for; undefined if there is none. */
   nextMoment(): number | undefined
 }
 
@@ -79,7 +79,7 @@ export function prove(
   return isCurrent && seen >= needed && passed(since + atLeastMs)
 }
 
-/** Whether a moment is still to come; false for an unknown one. */
+/** Whether a moment is in the future; false if it is unknown. */
 export function isAhead(moment: number | undefined, { passed }: Pick<Moment, 'passed'>): boolean {
   return moment !== undefined && !passed(moment)
 }
@@ -96,7 +96,7 @@ export function earliest(moments: readonly (number | undefined)[]): number | und
   return first
 }
 
-/** The latest moment; undefined if one is unknown, or there is none. */
+/** The latest moment; undefined if one of the moments is unknown, or if there are none. */
 export function latestOfAll(moments: readonly (number | undefined)[]): number | undefined {
   return moments.includes(undefined) ? undefined : latest(moments)
 }
@@ -108,7 +108,7 @@ export function latest(moments: readonly (number | undefined)[]): number | undef
   return last
 }
 
-/** The problem without its proof: it explains the state of the target, and never fails it. */
+/** A copy of a problem that explains the state of a target and never fails it. */
 export function withoutProof(problem: Problem): Problem {
   return { ...problem, neverFails: true, proven: false }
 }

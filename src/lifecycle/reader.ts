@@ -10,20 +10,21 @@ import type { Moment } from './proof.ts'
 import type { Need, Reads } from './reads.ts'
 import type { TargetHistory } from './target-history.ts'
 
-/** What the gate keeps of an awaited revision from one version of the object to the next. */
+/** What the gate knows of an awaited revision (`--revision`). It is kept when the object changes. */
 export interface KnownRevision {
-  /** The gate has seen the revision deployed; or at least being deployed. */
+  /** The gate has seen that the revision was deployed. */
   readonly wasDeployed: boolean
+  /** The gate has seen that the operator deployed the revision, or tried to. */
   readonly wasAttempted: boolean
-  /** The awaited revisions, as the operator names what it makes from them. */
+  /** The awaited revisions. If the operator makes other commits from them, these commits. */
   readonly wanted: readonly WantedRevision[]
-  /** What the operator had deployed when it named the revision: a newer revision may have the same content. */
+  /** What the operator had deployed while it reported the revision: a newer revision may have the same content. */
   readonly content?: string | undefined
 }
 
 /**
- * `gated`: of the gated revision. `kept`: an older pod that its workload keeps, below a partition or with OnDelete. `other`: an
- * older one, or one of a workload that is not gated, or unknown because a workload has not been assessed yet.
+ * How a pod belongs to its workload. `gated`: it has the gated revision. `kept`: it is older, and the workload keeps
+ * it, below a partition or with OnDelete. `other`: another older pod, or the workload is not gated or not assessed yet.
  */
 export type PodRevision = 'gated' | 'kept' | 'other'
 
@@ -47,7 +48,7 @@ export interface Reader extends Moment {
   othersProgress(): boolean
   /** When another target last became ready: a container that waited for it can start from then on. */
   othersReadyAt(): number | undefined
-  /** What was read through this reader. */
+  /** Records what is read through this reader. */
   readonly reads: Reads
   /** The awaited revision, once it has arrived (`--revision`). */
   readonly knownRevision?: KnownRevision | undefined
@@ -58,11 +59,11 @@ export interface Reader extends Moment {
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
   /**
-   * Asks for the watch of a request. A rule does it first, whatever the object says: so all lists are asked for at once.
+   * Asks for a watch. A rule calls it first, whatever the object contains, so that all lists are requested at once.
    * @returns whether its list is complete
    */
   watch(request: WatchRequest, need?: Need): ListState
-  /** The objects of a request that this uid owns; the request is watched. */
+  /** The objects of a kind that this uid owns. Asks for the watch of the request. */
   owned<Kind extends string>(request: RequestOf<Kind>, uid: string | undefined): readonly ObjectOf<Kind>[]
   /** The known objects of a kind, or of every kind, that this uid owns. No watch is asked for. */
   knownOwned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
@@ -71,36 +72,36 @@ export interface Reader extends Moment {
    * not count.
    */
   endedPods(uid: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[]
-  /** When the last deletion of a pod of a revision of this controller began. */
+  /** When the last deletion of a pod began. `revision`: that of a StatefulSet; a ReplicaSet has only one. */
   removedAt(uid: string | undefined, revision?: string): number | undefined
   /**
-   * The objects of a request's kind, namespace and name; the request is watched. They include objects that its label selector
-   * does not match, because another watch may report them.
-   * @param where which of them count. A change of another object does not concern the target, so it may read nothing but the
-   * object and what is known when the list is read.
+   * The objects of a request's kind, namespace and name. Asks for the watch of the request. Objects that its label
+   * selector does not match are included if another watch reports them.
+   * @param where which objects count, as a pure function of the object, and of values known when the list was read:
+   * only a change of such an object requires a new assessment
    */
   list<Kind extends string>(
     request: RequestOf<Kind>,
     where?: (object: ObjectOf<Kind>) => boolean,
     need?: Need,
   ): readonly ObjectOf<Kind>[]
-  /** The known objects as by `list`. No watch is asked for. */
+  /** Like `list`, but no watch is asked for: only objects that the gate already knows are found. */
   known<Kind extends string>(
     request: RequestOf<Kind>,
     where?: (object: ObjectOf<Kind>) => boolean,
   ): readonly ObjectOf<Kind>[]
-  /** Where a pod belongs among the pods of the gated workloads behind the object; undefined if none is behind it. */
+  /** How a pod belongs to the gated workloads behind the object; undefined if no gated workload is behind it. */
   revisionOf(pod: Pod): PodRevision | undefined
   /**
    * The events about an object, the latest last.
-   * @param where which of them count: another one does not concern the target
+   * @param where which events count: only these require a new assessment
    */
   events(object: KubeObject, where?: (event: EventObject) => boolean): readonly EventObject[]
-  /** The history of a pod since its first sight. */
+  /** The history of a pod since the gate first saw it. */
   podHistory(pod: Pod): PodHistory
   /**
-   * The answers of a pod to a line of `http-checks`, by the index of the line; the oldest first. Not kept in `reads`: a
-   * new answer concerns the targets whose last assessment names the pod (`answering`).
+   * The answers of a pod to a check of `http-checks`, the oldest first. `reads` does not record them: a new answer
+   * requires a new assessment of each target whose last assessment names the pod in `answering`. `check`: its index.
    */
   answers(check: number, pod: Pod): readonly TimedAnswer[]
   /** Whether a kind has a status subresource, by discovery; undefined without discovery. */
@@ -113,7 +114,7 @@ export interface Reader extends Moment {
 export interface Statements {
   /** The state of a milestone of the rule. `created` and `ready` have one by default; see `Judgement`. */
   milestone(milestone: Milestone): void
-  /** A problem of the object, or of an object behind it. A proven one fails the object. */
+  /** A problem of the object, or of an object behind it. A proven problem fails the object. */
   problem(problem: Problem): void
   /** A fact that does not affect the status: `2 old pods still draining`. */
   note(text: string): void
@@ -135,12 +136,11 @@ export interface LifecycleSettings {
   readonly isSingleCheck?: boolean
 }
 
-/** The settings of lifecycle rules, from the inputs. */
 export function lifecycleSettings({ settleTimeMs, maxRestarts }: Inputs): LifecycleSettings {
   return { settleTimeMs, maxRestarts }
 }
 
-/** The lists of a reader that watches by a function of its own, and otherwise reads as this one. */
+/** The functions of a reader that ask for watches: they call `watch`, then read what the gate already knows. */
 export function watchingBy(
   watch: Reader['watch'],
   { known, knownOwned }: Pick<Reader, 'known' | 'knownOwned'>,

@@ -12,10 +12,10 @@ import { type Change, covers, type Store } from '../cluster/store.ts'
 export const needs = ['needed', 'optional', 'explaining', 'undo'] as const
 export type Need = (typeof needs)[number]
 
-/** Whether an object of a list counts: pure over the object and what was known when the list was read. */
+/** Whether an object of a list counts: a pure function of the object, and of values known when the list was read. */
 type Where = (object: KubeObject) => boolean
 
-/** A change with the keys of what it changes: an object, what its owners own, a list, or the events about an object. */
+/** A change, and keys for what it changes: objects, lists, the objects of an owner, the events about an object. */
 export interface KeyedChange {
   readonly versions: readonly KubeObject[]
   /** The pod whose history an Event changes. */
@@ -44,10 +44,7 @@ function keysOf(object: KubeObject): readonly string[] {
   return [uid, listKey(kind, namespace), ...owners]
 }
 
-/**
- * What an assessment has read. Only a change of what was read concerns its target: everything else leaves the assessment as
- * it is.
- */
+/** Records what an assessment has read, by the keys of `KeyedChange`: only its change requires a new assessment. */
 export class Reads {
   /** The keys of what was read; for a list, which of its objects count. */
   readonly #keys = new Map<string, Where[] | 'all'>()
@@ -55,21 +52,21 @@ export class Reads {
   readonly #requests: Readonly<Record<Need, WatchRequest[]>> = { needed: [], optional: [], explaining: [], undo: [] }
   /** The indexes of the targets whose gated pods were read. */
   readonly publishers = new Set<number>()
-  /** It was read whether other targets progress, or when one became ready. */
+  /** The assessment has read whether other targets progress, or when one became ready. */
   readsOthers = false
 
-  /** The watches that what was read needs. */
+  /** The watches that were asked for. */
   get requests(): Readonly<Record<Need, readonly WatchRequest[]>> {
     return this.#requests
   }
 
-  /** A watch reports the objects. */
+  /** Records that a watch was asked for. */
   request(request: WatchRequest, need: Need): void {
     const known = this.#requests[need]
     if (!known.includes(request)) known.push(request)
   }
 
-  /** The objects of a kind in a namespace. */
+  /** Records that the objects of a kind in a namespace were read. */
   list({ kind, namespace, name }: WatchRequest, where: Where): void {
     const counts: Where = name === undefined ? where : (object) => object.metadata.name === name && where(object)
     this.#addKey(listKey(kind, namespace), counts)
@@ -81,24 +78,24 @@ export class Reads {
     else if (known !== 'all') known.push(counts)
   }
 
-  /** Whether the list of a request is complete. */
+  /** Records that it was read whether the list of a request is complete. */
   state(request: WatchRequest): void {
     this.#states.push(request)
   }
 
-  /** The objects of a kind, or of every kind, that this uid owns. */
+  /** Records that the objects of a kind, or of every kind, that this uid owns were read. */
   owned(uid: string | undefined, kind = ''): void {
     if (uid !== undefined) this.#keys.set(ownerKey(uid, kind), 'all')
   }
 
-  /** The Events about an object; without a uid, those of its name. Those about a pod concern whoever reads the pod. */
+  /** Records that the Events about an object were read. Those about a pod count as changes of the pod. */
   events({ kind, metadata: { uid, namespace, name } }: KubeObject, where: (event: EventObject) => boolean): void {
     if (kind === 'Pod') return
     const counts: Where = (object) => isOfKind(object, 'Event') && where(object)
     this.#addKey(uid ?? subjectKey({ kind, namespace, name }), counts)
   }
 
-  /** The history of a pod, which depends on its controller and on the revisions of its workload. */
+  /** Records that the history of a pod was read. It depends on its controller and on the revisions of its workload. */
   history({ metadata: { ownerReferences = [] } }: Pod, store: Store): void {
     const controller = ownerReferences.find((each) => each.controller)
     if (controller === undefined || this.#keys.has(controller.uid)) return
@@ -109,7 +106,7 @@ export class Reads {
     else this.owned(controller.uid, 'ControllerRevision')
   }
 
-  /** Whether a change concerns the target. */
+  /** Whether a change requires a new assessment. */
   concerns({ versions, keys }: KeyedChange): boolean {
     return keys.some((key) => {
       const counts = this.#keys.get(key)
@@ -125,13 +122,13 @@ export class Reads {
     return this.#keys.has(key)
   }
 
-  /** Whether the target was assessed by the state of a list, which is complete now. */
+  /** Whether the assessment has read if this list is complete, which it is now. */
   awaits(list: WatchRequest): boolean {
     return this.#states.some((request) => covers(list, request))
   }
 }
 
-/** Finds the targets that have read what a change changes, among many. */
+/** Finds the targets whose assessments have read what a change changes, without asking each target. */
 export class ReadIndex<Target> {
   readonly #byKey = new Map<string, Set<Target>>()
 
@@ -147,7 +144,7 @@ export class ReadIndex<Target> {
     }
   }
 
-  /** Those that have read something with a key of the change. `Reads.concerns` decides whether it concerns one of them. */
+  /** The targets that have read something with a key of the change. `Reads.concerns` then decides about each. */
   of({ keys }: KeyedChange): ReadonlySet<Target> {
     return new Set(keys.flatMap((key) => [...(this.#byKey.get(key) ?? [])]))
   }

@@ -7,21 +7,21 @@ import type { GateTime } from './proof.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 import type { ReportedStatus } from './target-history.ts'
 
-/** What the gate knows of an awaited revision besides the object. */
+/** What `arrival` reads besides the object. */
 export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
   readonly firstSeenAt: number
   /** The object in the first list, before the revision arrived. */
   readonly before?: KubeObject | undefined
-  /** What the arrival at the last version of the object was. */
+  /** The result of `arrival` for the previous version of the object. */
   readonly known?: KnownRevision | undefined
 }
 
 /** Whether the awaited revision of an object (`--revision`) is deployed; `text` is for the log. */
 export type Arrival = { readonly known: KnownRevision } & (
   | { readonly type: 'awaited'; readonly problem: Problem<'wrong-revision'> }
-  /** The operator is deploying the revision, or failed to deploy it. */
+  /** `attempted`: the operator is deploying the revision, or failed to deploy it. */
   | { readonly type: 'attempted' | 'deployed'; readonly text: string }
-  /** The revision was deployed, and a newer or an older one is deployed now. */
+  /** The revision was deployed, and a newer one (`superseded`) or an older one is deployed now. */
   | { readonly type: 'superseded' | 'rolled-back'; readonly detail: RevisionChange }
 )
 
@@ -38,40 +38,42 @@ export interface ServingRevision {
   readonly isFirst?: true
 }
 
-/** Whether the undo of a failed object restores what ran before: to this revision, unless there is an obstacle. */
+/** What the undo of a failed object restores, or why it does not restore what ran before. */
 export interface Undo {
   readonly revision?: number
-  /** Of a Helm release: when this revision was made, if it is the one before the present one, in milliseconds since the epoch. */
+  /** When it was created, in milliseconds since the epoch. Only for Helm releases, and for the last revision before. */
   readonly since?: number
-  /** Why not, as a clause: `it is paused`. Raw text: renderers escape it. */
+  /** Why the undo does not restore what ran before, as a clause: `it is paused`. Raw text: renderers escape it. */
   readonly obstacle?: string
-  /** Only metadata differ, such as the checksum of a ConfigMap: the undo of a Helm release restores that too. */
+  /**
+   * The revisions differ only in metadata, such as the checksum of a ConfigMap: only `helm rollback` restores the rest.
+   */
   readonly isOnlyRestart?: true
-  /** Absent if it is unknown. */
+  /** Absent if unknown. */
   readonly serving?: ServingRevision
 }
 
-/** How the older revision of an object serves, and can be restored. */
+/** Finds which older revision of an object serves, and whether it can be restored. */
 export interface UndoRule<Gated extends KubeObject = KubeObject> {
-  /** The number of the newest older revision that is available now. Asked when the object is judged first. */
+  /** The number of the newest older revision that is available now. Called at the first assessment of the object. */
   availableRevision(object: Gated, reader: Reader): number | undefined
   /**
-   * What serves in place of an object that has just failed, stalled or timed out, and whether `kubectl rollout undo` restores what
-   * ran before.
-   * @param revision the answer of `availableRevision`
-   * @param problem the problem that failed it
+   * For an object that has just failed, stalled or timed out: what serves in its place, and whether `kubectl rollout
+   * undo` restores what ran before.
+   * @param revision the result of `availableRevision`
+   * @param problem the problem that ended the target
    */
   find(object: Gated, revision: number | undefined, problem: Problem | undefined, reader: Reader): Undo
 }
 
-/** The facts that show when the present version of an object came. */
+/** What `changedAt` reads to find when the present version of an object began. */
 export type ChangeReader = Pick<Reader, 'time' | 'owned' | 'knownOwned' | 'declaresStatus'>
 
 /** A TCP port by which requests reach the pods behind an object. */
 export interface ServedPort {
   readonly name?: string | undefined
   readonly port: number
-  /** The port of the pods: its number, or the name to which each pod gives a number. */
+  /** The port of the pods: its number, or the name of a container port, whose number each pod declares. */
   readonly target: number | string
 }
 
@@ -86,8 +88,8 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   /** Whether the object selects a pod of any revision, or the pods of a template; absent for kinds that create pods. */
   selects?(object: Gated, pod: Labelled): boolean
   /**
-   * The pods of the present revision behind the object. Not every kind needs them to be judged, so their watches are asked for,
-   * and those of the objects that show whether there should be such pods.
+   * The pods of the present revision behind the object. Asks for the watches of these pods, and of the objects that
+   * show whether there should be such pods, because `judge` does not do so for every kind.
    * @param assessed the pods of the present revision, if the rule of the object finds them
    */
   pods(object: Gated, assessed: Pick<AssessedFacts, 'pods'>, reader: Reader): readonly Pod[]
@@ -100,14 +102,13 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
 /** What distinguishes the versions of an object. A member is absent for kinds without such facts. */
 export interface Versions<Gated extends KubeObject = KubeObject> {
   /**
-   * When the present version came, in milliseconds since the epoch on the runner's clock; undefined if unknown. A scale, a
-   * label or a status makes no version. Without this method, the last write of the spec counts, and `require-change` does not
-   * ask for it: it asks for the age of what pods run.
+   * When the present version began, in milliseconds since the epoch on the runner's clock; undefined if unknown. A
+   * change of the scale, the labels or the status makes no new version. Kinds that run no pods lack this method: for
+   * them, the last write of the spec counts, and `require-change` does not apply.
    */
   changedAt?(object: Gated, reader: ChangeReader): number | undefined
-  /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
+  /** Whether the awaited revision is deployed. Until the operator deploys the revision, the object is not judged. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival
-  /** How `kubectl rollout undo` goes back. */
   readonly undo?: UndoRule<Gated>
 }
 
@@ -115,11 +116,11 @@ export interface Versions<Gated extends KubeObject = KubeObject> {
 export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The names of its milestones, in order. They are a contract. */
   readonly milestones: readonly MilestoneName[]
-  /** What the object's status reports; the target's history records since when. */
+  /** The failures and states in the object's status. The target's history contains since when it has them. */
   reported?(object: Gated): ReportedStatus
   /**
-   * The last state of a deleted object, if its end can be derived: from its last version, or from its events,
-   * because the gate may miss the last status.
+   * The last state of a deleted object. The gate may have missed it, so it is derived from the last known version or
+   * from the events. Undefined if these do not show how the object ended.
    */
   lastState?(object: Gated, events: readonly EventObject[]): Gated | undefined
   /** How requests reach its pods; absent for kinds that serve none. */
@@ -128,15 +129,15 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly readyWhenAbsent?: string
   readonly versions?: Versions<Gated>
   /**
-   * Judges the object: reads what it needs, states what it finds, and returns whether the object is ready. The gate also calls it
-   * while a list that it needs is pending, to learn what it reads: then only that counts, so an empty list must not be an error.
+   * Judges the object: reads what it needs, states what it finds, and returns whether the object is ready. The gate
+   * also calls it while a needed list is pending, only to learn what it reads: an empty list must not be an error.
    */
   judge(object: Gated, reader: RuleReader): Judgement
-  /** What decides besides `judge`, in this order. */
+  /** They change the result of `judge`, in this order. */
   readonly checks?: readonly Check[]
 }
 
-/** What decides about an object besides the rule of its kind: it changes the draft before the assessment is concluded. */
+/** Decides about an object after `judge`: returns the draft, changed if needed, before the assessment is concluded. */
 export type Check = (draft: Draft, object: KubeObject, reader: Reader) => Draft
 
 /** The rule with one more check. */
@@ -153,12 +154,12 @@ export function waitingDraft(draft: Draft, message: string): Draft {
 }
 
 /**
- * Whether an object is ready, and the facts about it that are no statements. Its `message` counts if the object is
- * ready, or if no milestone is open, and for the milestone `ready` unless the rule states that one.
+ * The result of `judge`. `message` is used if the object is ready or no milestone is open, and for the milestone
+ * `ready` unless the rule states this milestone.
  */
 export interface Judgement extends Omit<AssessedFacts, 'milestones' | 'problems' | 'notes' | 'warnings' | 'stallHold'> {
   readonly ready: boolean
-  /** The problem that fails the object, or `none`. By default it is the first stated one that is proven. */
+  /** The problem that fails the object, or `none`. By default, the first stated problem that is proven. */
   readonly failure?: Problem | 'none'
   /** A failure of the object is final even during its deletion, as for a Job. */
   readonly isEnd?: boolean
@@ -168,5 +169,4 @@ export interface Judgement extends Omit<AssessedFacts, 'milestones' | 'problems'
   readonly copiesOthers?: boolean | undefined
 }
 
-/** The default milestones. */
 export const commonMilestones = ['created', 'observed', 'ready'] as const

@@ -10,7 +10,7 @@ import type { Behind } from './custom/behind.ts'
 import { withCause } from './custom/cause.ts'
 import { genericRule } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
-import { servingBeside, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
+import { servingOfKind, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { withExpectedImages } from './expected-images.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
@@ -238,14 +238,14 @@ export function needsMoreThanToExist(kind: KindName): boolean {
   return byKey.has(groupKind(kind)) || !isBuiltIn(kind.apiVersion)
 }
 
-/** The names of a kind's milestones, in the order in which they are reached. */
 export function milestonesOf(kind: KindName): readonly string[] {
   return ruleOf(kind).milestones
 }
 
 /**
- * Finds the names of a kind's milestones, with the stages in the user's health checks and in the catalogue of operators.
- * @param written the names to check: the catalogue is read only if one of them is no common milestone
+ * Loads a function that returns the names of a kind's milestones, with those that a health check of the user or an
+ * entry of the catalogue adds.
+ * @param written the names that the user wrote: the catalogue is read only if one of them is no common milestone
  * @param resources the kinds that the cluster serves
  */
 export async function loadMilestones(
@@ -266,7 +266,7 @@ export async function loadMilestones(
 /** A gate of built-in kinds starts faster without the catalogue of operators. */
 const importCatalogue = () => import('./custom/catalogue.ts')
 
-/** The entries of these kinds in the catalogue of operators, and of those that they own. Built-in kinds have no entry. */
+/** The entries of the catalogue for these kinds, and for the kinds that they own. Built-in kinds have no entry. */
 export async function catalogueFor(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
   const custom = kinds.filter(({ apiVersion }) => !isBuiltIn(apiVersion))
   return custom.length === 0 ? [] : (await importCatalogue()).loadCatalogue(custom)
@@ -280,7 +280,7 @@ const workloads: readonly KindName[] = [
   pods,
 ]
 
-/** API groups whose kinds own nothing, unless a row has `behind`. */
+/** API groups whose kinds own nothing, unless `knownKinds` has `behind` for the kind. */
 const groupsOwningNothing: ReadonlySet<string> = new Set([
   '',
   'autoscaling',
@@ -292,16 +292,16 @@ const groupsOwningNothing: ReadonlySet<string> = new Set([
 /** What decides about a target besides the rule of its kind. */
 export interface TargetChecks {
   readonly healthChecks?: readonly HealthCheck[]
-  /** The catalogue's entries for the kinds of the targets and for those that they own. */
+  /** The catalogue's entries for the kinds of the targets, and for the kinds that these own. */
   readonly catalogue?: readonly HealthCheck[]
   readonly expectImages?: ExpectedImages
-  /** The rule of a target at a revision; absent if no target has one. */
+  /** Adds the awaited revision of a target to its rule; absent if no target awaits one. */
   readonly withRevision?: (rule: Rule, target: Target) => Rule
 }
 
 /**
- * The kinds behind an object: those of its rule, else of the user's health check or the entry in the catalogue (none if the
- * entry names none), else those of most operators.
+ * The kinds that an object of this kind owns or selects: by `knownKinds`, else by the user's health check, else by the
+ * entry in the catalogue (none if the entry names none), else those that most operators own.
  */
 export function kindsBehind(
   kind: KindName,
@@ -315,8 +315,8 @@ export function kindsBehind(
 }
 
 /**
- * The rule of a target: its `--for`, else the user's health check of its kind, else the catalogue's entry, else the rule of
- * the kind. The objects behind a custom resource explain why it is not ready.
+ * The rule of a target: its `--for`, else the user's health check of its kind, else the catalogue's entry, else the
+ * rule of the kind. For a custom resource, it also reads the objects that this owns, to explain why it is not ready.
  * @throws if the target awaits a revision and the checks are not those of `loadChecks`
  */
 export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
@@ -324,9 +324,9 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
   const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
   const behind = behindOf(target, checks)
-  // `--for` and a health check know no pods, but the rule of the kind does.
-  const knowsPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
-  const ofKind = knowsPods ? undefined : servingBeside(ruleOf(target))
+  // `--for` and a health check do not find the pods, but the rule of the kind does.
+  const needsNoPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
+  const ofKind = needsNoPods ? undefined : servingOfKind(ruleOf(target))
   const serving = isExplained ? servingOfOwned(behind) : ofKind
   const own = isExplained ? withCause(withOwnedWorkloads(rule, behind), behind) : rule
   const explained = { ...own, ...(serving && { serving }) }
@@ -337,14 +337,14 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   return withExpectedImages({ ...awaited, versions }, expectImages)
 }
 
-/** Without it a target would be ready at any revision. */
+/** Throws: without its rule, a target that awaits a revision would be ready at any revision. */
 function missingRevisionRule(): never {
   throw new Error('A target awaits a revision, and its rule was not loaded by loadChecks')
 }
 
 /**
- * What decides about these targets and is loaded only for them: the entries of the catalogue for their kinds and, if an
- * operator deploys a revision, for all kinds that it may deploy.
+ * Loads the entries of the catalogue for the kinds of these targets. If a target awaits a revision, its operator may
+ * deploy any kind: then the entries of all kinds are loaded, and `withRevision`.
  * @param resources the kinds that the cluster serves
  */
 export async function loadChecks(
@@ -381,7 +381,7 @@ function isCustom(kind: KindName, checks: TargetChecks): boolean {
 
 function behindOf(target: Target, checks: TargetChecks): Behind {
   const check = checkOf(target, checks)
-  // A health check or `--for` of the user decides alone what fails the target, unless it says more.
+  // With `--for`, the workloads of the target are not awaited, and problems of its pods do not fail it.
   const entry = target.waitFor === undefined ? check : undefined
   return {
     ...kindsBehind(target, checks),

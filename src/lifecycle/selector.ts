@@ -29,7 +29,6 @@ function isBareMap(selector: LabelSelector | Record<string, string> | undefined)
   return selector !== undefined && Object.values(selector).some((value) => typeof value === 'string')
 }
 
-/** A workload or a Service. */
 type Selecting = KubeObject & { spec?: { selector?: LabelSelector | Record<string, string> } }
 
 /** The watch of all objects of a kind that the selector of an object matches. */
@@ -50,7 +49,6 @@ export function namespaceRequest<Kind extends string>(
   return { apiVersion, kind, namespace }
 }
 
-/** The watch of all Jobs in the namespace of an object. */
 export function jobsRequest(object: KubeObject): RequestOf<'Job'> {
   return namespaceRequest('batch/v1', 'Job', object)
 }
@@ -60,19 +58,16 @@ export const controllerRevisionRequest = oncePerObject((selecting: Selecting) =>
   selectedRequest('apps/v1', 'ControllerRevision', selecting),
 )
 
-/**
- * The watch of the pods that a selector matches. They may have other owners, which their owner references show. Always the same
- * request for an object: each assessment asks for its list.
- */
+/** The watch of the pods that the selector of an object matches; others may own them. Each assessment asks for it. */
 export const podRequest = oncePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
 
-/** The labels of the pods that a workload makes, as the metadata of one. */
+/** The labels of the pods that a workload creates, in the form of a pod. */
 export function podsMetadata({ spec }: KubeObject): Labelled {
   const { template } = (spec ?? {}) as { readonly template?: PodTemplate }
   return { metadata: template?.metadata ?? {} }
 }
 
-/** The watch of a node that may explain why a pod of it does not start. */
+/** The watch of a node: its state may explain why its pods do not start. */
 export function nodeRequest(name: string): RequestOf<'Node'> {
   return { apiVersion: 'v1', kind: 'Node', name }
 }

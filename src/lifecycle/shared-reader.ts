@@ -9,13 +9,14 @@ import { PodHistories } from './workloads/observe-pods.ts'
 /** The part of a reader that all targets share. */
 type SharedReader = Omit<Reader, 'history' | 'othersProgress' | 'othersReadyAt' | 'revisionOf'>
 
-/** Builds the shared part of the readers from the store. */
+/** Builds the shared part of the readers, which reads the store and the histories of the pods. */
 export interface SharedReaders {
   /**
    * Observes a change of any object at `now`, after the store has applied it. It must receive every change.
-   * @returns the change with its keys, by which it concerns those that have read what it changes
+   * @returns the change with its keys; see `Reads.concerns`
    */
   observe(change: Change, now: number): KeyedChange
+  /** A new reader for an assessment at `now`. */
   at(now: number): SharedReader
 }
 

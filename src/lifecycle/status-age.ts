@@ -7,7 +7,7 @@ import type { Reader } from './reader.ts'
 import type { Judgement } from './rule.ts'
 
 /*
- * Whether a status is about the present spec, by its generations, by the requests to reconcile, and by the times of both.
+ * Whether a status is about the present spec: by generations, by requests to reconcile, and by when both were written.
  */
 
 /** Whether the controller has observed the present spec. Without `observedGeneration` there is no status yet. */
@@ -31,8 +31,8 @@ export function observedIf(isDone: boolean, waiting: string, message = 'observed
 }
 
 /**
- * Whether an observed generation is older than the object's. A string is read as a number. Some controllers write a
- * hash, which is never older, and neither is what is no number at all.
+ * Whether an observed generation is older than the object's. A text is read as a number. A text that is no number, such
+ * as the hash that some controllers write, is never older.
  */
 export function isStale(observed: unknown, generation = 0): boolean {
   return (typeof observed === 'number' || typeof observed === 'string') && Number(observed) < generation
@@ -51,7 +51,7 @@ export function presentConditions(object: KubeObject): readonly Condition[] {
 /** Status fields that contain the generation that the status describes. */
 const generationKeys =
   /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
-/** The same in the field `generations`, which some controllers have: `generations.reconciled`. */
+/** Such fields in the map `generations`, which some controllers write: `generations.reconciled`. */
 const generationNames = /^(?:observed|reconciled)$/
 
 /** The generations that the status is about. */
@@ -72,13 +72,13 @@ export function isStatusStale(object: KubeObject): boolean {
   return isGenerationStale(object) || isRequestOpen(object)
 }
 
-/** The names of annotations that request something, and what: `reconcile-request`, `force-sync`, `forceAt`. */
+/** The names of annotations that request an action, and the action: `reconcile-request`, `force-sync`, `forceAt`. */
 const requestNames =
   /^(force|reconcile|refresh|re?sync|reset|restart|redeploy|trigger|request(?:ed)?)[-_]?(?:request(?:ed)?|sync|now|at|time|id|token)?$/i
 
 /**
- * Whether an annotation requests a reconciliation that the status does not contain as handled. Most controllers that
- * support this copy the value of the annotation to the status, as Flux from `reconcile.fluxcd.io/requestedAt` to
+ * Whether an annotation requests a reconciliation that the controller has not handled. Most controllers that support
+ * such requests copy the value of the annotation to the status, as Flux from `reconcile.fluxcd.io/requestedAt` to
  * `lastHandledReconcileAt` (https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile). If the
  * status is empty, the kind may have no controller.
  */
@@ -136,7 +136,7 @@ export function specChangedAt(custom: KubeObject, { time, history }: Reader): nu
   return Math.min(writtenAt ?? Infinity, history.specSeenAt)
 }
 
-/** Whether an object was created since the spec of a custom resource was last written: then it is of the present spec. */
+/** Whether an object was created for the present spec of a custom resource: not before the last write of this spec. */
 export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, reader: Reader): boolean {
   return (reader.time(metadata.creationTimestamp) ?? -Infinity) + timestampUnitMs > specChangedAt(custom, reader)
 }
@@ -148,8 +148,8 @@ export function wasWrittenSince(object: KubeObject, since: number, { time }: Rea
 }
 
 /**
- * Whether a condition is about the present spec. It is if it has the generation. If only the status has the generation,
- * a condition that changed before the last write of the spec may be older: some controllers, as that of a
+ * Whether a condition is about the present spec: it has the present generation. If only the status has that generation,
+ * a condition that changed before the last write of the spec does not count: some controllers, as that of a
  * DeploymentConfig, write `status.observedGeneration` before they renew the condition.
  */
 export function isAboutPresentSpec(object: KubeObject, condition: Condition, { time }: Reader): boolean {
@@ -159,7 +159,7 @@ export function isAboutPresentSpec(object: KubeObject, condition: Condition, { t
   return (time(condition.lastTransitionTime) ?? Infinity) >= (lastWriteOf(object, time) ?? -Infinity)
 }
 
-/** Since when the conditions make an object ready; undefined if one was True before the last write of the spec. */
+/** Since when all these conditions are True; undefined if unknown, or if it is before the last write of the spec. */
 export function readySince(
   object: KubeObject,
   reader: Reader,

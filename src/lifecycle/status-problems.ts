@@ -39,17 +39,17 @@ export function conditionProblem(
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
-/** What dates a failure. */
+/** The signal that shows since when a failure is reported. */
 interface Failure {
-  /** Its key in the rule's `failures`; by default that of the first signal. */
+  /** Its key in the rule's `failures`. */
   readonly key: string
-  /** The condition that reports it; by default that of the first signal. */
+  /** Its condition, if it is one. */
   readonly condition: Condition | undefined
 }
 
 /**
  * A strike problem: a reported failure of the present generation that has persisted.
- * @param failure by default, the first signal dates it
+ * @param failure by default, the first signal
  * @param atLeastMs how long the failure must have been reported
  */
 export function reportedProblem(
@@ -73,9 +73,9 @@ function failureOf([first]: readonly ConditionSignal[]): Failure {
 }
 
 /**
- * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. The condition's own
- * time counts if it is about the present spec. Otherwise the condition counts from its first sight at the earliest. So
- * does a time in the future.
+ * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock: the time of its
+ * condition. If the condition may be about an older spec, it counts at the earliest from when the gate first saw the
+ * failure. Without a condition, or with a time in the future, that moment counts.
  */
 function failingSince(object: KubeObject, { key, condition }: Failure, reader: Reader): number {
   const { now, time, history } = reader

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../cluster/objects.ts'
 
-/** What a rule reads in the present status of an object. */
+/** The failures and states that a rule reads in the present status of an object. */
 export interface ReportedStatus {
   /** The keys of its failures. */
   readonly failures?: readonly string[]
-  /** Its states. One that it did not have before is progress for the stall clock. */
+  /** Its states. A state that the object did not have before is progress for the stall clock. */
   readonly states?: readonly string[]
 }
 
-/** The observations of a target since its first sight, which counts as a change. Moments are on the runner's clock. */
+/** What the gate has observed of a target. Its first sight counts as a change. Moments are on the runner's clock. */
 export interface TargetHistory {
   readonly firstSeenAt: number
   /** The object at first sight. */
@@ -30,9 +30,7 @@ export interface TargetHistory {
   readonly failures: ReadonlyMap<string, number>
 }
 
-/**
- * The maximum number of states that count as progress: a field with the name of a state may contain a text that varies.
- */
+/** The maximum number of states that count as progress: a field named like a state may contain a text that varies. */
 const maxStates = 1_000
 
 /**

@@ -9,18 +9,22 @@ import { condition } from './workloads/pod-fields.ts'
 import { findRevision, formerNumbersOf, numberOf, revisionsOfWorkload, templateOf } from './workloads/revision.ts'
 import { isFollowedChange, isSameTemplate, templateChanges } from './workloads/template.ts'
 
-/** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
+/**
+ * How a later version differs from the gated object. `replaced`: recreated. `returned`: it has again the template that
+ * was gated first. `followed`: the gate accepts the change, such as a restart. `superseded`: the gate does not.
+ * `rolled-back`: an older revision is the present one again; `revision` is its number, if known.
+ */
 export interface IdentityChange {
   readonly type: 'same' | 'replaced' | 'returned' | 'followed' | 'superseded' | 'rolled-back'
   readonly revision?: number
   /** The operator that deploys the object changed it. */
-  readonly isOperators?: true
+  readonly isByOperator?: true
 }
 
 export interface GatedVersions {
   /** The version that was gated first. */
   readonly first: KubeObject
-  /** The last version that has the gated template: that of the first one, or of a change that the gate followed. */
+  /** The last version with the gated template: the template of `first`, or of a change that the gate followed. */
   readonly gated: KubeObject
 }
 
@@ -50,7 +54,7 @@ export function compareVersions(
   if (object.kind === helmRevisions.kind) return { type: compareRevisions(versions.gated, object, revisions) }
   const change = compareTemplates(versions, object, revisions, gateTime)
   const isOther = change.type === 'superseded' || change.type === 'rolled-back'
-  return isOther && deployedBy !== undefined ? { type: 'followed', isOperators: true } : change
+  return isOther && deployedBy !== undefined ? { type: 'followed', isByOperator: true } : change
 }
 
 /**
@@ -101,7 +105,7 @@ function isOlder(
   return (time(revision.metadata.creationTimestamp) ?? Infinity) < Math.max(presentMadeAt, startedAt - timestampUnitMs)
 }
 
-/** The number of an older revision before the rollback. */
+/** The number that an older revision had before the rollback. */
 function formerNumber(older: KubeObject, present: KubeObject | undefined): number | undefined {
   const number = numberOf(older)
   const before = present === undefined ? Infinity : numberOf(present)

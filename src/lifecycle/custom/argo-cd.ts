@@ -18,8 +18,8 @@ import {
 } from './revision-report.ts'
 
 /**
- * An Application of Argo CD. `OutOfSync` at a revision only means that it was compared with it. An operation is finished by its
- * phase, not by `Synced` and `Healthy`: a PostSync hook may fail after both.
+ * An Application of Argo CD. `OutOfSync` at a revision means only that the cluster was compared with the revision. The
+ * phase shows whether an operation is finished, not `Synced` and `Healthy`: a PostSync hook may fail after both.
  */
 export const applicationKind: RevisionKind = {
   operator: 'Argo CD',
@@ -51,7 +51,7 @@ function reportOf(object: KubeObject, wanted: readonly WantedRevision[]): Revisi
   const isCurrent = !isObject(comparedTo) || isDeepStrictEqual(sourceFields(spec), sourceFields(comparedTo))
   const requested = versionOf(fields(fields(operation)['sync']), {}) ?? compared
   const isElsewhere = isOtherCluster(fields(spec['destination']))
-  // A commit that is synced without a sync of its own changes nothing here. A partial sync is not in the history.
+  // A commit without a sync of its own has the content of the last one. A partial sync is not in the history.
   const hasOwnSync = deployed !== undefined && attempt !== undefined && isSameVersion(attempt.version, deployed)
   const isUnchanged = last === undefined || !hasOwnSync || isSameVersion(last, deployed)
   const { id, revision, revisions } = entries.at(-1) ?? {}
@@ -77,8 +77,8 @@ function reportOf(object: KubeObject, wanted: readonly WantedRevision[]): Revisi
 }
 
 /**
- * Argo CD: `revisions` and `sources` of an application with several sources, else `revision` and `source`. A tag stands in the
- * `targetRevision` of its source, and is resolved to a commit
+ * A version: from `revisions` and `sources` of an application with several sources, else from `revision` and `source`.
+ * A tag is the `targetRevision` of its source, and is resolved to a commit
  * (https://github.com/argoproj/argo-cd/blob/master/pkg/apis/application/v1alpha1/types.go).
  */
 function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version | undefined {
@@ -96,8 +96,8 @@ function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version
 }
 
 /**
- * What is synced by the last comparison, which may be a commit that changes nothing. After an operation, the previous comparison
- * still has `Synced` for a moment. Times are whole seconds: one of the second of a sync counts only if it agrees with the history.
+ * The version that is synced by the last comparison; it may be a commit that changes nothing. A comparison before the
+ * last operation is outdated. One in the second of a sync counts only if it agrees with the history.
  */
 function syncedVersion(
   { sync, reconciledAt }: Fields,
@@ -113,7 +113,7 @@ function syncedVersion(
   return isOutdated ? undefined : { ...compared, since: isLast ? last.since : undefined }
 }
 
-/** The moment of a timestamp; NaN if there is none, which is neither before nor after any other. */
+/** The moment of a timestamp; NaN if there is none, so that no comparison with it is true. */
 const comparable = (timestamp: unknown): number => momentOf(timestamp) ?? Number.NaN
 
 /** The last operation: a sync, or a rollback. A dry run deploys nothing. */
@@ -195,7 +195,7 @@ function hydrated({ status }: KubeObject, wanted: readonly WantedRevision[]): re
   return wanted.map((each) => (matchesRevision(each.revision, dry) ? { ...each, revision: made } : each))
 }
 
-/** What the sources name and which values they set. When one of these changes, Argo CD compares again. */
+/** The fields of the sources in a spec or a comparison: when one of them changes, Argo CD compares again. */
 function sourceFields({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
   const { targetBranch, path } = fields(fields(sourceHydrator)['syncSource'])
   const single = isObject(sourceHydrator) ? { targetRevision: targetBranch, path } : fields(source)
@@ -208,12 +208,12 @@ function sourceFields({ source, sources, sourceHydrator }: Fields): readonly unk
 
 const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.default.svc', undefined, ''])
 
-/** Whether a destination is another cluster than that of the Application. */
+/** Whether a destination is another cluster than the one with the Application. */
 function isOtherCluster({ server, name }: Fields): boolean {
   return text(name) === undefined ? !inClusterNames.has(server) : name !== 'in-cluster'
 }
 
-/** An entry of `status.resources` or of a sync result. Hooks and what is to be pruned are not part of the revision. */
+/** The name in an entry of `status.resources` or of a sync result. Hooks and objects to prune are omitted. */
 function objectName(entry: Fields): readonly ObjectName[] {
   const { group, version, kind, namespace, name, hook, requiresPruning } = entry
   const [apiVersion] = texts(version).map((each) => (text(group) === undefined ? each : `${String(group)}/${each}`))

@@ -21,26 +21,23 @@ import { formatSelector, namespaceRequest } from '../selector.ts'
 import { isOfPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
 
-/** How the objects behind a custom resource are found and judged. */
+/** How the objects behind a custom resource are found and judged: those that it owns, selects or has applied. */
 export interface Behind {
-  /** The kinds of the objects that an object owns or selects. */
+  /** The kinds of the objects that the custom resource owns or selects. */
   readonly kinds: readonly KindName[]
   /** False if the operator is unknown: the kinds are those that most operators create. */
   readonly isKnown: boolean
   /** Whether the operator of a kind lists in the status what it has applied; see `inventoryOf`. */
   hasInventory(kind: KindName): boolean
-  /** Whether objects of older revisions are behind it too; by default, only those of the present one are. */
+  /** `all`: objects of older revisions count too. By default, only those of the present revision do. */
   readonly revisions?: 'present' | 'all'
-  /** The value of a label that only the objects of its present revision have; undefined if unknown. */
+  /** The value of a label that only the objects of the present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
-  /** It runs pods as a Deployment does: a proven problem of its pods fails it. */
+  /** The custom resource runs pods as a Deployment does: a proven problem of a pod fails it. */
   readonly isWorkload: boolean
-  /**
-   * Which workloads behind it must be ready before it is: all, or those that were written since its spec; see
-   * `withOwnedWorkloads`.
-   */
+  /** Which workloads must be ready before it: all, or those written since its spec; see `withOwnedWorkloads`. */
   readonly awaitsWorkloads: 'all' | 'written' | 'none'
-  /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are behind it too. */
+  /** The rule of an object, and whether its kind is a custom kind. What a custom object owns is behind it too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
 }
 
@@ -67,8 +64,8 @@ export function ownedRequests(object: KubeObject, behind: Behind): readonly Watc
 }
 
 /**
- * The watches of the objects that an object names in its status and spec. Its author chooses these names: an object is used
- * only if it refers back; see `refersTo`.
+ * The watches of the objects that an object names in its status and spec. The author of the object chooses these names,
+ * so a named object is used only if it refers back; see `refersTo`.
  */
 function appliedRequests(object: KubeObject, { hasInventory }: Pick<Behind, 'hasInventory'>): readonly ObjectName[] {
   return [...(hasInventory(object) ? inventoryOf(object) : []), ...composedBy(object)].slice(0, maxApplied)
@@ -114,8 +111,8 @@ function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
 }
 
 /**
- * Whether an object that is named by another one refers back to it: by an owner reference; by the labels of its operator; or,
- * for the composite resource of a claim, by `spec.claimRef`.
+ * Whether a named object refers back to `owner`: by an owner reference, by the labels of an operator, or, for the
+ * composite resource of a claim, by `spec.claimRef`.
  */
 function refersTo(named: KubeObject, owner: KubeObject): boolean {
   const { apiVersion, kind, metadata } = owner
@@ -154,15 +151,15 @@ export function isMarkedBy(object: KubeObject, deployer: ObjectName): boolean {
   return marks.some((mark) => mark === name || mark === `${namespace}_${name}`)
 }
 
-/** Whether an object has an owner reference to another one, which is in its namespace or in none. */
+/** Whether an object has an owner reference to another one that is in the same namespace or cluster-scoped. */
 function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace } }: KubeObject): boolean {
   const isInScope = namespace === undefined || namespace === metadata.namespace
   return isInScope && (metadata.ownerReferences ?? []).some((each) => each.uid === uid)
 }
 
 /**
- * The members of an ApplySet whose parent is the object, in its namespace: its tool gives them a label instead of an owner
- * reference, as `kubectl apply --applyset` and kro do
+ * The members of an ApplySet whose parent is the object, in its namespace. Tools such as `kubectl apply --applyset` and
+ * kro give members a label instead of an owner reference
  * (https://github.com/kubernetes/enhancements/tree/master/keps/sig-cli/3659-kubectl-apply-prune#applyset-identification).
  */
 function membersOf({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
@@ -184,7 +181,8 @@ function membersOf({ metadata }: KubeObject, reader: Reader): readonly KubeObjec
 const selectorPattern = /^[\w./=!, ()-]{1,500}$/
 
 /**
- * The label selector of its pods in the status: `status.selector` or `status.labelSelector` of the subresource `scale`
+ * The label selector that the status of an object contains for its pods: `status.selector` or `status.labelSelector` of
+ * the subresource `scale`
  * (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource).
  */
 function statusSelector({ status }: KubeObject): string | undefined {
@@ -240,8 +238,8 @@ function directlyBehind(
 }
 
 /**
- * Those of the objects of one kind that are of the present revision: that have its label, or that were created since the spec
- * changed. If there is none, all are.
+ * The objects of the present revision among objects of one kind: those with the label of the revision; else those that
+ * were created since the spec changed, or are updated in place. If none was created since, all objects.
  */
 function ofPresentRevision(
   objects: readonly KubeObject[],
@@ -263,12 +261,12 @@ function selectedPods(object: KubeObject, reader: Reader): readonly Pod[] {
   return reader.known(namespaceRequest('v1', 'Pod', object), (pod) => isSelectedByStatus(object, pod))
 }
 
-/** Built-in kinds that controllers change in place; of other kinds, many create a new object instead. */
+/** Whether controllers update such an object in place. For many other kinds, they create a new object instead. */
 function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
   return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
 }
 
-/** Whether the controller of a pod is known: the pod is then examined with it, or belongs to something else. */
+/** Whether the gate knows an owner of a pod: the pod is examined with its owner, or is not of the custom resource. */
 function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeObject, reader: Reader): boolean {
   return ownerReferences.some(
     ({ apiVersion, kind, name, uid }) =>
@@ -318,10 +316,7 @@ export function allBehind(custom: KubeObject, behind: Behind, reader: Reader): r
   return objectsBehind(custom, behind, reader).flatMap(withDeeper)
 }
 
-/**
- * Assesses an object that the gate does not gate, by its rule. Its history is unknown, so it counts as unchanged since
- * its creation.
- */
+/** Assesses an object that is no target. Its history is unknown, so it counts as unchanged since its creation. */
 export function assessOwned(object: KubeObject, rule: Rule, reader: Reader): Assessment {
   const since = reader.time(object.metadata.creationTimestamp) ?? reader.startedAt
   const history = observeTarget(undefined, object, since, rule.reported?.(object))
@@ -329,8 +324,8 @@ export function assessOwned(object: KubeObject, rule: Rule, reader: Reader): Ass
 }
 
 /**
- * The reader for objects that only explain: what their rules need only explains too, and of the rest nothing is watched.
- * Kinds that are ready once they exist explain nothing.
+ * A reader for objects that only explain a target. Only the lists that their rules need are watched, as `explaining`;
+ * those of kinds that are ready once they exist are not.
  */
 export function explainingReader(reader: Reader, { ruleOf }: Pick<Behind, 'ruleOf'>): Reader {
   const watch: Reader['watch'] = (request, need = 'needed') =>
@@ -340,12 +335,12 @@ export function explainingReader(reader: Reader, { ruleOf }: Pick<Behind, 'ruleO
   return { ...reader, ...watchingBy(watch, reader) }
 }
 
-/** The reader for an assessment that asks for no watch. */
+/** A reader for an assessment that asks for no watch. */
 export function unwatchingReader(reader: Reader): Reader {
   return { ...reader, ...watchingBy(reader.listState, reader) }
 }
 
-/** Whether the lists that explain are awaited: shortly after the first sight of an object or of its spec, not longer. */
+/** Whether the gate waits for a pending list that only explains: at most for `ownedListsMs` after a new spec. */
 export function awaitsLists(reader: Reader): boolean {
   const { firstSeenAt, specSeenAt } = reader.history
   const isListing = reader.reads.requests.explaining.some((request) => reader.listState(request) === 'pending')

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type HealthCheckEntry, parseEntries } from '../../plan/health-checks.ts'
 
-/** An entry of the catalogue: its group and documentation are always given. */
+/** An entry of the catalogue: unlike a health check of the user, it always has a group and documentation. */
 export type CatalogueEntry = HealthCheckEntry & Readonly<Required<Pick<HealthCheckEntry, 'group' | 'documentation'>>>
 
 export interface CatalogueFile {
-  /** The API groups that it has entries for. */
+  /** The API groups for which the file has entries. */
   readonly groups: readonly string[]
   load(): Promise<readonly CatalogueEntry[]>
 }

@@ -2,14 +2,14 @@ import { groupOf, type KindName } from '../../cluster/objects.ts'
 import { compileEntry, findEntry, type HealthCheck, loadCompiler } from '../../plan/health-checks.ts'
 import { type CatalogueEntry, catalogueFiles } from './catalogue-files.ts'
 
-/** The entries of these kinds; kinds without an entry are omitted. Compiles no CEL. */
+/** The entries of the catalogue for these kinds; kinds without an entry are omitted. Their CEL is not compiled. */
 export async function findEntries<Kind extends KindName>(
   kinds: readonly Kind[],
 ): Promise<readonly { readonly kind: Kind; readonly entry: CatalogueEntry }[]> {
   const distinct = new Map(kinds.map((kind) => [`${groupOf(kind.apiVersion)} ${kind.kind}`, kind]))
   const found = await Promise.all(
     [...distinct.values()].map(async (kind) => {
-      // The exact group decides before a suffix, also for a kind that it has no entry for.
+      // An exact group is preferred to a suffix, even if its file has no entry for the kind.
       const file = findEntry(
         { ...kind, kind: '*' },
         catalogueFiles.flatMap(({ groups, load }) => groups.map((group) => ({ group, kind: '*', load }))),
@@ -22,10 +22,7 @@ export async function findEntries<Kind extends KindName>(
   return found.flat()
 }
 
-/**
- * The entries of these kinds and of those that they own or apply, with compiled expressions. The CEL library is
- * loaded only if there is an entry.
- */
+/** The compiled entries for these kinds, and for those that they own or apply. Without any, CEL is not loaded. */
 export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
   const behind = (await findEntries(kinds)).flatMap(({ entry: { owns = [], applies = [] } }) => [...owns, ...applies])
   const found = await findEntries([...kinds, ...behind])

@@ -11,7 +11,7 @@ import { assessOwned, awaitsLists, type Behind, explainingReader, type ObjectBeh
 
 /** What the objects behind a custom resource contribute to its assessment. */
 interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'counters'> {
-  /** Problems of an older spec only explain. */
+  /** Problems of objects of an older spec are never proven. */
   readonly problems: readonly Problem[]
 }
 
@@ -20,7 +20,7 @@ interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'counters'> {
  *
  * If the custom resource is a workload, a proven problem of a pod of the present spec fails it, as for a Deployment.
  * For other kinds, the problems only explain: they are the reason when a deadline ends the target, and the cause of a
- * failure that the custom resource reports. The progress of owned workloads is that of the custom resource.
+ * failure that the custom resource reports. The progress of owned workloads counts as its progress.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
   return withCheck(rule, (own, object, reader) => {
@@ -43,7 +43,7 @@ function isReported(problem: Problem): boolean {
   return traitsOf(problem).yieldsTo === 'owned'
 }
 
-/** Whether its first problem is one that only a user can end: no object behind the resource explains it. */
+/** Whether only a user can end the first problem of a draft, such as a pause. */
 function awaitsUser({ problems: [first] }: Draft): boolean {
   return first !== undefined && traitsOf(first).awaits === 'user'
 }
@@ -116,8 +116,7 @@ interface AssessedObject extends ObjectBehind {
 }
 
 /**
- * What the rule of an object finds, and for a custom object what the objects behind it explain: they explain it better than
- * its own status.
+ * The findings of an object. Problems of the objects behind a custom object are more specific, so they replace its own.
  */
 function findingsOf({ object, isCustom, behind, assessment }: AssessedObject, searched: Search): Findings {
   const { problems, failure, stallHold } = assessment
@@ -127,14 +126,14 @@ function findingsOf({ object, isCustom, behind, assessment }: AssessedObject, se
   }
   const { custom, reader } = searched
   const { namespace } = object.metadata
-  // The events about an object in another namespace.
+  // Events about an object are in the namespace of the object.
   if (namespace !== undefined && namespace !== custom.metadata.namespace)
     reader.watch({ apiVersion: 'v1', kind: 'Event', namespace })
   const counters = countersOf(object, assessment)
   return { ...ofPresentSpec({ problems, failure }, object, searched), stallHold, counters }
 }
 
-/** The counts of an owned workload, by names that are unique among them: its progress is that of the custom resource. */
+/** The counts of an owned workload, by names that are unique among all objects behind the custom resource. */
 function countersOf(
   { kind, metadata: { uid } }: KubeObject,
   { milestones, counters }: Assessment,
@@ -145,7 +144,7 @@ function countersOf(
   return new Map([...ofMilestones, ...(counters ?? [])])
 }
 
-/** The problems of an owned workload. Only problems of the present spec of the custom resource may fail the workload. */
+/** The problems of an object. They are not proven if it is of an older spec, or if its owner decides about them. */
 function ofPresentSpec(
   { problems, failure }: Pick<Findings, 'problems' | 'failure'>,
   owner: KubeObject,

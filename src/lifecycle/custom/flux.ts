@@ -15,8 +15,8 @@ import {
 } from './revision-report.ts'
 
 /**
- * A Kustomization of Flux: what is applied and healthy is `lastAppliedRevision`. The history names the newest first, moves what
- * is applied again to the front, and keeps when it was applied first (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
+ * A Kustomization of Flux: `lastAppliedRevision` is applied and healthy. The history begins with the newest entry; one
+ * that is applied again moves to the front (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
  */
 export const kustomizationKind: RevisionKind = {
   operator: 'Flux',
@@ -25,25 +25,25 @@ export const kustomizationKind: RevisionKind = {
 }
 
 /**
- * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, a failed one is not final: then there is
- * no `Stalled` (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
+ * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, there is no `Stalled`, and a
+ * failure is not final (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
  */
 export const helmReleaseKind: RevisionKind = { operator: 'Flux', failureMs: reportedFailureMs, report: helmReport }
 
 function kustomizationReport(object: KubeObject): RevisionReport {
   const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = fields(object.status)
   const entries = fieldsOf(history)
-  // The status has the commit that an OCI artifact was made from only in the history, and of what is applied.
+  // Only the history contains the commit that an OCI artifact was made from, and only for applied artifacts.
   const { originRevision } =
     entries.map(({ metadata }) => fields(metadata)).find(({ revision }) => revision === lastAttemptedRevision) ?? {}
   const attempted = versionOf(texts(lastAttemptedRevision, originRevision))
   const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = entries
   const isFront = applied.includes(text(fields(front?.['metadata'])['revision']) ?? '')
-  // An entry of the history is of one content, and names the latest revision with this content and result.
+  // The history has one entry for each content and result. It names the latest revision with these.
   const digest = isFront ? text(front?.['digest']) : undefined
   const [appliedRevision = ''] = applied
-  // The status names the applied revision at the end, after Ready: until then Ready is about the attempted one.
+  // `lastAppliedRevision` is written last, after Ready: until then, Ready is about the attempted revision.
   const isAttempted = attempted !== undefined && !applied.includes(text(lastAttemptedRevision) ?? '')
   const reported = readSummaries(object)
   const { ready, hasFailed, isWorking, progress } = reported
@@ -90,7 +90,7 @@ function helmReport(object: KubeObject): RevisionReport {
   const reported = readSummaries(object)
   const { ready, hasFailed, isStalled, isWorking } = reported
   const common = commonReport(object, attempted, reported)
-  // While its action is no release yet, Ready is about the release before.
+  // Until Helm has created the release, Ready is about the previous release.
   const isBegun =
     attempted !== undefined &&
     common.next !== undefined &&
@@ -139,7 +139,7 @@ function historyVersion({ metadata, lastReconciled, firstReconciled, digest }: F
   return version === undefined ? [] : [{ ...version, content: text(digest) }]
 }
 
-/** Reasons of `Ready=False` that are about something else than the attempted revision: these never fail it. */
+/** Reasons of `Ready=False` that are not about the attempted revision, and so never fail it. */
 const waitingReasons: ReadonlySet<string | undefined> = new Set([
   'DependencyNotReady',
   'ArtifactFailed',
@@ -160,7 +160,7 @@ function readSummaries(object: KubeObject) {
   }
 }
 
-/** What the objects of all controllers of Flux report in the same way. */
+/** The part of the report that is the same for all kinds of Flux. */
 function commonReport(
   object: KubeObject,
   attempted: Version | undefined,
@@ -186,8 +186,8 @@ function commonReport(
 }
 
 /**
- * What a HelmRelease has deployed if its status does not list it: an older helm-controller writes no inventory, but its labels
- * (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
+ * The labels of the objects of a HelmRelease whose status has no inventory: older helm-controllers write only the
+ * labels (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
  */
 function labelledBy({ apiVersion, spec, metadata: { name, namespace = '' } }: KubeObject) {
   const group = groupOf(apiVersion)

@@ -44,7 +44,7 @@ export const genericRule: Rule = {
 /** What the status of an object means by the general conventions. */
 function decideByConventions(object: KubeObject, reader: Reader): Decision {
   const isObserved = !isUnobserved(object)
-  // Of an older generation only a suspension counts, which the present spec requests.
+  // If the status is of an older generation, only a suspension counts, because the present spec requests it.
   const summary = summarizeSignals(isObserved ? readSignals(object) : specSuspension(object))
   const isAwaited = isObserved && summary.meaning === undefined && isStatusAwaited(object, reader)
   const meaning =
@@ -109,7 +109,7 @@ function awaitsSignal(object: KubeObject, reader: Reader): boolean {
   return !reader.passed(since + settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1))
 }
 
-/** Whether a failure is the end by convention: Stalled=True, and the failed end of a Job-like object. */
+/** Whether the controller has given up, by convention: Stalled=True, or the failed end of a Job-like object. */
 function hasGivenUp({ scope }: Signal, object: KubeObject): boolean {
   return scope === 'summary' || (scope === 'whole' && endsByItself(object))
 }
@@ -139,7 +139,7 @@ export function explanationText({ signals, cause }: Explanation): string {
   return cause ?? signalsText(signals)
 }
 
-/** The key of the expression `failed` in a rule's `failures`. */
+/** The key in a rule's `failures` for the expression `failed` of a health check. */
 export const failedKey = 'failed'
 
 /**
@@ -190,7 +190,7 @@ function failedProblem(
   { isUsers }: HealthCheck,
   reader: Reader,
 ): Problem<'reported-failed'> {
-  // A user's expression may be about something else than the condition that has failed.
+  // The expression of a user may not be about the condition that has failed.
   const failed = isUsers ? undefined : signals.find(({ meaning }) => meaning === 'failed')
   const problem = reportedProblem(object, signals, reader, { key: failedKey, condition: failed?.condition })
   return { ...problem, detail: { ...problem.detail, cause, ...(isUsers && { healthCheck: 'failed' }) } }

@@ -11,10 +11,10 @@ import { type Signal, type SignalSummary, summarizeSignals } from './status-cond
 import type { Meaning } from './words.ts'
 
 /**
- * A health check of the user, evaluated as in Flux
- * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions), or an entry of the catalogue of
- * operators. `HealthCheckEntry` describes how it decides. In a check of the user, a status without `observedGeneration` may
- * count as stale for the settle time after a change.
+ * The rule of a kind with a health check of the user, evaluated as in Flux
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions), or with an entry in the
+ * catalogue of operators. `HealthCheckEntry` describes how it decides. With a check of the user, a status without
+ * `observedGeneration` may count as stale for the settle time after a change.
  */
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
@@ -34,7 +34,7 @@ export function healthCheckRule(check: HealthCheck): Rule {
   }
 }
 
-/** The names of the milestones of a kind whose operator has these stages. */
+/** The common milestones, and before `ready` those that a health check adds (stages). */
 export function withStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule['milestones'] {
   const [created, observed, ready] = commonMilestones
   return [created, observed, ...stages.map(({ name }) => name), ready]
@@ -57,15 +57,15 @@ const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject =>
   return { ...object, status: { ...object.status, conditions: conditions.filter((each) => !stale.includes(each)) } }
 })
 
-/** The object as the expressions of a check read it. */
+/** The object for the expressions of a check. */
 function readBy(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
   return isUsers ? object : withoutStaleConditions(object)
 }
 
 /**
- * What the status of an object means by a health check. While a status that an entry does not describe gets new fields, the
- * operator may still write those that the entry reads.
- * @returns undefined if the general conventions decide about a status that the entry does not describe
+ * What the status of an object means by a health check. If the status has none of the fields that an entry reads, the
+ * operator may still write them: until no field was added for the settle time, the object progresses.
+ * @returns undefined if the operator did not write them, so that the general conventions decide
  */
 function decideByCheck(object: KubeObject, check: HealthCheck, reader: Reader): Decision | undefined {
   const { settleTimeMs } = reader.settings
@@ -110,8 +110,8 @@ function stallHoldOf(
 }
 
 /**
- * Why an object is not ready: the signals that decided by the general conventions, and one with a message if they have none.
- * What a user does not count shows only why an object has failed.
+ * Why an object is not ready: the signals that decided by the general conventions, and one with a message if they have
+ * none. With a check of the user, an object that progresses has no signals.
  */
 function explanationOf(
   object: KubeObject,
@@ -129,27 +129,27 @@ function explanationOf(
   return { signals: isDetailed ? decisive : [...decisive, detailed], cause }
 }
 
-/** The message of a ready object: what its status reports, if it does. */
+/** The message of a ready object: its good signals, if its status has any. */
 function readyText(good: readonly Signal[], { isUsers }: HealthCheck, isStatic: boolean): string {
   if (isUsers) return 'its health check is met'
   return signalsText(good) || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
 }
 
-/** The message of an object whose status shows nothing. */
+/** The message of an object whose status does not show why it is not ready. */
 function unmetText(object: KubeObject, { isUsers, current }: HealthCheck): string {
   if (!isUsers) return 'waiting for its controller to report that it is ready'
   const { error } = current(object)
   return error === undefined ? 'its health check is not met yet' : `its health check cannot be evaluated yet: ${error}`
 }
 
-/** The meaning of a status of an older generation: a controller does not observe a spec that suspends it. */
+/** The meaning of an object with a status of an older generation: by the spec alone, which may be suspended. */
 function unobservedMeaning(object: KubeObject, check: HealthCheck): Meaning {
   const { status: _, ...withoutStatus } = object
   if (check.suspended?.(withoutStatus).holds === true) return 'suspended'
   return hasNoStatus(object) && check.current(withoutStatus).holds ? 'ready' : 'progressing'
 }
 
-/** Undefined if the status has no field that the entry reads: another version of the operator may have written it. */
+/** The meaning by the expressions. Undefined if an entry reads no field of the status, which is of another version. */
 function meaningBy(object: KubeObject, check: HealthCheck): Meaning | undefined {
   const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
   if (holds('inProgress')) return 'progressing'

@@ -24,16 +24,15 @@ import {
 } from './behind.ts'
 
 /**
- * A custom resource of some operators is ready only after the Deployments, StatefulSets and DaemonSets behind it, and after
- * the Job that its status names: these operators report ready from a workload that has not observed its change, or once it
- * exists.
+ * A custom resource of some operators is ready only after the Deployments, StatefulSets and DaemonSets behind it, and
+ * after the Job that its status names: these operators report ready although a workload has not observed its change, or
+ * as soon as the workload exists.
  *
  * `written`: only the workloads that were written since the spec are awaited, because the operator decides about the
  * others. `all`: the status does not show whether the workloads are updated. Such operators write `observedGeneration`
  * before they update the workloads, or write no status. After a change of the spec, the resource is ready only after a
- * workload was written, or after the settle time: not every change affects a workload. By default, an instance of kro is
- * ready once its objects exist
- * (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
+ * workload was written, or after the settle time: not every change affects a workload. By default, an instance of kro
+ * is ready once its objects exist (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
   return withCheck(rule, (own, object, reader) => {
@@ -99,8 +98,8 @@ function namedJobs({ status, metadata }: KubeObject, reader: Reader): readonly K
 }
 
 /**
- * How requests reach the pods behind a custom resource, directly or behind workloads that it owns: at their own ports.
- * Undefined if its operator is known to run none.
+ * How requests reach the pods behind a custom resource, directly or behind its workloads: at the ports of the pods.
+ * Undefined if the resource owns no kind that runs pods.
  */
 export function servingOfOwned(behind: Behind): Serving | undefined {
   if (!behind.kinds.some((kind) => isWorkloadKind(kind) || podKinds.some((each) => each.kind === kind.kind)))
@@ -124,10 +123,9 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
 }
 
 /**
- * How requests reach the pods behind an object that `--for` or a health check judges. The rule of its kind finds the pods
- * of its present revision.
+ * How requests reach the pods of an object that `--for` or a health check judges: the rule of its kind finds the pods.
  */
-export function servingBeside(rule: Rule): Serving | undefined {
+export function servingOfKind(rule: Rule): Serving | undefined {
   const { serving } = rule
   if (serving === undefined || serving.selects !== undefined) return serving
   return {

@@ -5,15 +5,16 @@ import { hasHash, matchesRevision, shortRevision, type WantedRevision } from '..
 interface SourceRevision {
   /** The name, position or chart by which the user may name the source. */
   readonly names: readonly string[]
-  /** A commit, a version or a digest first; then the tag that it was resolved from, and others. */
+  /** First a commit, a version or a digest; then other names of it, such as the tag that it was resolved from. */
   readonly revisions: readonly string[]
 }
 
 /** What an operator deployed, or tries to deploy, at one time. */
 export interface Version {
   readonly sources: readonly SourceRevision[]
-  /** When it was deployed, and when it was deployed first. */
+  /** When it was deployed last. */
   readonly since?: string | undefined
+  /** When it was deployed first. */
   readonly first?: string | undefined
   /** The digest of its objects. */
   readonly content?: string | undefined
@@ -22,7 +23,7 @@ export interface Version {
 /** The latest attempt to deploy a version. */
 export interface Attempt {
   readonly version: Version
-  /** `begun`: only its name shows it. `retried`: it failed, and the operator tries again by itself. */
+  /** `begun`: the status shows only the version of the attempt. `retried`: it failed, and the operator tries again. */
   readonly state: 'begun' | 'running' | 'retried' | 'failed' | 'succeeded'
   readonly message: string
   /** Since when it has failed. */
@@ -31,13 +32,13 @@ export interface Attempt {
   readonly applied: readonly ObjectName[]
 }
 
-/** What the object of a GitOps operator reports. */
+/** What the object of a GitOps operator reports about the revisions that it deploys. */
 export interface RevisionReport {
   /** The version that is deployed, by the last comparison or reconciliation; undefined if none is. */
   readonly deployed: Version | undefined
   /** Other versions with the same content. */
   readonly sameContent: readonly Version[]
-  /** The content of what is deployed: the same text for each version with the same content; undefined if unknown. */
+  /** A text that is the same for all versions with the content that is deployed; undefined if unknown. */
   readonly content: string | undefined
   /** Nothing is under way that may change `deployed`. */
   readonly isSettled: boolean
@@ -54,11 +55,11 @@ export interface RevisionReport {
   readonly objects: readonly ObjectName[] | LabelledObjects | 'elsewhere'
   /** The Jobs of its hooks that run or have failed. */
   readonly hookJobs: readonly (ObjectName & { readonly hasFailed: boolean })[]
-  /** What it deployed is healthy, which its own rule does not find: the status is about the generation before. */
+  /** What it deployed is healthy, but its status is of the previous generation, so its rule does not find it ready. */
   readonly isHealthy?: boolean
 }
 
-/** Objects of these labels in a namespace. */
+/** The objects with these labels in a namespace. */
 interface LabelledObjects {
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
@@ -91,7 +92,7 @@ export function hasRevisions({ sources }: Version, wanted: readonly WantedRevisi
   )
 }
 
-/** Whether two versions are the same, by their commits or digests: a tag or a version of a chart may be pushed again. */
+/** Whether two versions have the same commits or digests: a tag, or the version of a chart, may be pushed again. */
 export function isSameVersion(one: Version, other: Version): boolean {
   return (
     one.sources.length === other.sources.length &&

@@ -32,9 +32,9 @@ const revisionKinds: Readonly<Record<string, RevisionKind>> = {
 
 /** What an object reports about the awaited revisions. */
 interface AwaitedReport extends RevisionReport, Pick<RevisionKind, 'operator' | 'intervalMs' | 'failureMs'> {
-  /** The awaited revisions, as the operator names what it makes from them. */
+  /** See `KnownRevision.wanted`. */
   readonly wanted: readonly WantedRevision[]
-  /** The awaited revisions for people, as the user named them. */
+  /** The awaited revisions for messages, as the user named them. */
   readonly wantedText: string
 }
 
@@ -44,15 +44,15 @@ function readReport(
   known: KnownRevision | undefined,
 ): AwaitedReport {
   const kind = revisionKinds[object.kind] ?? applicationKind
-  // A newer commit that is hydrated hides which one was made from the wanted one.
+  // Once a newer commit is hydrated, the status no longer contains the commit that was made from the wanted one.
   const wanted = kind.rename?.(object, revisions) ?? known?.wanted ?? revisions
   return { ...kind, ...kind.report(object, wanted), wanted, wantedText: describeWanted(revisions) }
 }
 
 /**
- * The rule of an object at a revision (`--revision`). Until its operator deploys that revision, it is not judged; then it is
- * ready as its own rule finds it, and what it deployed is gated too.
- * @param needsMoreThanToExist whether objects of a kind need more than to exist, which the operator's report shows
+ * Adds an awaited revision (`--revision`) to a rule. An object is not judged until its operator deploys the revision.
+ * Then its own rule decides whether it is ready, and what it deployed becomes targets.
+ * @param needsMoreThanToExist whether objects of a kind become targets: the operator reports whether others exist
  */
 export function withRevision(
   rule: Rule,
@@ -80,7 +80,7 @@ export function withRevision(
 
 const notArrived: KnownRevision = { wasDeployed: false, wasAttempted: false, wanted: [] }
 
-/** Whether the awaited revision is deployed, or was and is no longer. */
+/** Whether the awaited revision is deployed, or was deployed and no longer is. */
 function arrivalOf(object: KubeObject, report: AwaitedReport, facts: ArrivalFacts): Arrival {
   const { operator, wanted, wantedText, deployed, sameContent, content, isSettled, isCurrent, attempt, next } = report
   const { known: before = notArrived } = facts
@@ -106,8 +106,8 @@ function arrivalOf(object: KubeObject, report: AwaitedReport, facts: ArrivalFact
 }
 
 /**
- * Whether what is deployed is older than the wanted revision, which was deployed before; undefined if the wanted one may still
- * come. The checkout decides if it is deep enough, then the order of the operator.
+ * Whether the deployed version is older than the wanted revision; undefined if the wanted revision may still be
+ * deployed. The history of the checkout decides if it contains both, else the history that the operator reports.
  */
 function isOlderThanWanted(
   deployed: Version,
@@ -166,7 +166,7 @@ function wrongRevision(
   }
 }
 
-/** The objects that are gated too: those that the operator has deployed, and those that its attempt has already applied. */
+/** The objects that become targets: those that are deployed, and those that the attempt has already applied. */
 interface GatedObjects {
   readonly deployed: readonly ObjectName[]
   readonly applied: readonly ObjectName[]
@@ -190,7 +190,7 @@ function judge(
   if (type === 'deployed' && isSettled) return withDeployed(own, object, report, deployed)
   if (type === 'deployed') {
     if (own.ready) return waitingDraft(own, `${operator} has not finished`)
-    // The failure of another revision is none of the wanted one.
+    // The failure of another revision does not fail the wanted one.
     const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, report.wanted)
     return isOfOther ? waitingDraft(own, own.message) : own
   }
@@ -210,7 +210,7 @@ function withAttempt(
   const { operator, wantedText } = report
   const started = {
     ...waitingDraft(own, message === '' ? `${operator} deploys ${wantedText}` : message),
-    ...gatedToo(own, object, applied),
+    ...withTargets(own, object, applied),
   }
   if (state === 'begun') return { ...started, problems: [wrongRevision(object, report, facts), ...started.problems] }
   return state === 'retried' ? started : { ...started, stallHold: `${operator} is deploying it` }
@@ -248,7 +248,7 @@ function withDeployed(
   const draft = {
     ...own,
     notes: [...own.notes, ...notes],
-    ...gatedToo(own, object, listed),
+    ...withTargets(own, object, listed),
   }
   const isReady = isHealthy === true && own.failure === undefined && object.metadata.deletionTimestamp === undefined
   if (!isReady || own.ready) return draft
@@ -261,8 +261,8 @@ function withDeployed(
   return { ...draft, ready: true, message, problems: [], milestones }
 }
 
-/** The objects that are gated too: what is wrong with them, they report themselves. */
-function gatedToo(
+/** Adds objects that become targets. The problems of other objects are removed: these targets report them. */
+function withTargets(
   own: Draft,
   object: KubeObject,
   names: readonly ObjectName[],
@@ -275,7 +275,7 @@ function gatedToo(
 
 const labelledKinds = ['Deployment', 'StatefulSet', 'DaemonSet']
 
-/** The objects that an operator has deployed in this cluster; of those that only labels show, the workloads. */
+/** The objects that an operator has deployed in this cluster. If it reports only labels, the workloads with them. */
 function listObjects({ objects }: AwaitedReport, reader: Reader): readonly ObjectName[] {
   if (objects === 'elsewhere') return []
   if (!('labels' in objects)) return objects

@@ -20,12 +20,12 @@ export interface Signal extends ConditionSignal {
 type Reading = Pick<Signal, 'meaning' | 'scope'>
 
 /*
- * Conditions, of either polarity (API conventions), with the types of kstatus (Ready, Reconciling, Stalled;
- * https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
+ * The signals of conditions, whose types may be good or bad (API conventions): types of kstatus (Ready, Reconciling,
+ * Stalled; https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
  * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded).
  */
 
-/** The types of conditions that differ from other states, by their words. */
+/** Words in the types of conditions that are not read like the words of other states. */
 const conditionTypes = {
   /** Types of kstatus and their opposite, which summarize the object. */
   summary: words('ready notready stalled reconciling'),
@@ -33,14 +33,14 @@ const conditionTypes = {
   acceptance: words(`
     accepted admitted applied compliant namesaccepted programmed reconciled resolvedrefs synced valid validated
   `),
-  /** The first steps, which are not the goal. */
+  /** First steps: True does not mean ready. */
   step: new Set([...otherWords.step, 'initialized']),
-  /** Ready words that, as a type, name an option and not a state. */
+  /** Ready words that name an option, not a state, if they are the type of a condition. */
   option: words('enabled supported existing failedover failedback idle'),
   /** What happens to a part only sometimes: False is normal. */
   event: words('upgraded restored imported exported promoted released elected migrated recovered rotated renewed'),
 }
-/** Reasons of a False part that was never requested: `Disabled`, `BackupNotConfigured`. */
+/** Reasons why a part is False that was never requested: `Disabled`, `BackupNotConfigured`. */
 export const notRequested =
   /disabled|skipped|optional|^(?:required|requested)$|(?:not|un)[-_ ]?(?:required|applicable|needed|requested|used|enabled|configured)/i
 /** Reasons that mean the end: of Progressing=True (a Deployment's NewReplicaSetAvailable), or of Running=False. */
@@ -72,7 +72,7 @@ export function typeOf(type: string): Reading | undefined {
   return isInProgress(first) ? { meaning: 'progressing', scope: 'part' } : undefined
 }
 
-/** The opposite of a meaning. An absent error is about a part; its opposite alone is no failure. */
+/** The reading of a negated word (`NotReady`, `NoErrors`): it is about a part, and never a failure. */
 function negated(meaning: Meaning | undefined): Reading | undefined {
   if (meaning === undefined || meaning === 'suspended') return undefined
   return { meaning: meaning === 'ready' ? 'progressing' : 'ready', scope: 'part' }
@@ -107,7 +107,9 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   return isDone(reason) && known.meaning !== 'failed' ? undefined : known
 }
 
-/** A good condition with the reason of a failure contradicts itself: work has failed, the rest progresses. */
+/**
+ * The reading of a good condition that is True. If its reason is a failure, work has failed; other objects progress.
+ */
 function readGoodTrue(
   good: Reading,
   { type, reason = '', message = '' }: Condition,
@@ -122,7 +124,7 @@ function readGoodTrue(
   return isStep ? { ...good, meaning: 'progressing' } : good
 }
 
-/** A good condition that is False or Unknown. */
+/** The reading of a good condition that is False or Unknown. */
 function readGoodNotTrue(
   good: Reading,
   { type, status, reason = '' }: Condition,
@@ -192,8 +194,8 @@ export function readConditions(object: KubeObject, isWork: boolean): readonly Si
 }
 
 /**
- * A controller that sets `observedGeneration` in its conditions follows the API conventions, which recommend a condition
- * that summarizes the object. While the status contains only conditions of other types, that condition is still missing
+ * The signal that the condition which summarizes the object is still missing: the status contains only conditions of
+ * unknown types, and the controller follows the API conventions, because its conditions have `observedGeneration`
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
  */
 export function readUnknownConditions(object: KubeObject): readonly Signal[] {
@@ -276,10 +278,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   return { meaning, signals: decisive.toSorted((a, b) => Number(isError(b)) - Number(isError(a))), isReconciling }
 }
 
-/**
- * Whether a failed signal is about the health of an object, which is no failed attempt: that of an object whose parts
- * start is bad too.
- */
+/** Whether a failed signal is only about bad health, which an object also has while its parts start. */
 function isBadHealth({ name, value = '' }: Signal): boolean {
   return [...tokensOf(name), ...tokensOf(value)].some((token) => /^(?:unhealthy|degraded|critical|red)$/.test(token))
 }

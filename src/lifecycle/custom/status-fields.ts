@@ -12,7 +12,7 @@ import {
 import { activities, hasAny, isEnd, type Meaning, meaningOf, tokensOf } from './words.ts'
 
 /*
- * Fields: states as words, flags, ratios, errors, and the same in parts.
+ * The signals of status fields: states as words, flags, ratios and errors, also in nested objects (parts).
  */
 
 /** What the names of fields show about their values. A name may match several. */
@@ -25,7 +25,7 @@ export const fieldNames = {
   /** About the change in progress, not the object's previous state. */
   change:
     /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i,
-  /** Named like a good condition, whose false is no option: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
+  /** Named like a good condition: false means not ready. `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
   good: /^(?:is(?=[A-Z]))?(?:ready|readyToUse|pass|passed|healthy|available|succeeded|synced|inSync|established|compliant|reconciled)$/i,
   /** A ratio of parts: `1/2`, `40%`. */
   ratio: /progress|ready|available|replicas|nodes|members|instances/i,
@@ -52,8 +52,9 @@ const noError = /^(?:none|null|nil|ok|no[- ]?errors?)\.?$/i
 /** How deep parts may be nested: `regions.eu.zones[a].phase`. */
 const maxDepth = 4
 
-/** Where fields are. */
+/** The place of fields in a status. */
 interface Position {
+  /** The object does work that ends. */
   readonly isWork: boolean
   readonly spec?: Fields
   /** The path of the fields, with a dot at its end: `nodes[a].`; empty for the status itself. */
@@ -90,7 +91,7 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
   return typeof value === 'object' && depth < maxDepth ? readInner(key, value as Fields, position) : []
 }
 
-/** A value that differs from the desired one: `currentVersion` and `desiredVersion`. */
+/** The signal of a value that differs from the desired value: `currentVersion` and `desiredVersion`. */
 function readDesired(key: string, desired: unknown, fields: Fields, path: string): readonly Signal[] {
   const name = key.replace(/^(?:desired|expected)(?=[A-Z])/, 'current')
   const current = fields[name]
@@ -105,7 +106,7 @@ function isSame(...versions: readonly [string, string]): boolean {
   return one === other
 }
 
-/** An object or list is one signal about a part, unless its name shows that it is the state of the whole. */
+/** The signals of an object or list in a status: one about a part, unless its name shows that it is about the whole. */
 function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }: Position): readonly Signal[] {
   const tokens = tokensOf(key)
   const position = { isWork, depth: depth + 1, path: `${path}${key}.` }
@@ -130,8 +131,8 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
 }
 
 /**
- * The combined result of the signals of a part, as one signal. A part never fails the object, which may not need the
- * part, unless it is a verdict on the object.
+ * The combined result of the signals of a part, as one signal. It never fails the object, which may not need the part,
+ * unless the signal is a verdict on the object.
  */
 function readPart(part: Fields, position: Position): readonly Signal[] {
   const conditions = conditionsIn(part['conditions']).flatMap((condition): readonly Signal[] => {
@@ -140,7 +141,7 @@ function readPart(part: Fields, position: Position): readonly Signal[] {
     return reading === undefined ? [] : [{ ...reading, name: `${position.path}${type}`, value: status, message }]
   })
   const fields = readFields(part, position)
-  // The error of a part that has succeeded since is an old one.
+  // If a part has succeeded, its error is an old one.
   const isOver = fields.some((each) => each.meaning === 'ready')
   const present = fields.filter(({ scope }) => scope !== 'error' || !isOver)
   const { meaning, signals } = summarizeSignals([...conditions, ...present])
@@ -152,14 +153,14 @@ function readPart(part: Fields, position: Position): readonly Signal[] {
   }))
 }
 
-/** Adds the message beside a failed state. Some name a sentence `reason`. */
+/** Adds the message beside a failed state; in some kinds, `reason` is a sentence. */
 function withMessage(signals: readonly Signal[], { message, reason }: Fields): readonly Signal[] {
   const text = [message, reason].find((each) => typeof each === 'string' && /\S\s+\S/.test(each)) ?? message
   if (typeof text !== 'string' || text === '') return signals
   return signals.map((each) => (each.meaning === 'failed' ? { ...each, message: text } : each))
 }
 
-/** A word in a status, or in an object within it. */
+/** The signal of a text in a status, or in an object within it. */
 function readWord(
   key: string,
   value: string,
@@ -170,7 +171,7 @@ function readWord(
   if (fieldNames.ratio.test(key) && /^[\d./]+%?$/.test(value)) return fieldSignal(at, value, readRatio(value), 'change')
   const isActivity = tokensOf(key).some((token) => activities.test(token))
   const meaning = readRatio(value) ?? meaningOf(value, isWork || isActivity)
-  // A failure without a state.
+  // A reason alone may show a failure, but no state.
   if (at === 'reason') return fieldSignal(at, value, meaning === 'failed' ? 'progressing' : undefined, 'error')
   const isState = fieldNames.state.test(key)
   const isWhole = isState || fieldNames.good.test(key)
@@ -178,7 +179,7 @@ function readWord(
   const isRequested = String(spec[key]).toLowerCase() === value.toLowerCase()
   if (isState && isRequested && (meaning ?? 'suspended') === 'suspended')
     return fieldSignal(at, value, 'ready', 'whole')
-  // A step of the work, or a part that the object does not need.
+  // First steps, and parts that the object does not need, do not count.
   if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return []
   if (depth > 0 && notRequested.test(value)) return []
   if (depth === 0 && isState && meaning === undefined) return fieldSignal(at, value, 'progressing', 'unknown')
@@ -194,7 +195,7 @@ function readRatio(value: string): Meaning | undefined {
 }
 
 /**
- * A flag is read as a condition of its name, but a good one counts only for few names: most are options.
+ * The signal of a flag, read like a condition of its name. Flags with good names count only for few: most are options.
  * @param isText the flag is the text `True` or `False`: few of these are options
  */
 function readFlag(key: string, value: boolean, path: string, isText = false): readonly Signal[] {
@@ -233,7 +234,7 @@ const partNouns = words(`
 const countWords = {
   /** How many parts are requested: `desiredReplicas`. */
   wanted: words('desired expected wanted size'),
-  /** How many are not as they should be: `unavailableReplicas`, `degradedMachineCount`. */
+  /** How many are not ready or not updated: `unavailableReplicas`, `degradedMachineCount`. */
   bad: words('unavailable unready not non degraded failed unhealthy missing outdated'),
   good: words('ready available updated healthy uptodate current actual running'),
   /** How many exist: `totalReplicas`, a noun alone. */
@@ -263,8 +264,8 @@ function countsOf(fields: Fields): readonly Count[] {
 }
 
 /**
- * Counts which show that parts are missing: fewer are ready, available or updated than requested or than exist, or some are
- * not. Zero is often omitted. In `replicas: 3` alone, another object scales by the number.
+ * The signal of counts that show missing parts: fewer are ready, available or updated than requested or existing, or
+ * some are bad. Zero is often omitted. `replicas: 3` alone does not count: another object scales by this number.
  */
 function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonly Signal[] {
   const counts = countsOf(fields).filter(({ key }) => !(/updated/i.test(key) && keepsOldParts(spec)))

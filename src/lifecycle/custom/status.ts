@@ -15,9 +15,9 @@ import { fieldNames, fieldSignal, readFields, steps } from './status-fields.ts'
 import { hasAny, meaningOf, tokensOf } from './words.ts'
 
 /*
- * How the status of a kind is read that nobody has described: as kstatus does it, for more shapes. A status is a list of
- * signals, each with a meaning and with what it is about: those of conditions (`status-conditions.ts`) and of fields
- * (`status-fields.ts`), whose words are in `words.ts`. `summarizeSignals` combines them.
+ * Reads the status of an unknown kind, as kstatus does, but in more forms. The result is a list of signals, each with a
+ * meaning and a scope: those of conditions (`status-conditions.ts`) and of fields (`status-fields.ts`). `words.ts` has
+ * the vocabulary, and `summarizeSignals` combines the signals.
  */
 
 /** What shows that the objects of a kind do work that ends, as Jobs do. */
@@ -33,7 +33,7 @@ const work = {
 }
 /** Fields of a spec that suspend the object. */
 const suspensions = words('suspend suspended paused pause hibernate canceled cancelled')
-/** Custom workloads pause a rollout in their strategy. */
+/** Fields of a spec that may contain such a field: custom workloads pause a rollout in their strategy. */
 const rollouts = /^(?:strategy|updateStrategy|rollout)$/
 /** `cluster.x-k8s.io/paused`, `strimzi.io/pause-reconciliation`: the controller ignores the object. */
 const pauseAnnotation = /\/(?:paused?|suspend(?:ed)?)(?:-?reconcil\w*)?$/i
@@ -54,8 +54,8 @@ export const readSignals = oncePerObject((object: KubeObject): readonly Signal[]
 })
 
 /**
- * The signals of a Job-like object, which runs until its status contains an end. Acceptance, ready parts and counts are
- * not an end.
+ * The signals that count for an object that runs to completion, as a Job. That it is accepted, that parts are ready, or
+ * that counts match does not mean that it has ended.
  */
 function untilEnd(signals: readonly Signal[], status: Fields): readonly Signal[] {
   const others = signals.filter(({ meaning, scope }) => meaning !== 'ready' || /^(?:summary|whole)$/.test(scope))
@@ -93,7 +93,7 @@ export function isSchedule({ kind, spec }: KubeObject): boolean {
   return kind.startsWith('Cron') || kind.endsWith('Schedule') || schedule !== undefined || schedules !== undefined
 }
 
-/** Whether the kind, the spec or the status of an object shows that its work ends, as of a Job: a failed state is its end. */
+/** Whether the kind, spec or status shows that an object runs to completion, as a Job: then a failed state is final. */
 export function endsByItself(object: KubeObject): boolean {
   const isOpen = ({ name, value }: ConditionSignal) => work.conditions.test(name) && value !== 'True'
   return isJobLike(object) || (presentConditionSignals(object).some(isOpen) && !isSchedule(object))
@@ -195,7 +195,7 @@ export function progressStates(object: KubeObject): readonly string[] {
     .slice(0, maxStates)
 }
 
-/** The numbers of a status that show progress when they grow, by path: parts that are as they should be, and steps. */
+/** The numbers of a status that show progress when they grow, by path: counts of good parts, and of steps. */
 export function progressCounters(object: KubeObject): ReadonlyMap<string, number> {
   const counters = leavesOf(object).flatMap(({ path, key, value }): [string, number][] => {
     const [, percent, done] = /^(\d+)(?:\.\d+)?%$|^(\d+)\/\d+$/.exec(typeof value === 'string' ? value : '') ?? []

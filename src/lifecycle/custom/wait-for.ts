@@ -32,7 +32,7 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
   })
 }
 
-/** The deletion is what is awaited and no problem; finalizers may hold it. */
+/** The draft of an object whose deletion is awaited: its deletion is no problem, but finalizers may delay it. */
 function awaitingDeletion(draft: Draft, { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): Draft {
   const isHeld = deletionTimestamp !== undefined && finalizers.length > 0
   return { ...draft, problems: [], message: isHeld ? draft.message : stillExists }
@@ -47,8 +47,8 @@ interface Evaluation {
   readonly signals?: readonly (Condition | undefined)[]
 }
 
-/** The condition or field of a `--for` that does not exist, with the existing names. */
-interface MissingSubject {
+/** A condition or field that `--for` names and that does not exist, with the existing names. */
+interface MissingName {
   /** `condition Availble`, `{.status.phse}` */
   readonly words: string
   /** The name to compare with the existing ones: `Availble`, `phse`. */
@@ -62,11 +62,8 @@ interface MissingSubject {
 /** The maximum number of existing names that a text lists. */
 export const maxListedNames = 8
 
-/**
- * The condition or field of a `--for` that does not exist. Undefined if it exists, or if no other exists: there may be
- * no status yet.
- */
-export function missingSubject(object: KubeObject, waitFor: WaitFor | undefined): MissingSubject | undefined {
+/** Undefined if the condition or field of a `--for` exists, or if there is no other: there may be no status yet. */
+export function missingName(object: KubeObject, waitFor: WaitFor | undefined): MissingName | undefined {
   if (waitFor?.type === 'condition') {
     const { condition: name } = waitFor
     const existing = conditionsOf(object).map(({ type }) => type)
@@ -104,7 +101,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
       const isPresent = !isStale(found?.observedGeneration ?? observedGeneration, object.metadata.generation)
       const met = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
       const state = `is ${found?.status}${isPresent ? '' : ' of an older generation'}`
-      const missing = missingSubject(object, waitFor)
+      const missing = missingName(object, waitFor)
       const others = missing === undefined ? '' : `: there are ${listNames(missing.existing, maxListedNames)}`
       const words =
         found === undefined ? `is not reported yet${others}` : `${state}${found.message ? `: ${found.message}` : ''}`
@@ -115,7 +112,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
       const values = valuesIn(object)
       const [value] = values
       const isMet = isValue(values, waitFor.value)
-      const missing = missingSubject(object, waitFor)
+      const missing = missingName(object, waitFor)
       const others =
         missing === undefined ? '' : `: ${missing.at || 'it'} has ${listNames(missing.existing, maxListedNames)}`
       const words = value === undefined ? `not set yet${others}` : JSON.stringify(value)
@@ -130,7 +127,9 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
   }
 }
 
-/** Whether the path has exactly the wanted plain value; without one, any value. */
+/**
+ * Whether a path has exactly the wanted value, which is no object; without a wanted value, whether it has any value.
+ */
 function isValue(values: readonly unknown[], wanted: string | undefined): boolean {
   const [value] = values
   if (wanted === undefined) return values.length > 0
@@ -149,9 +148,9 @@ function withoutStale(object: KubeObject): KubeObject {
 }
 
 /**
- * The JSONPath of `kubectl wait --for=jsonpath='{.status.phase}'=Running`: fields, quoted fields, indexes, `[*]` and
- * filters of the form `[?(@.type=="Ready")]`, as in kubectl's documentation. Other expressions (recursive descent, slices,
- * scripts) are refused.
+ * Matches one step of the JSONPath of `kubectl wait --for=jsonpath='{.status.phase}'=Running`: fields, quoted fields,
+ * indexes, `[*]` and filters of the form `[?(@.type=="Ready")]`, as in kubectl's documentation. Other expressions
+ * (recursive descent, slices, scripts) are refused.
  */
 const step =
   /\.([A-Za-z_][\w-]*(?:\\\.[\w-]+)*)|\[['"]([^'"\]]+)['"]\]|\[(-?\d+)\]|\[(\*)\]|\[\?\(@((?:\.[\w-]+)+)\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\)\]/y

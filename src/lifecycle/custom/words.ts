@@ -1,7 +1,7 @@
 import { words } from '../../plan/names.ts'
 
 /*
- * The meaning of a state that is a word or a few. No standard exists: these are the words that controllers commonly use
+ * The meaning of a state of one or a few words. No standard exists: these are the words that controllers commonly use
  * (`phase` in the Kubernetes API conventions, "Typical status properties").
  */
 
@@ -44,9 +44,9 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
 
 /** Words that change what the words of states mean. */
 export const otherWords = {
-  /** Of work that ends (a Job, a backup): it has started, and is not done. */
+  /** For work that ends (a Job, a backup), they mean that the work has started, and is not done. */
   started: words('running active started accepted created working scheduled enabled assigned'),
-  /** With which such work ends; `Ready` and `Available` may be about what it has prepared. */
+  /** They mean that such work has ended. `Ready` is not one of them: it may be about what the work has prepared. */
   end: words('succeeded succeed success successful successfully completed complete done finished passed pass ended'),
   /** The first steps: as the last word of a state (`ResourcesCreated`), they are not the goal. */
   step: words('created started launched scheduled submitted prepared applied'),
@@ -55,10 +55,10 @@ export const otherWords = {
   /** Words in a type beside those that count: `ErrorOccurred`, `NotYetSynced`, `ScalingUp`. */
   neutral: words('occurred occured detected encountered present seen yet currently fully up down in out over back off'),
 }
-/** What a controller runs on the way to its goal: `RunningMigrations`, `Build Running`. */
+/** Names of work that a controller does to reach its goal: `RunningMigrations`, `Build Running`. */
 export const activities =
   /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?(?:status|state)?$/
-/** Compounds of one meaning: in `FailedOver` and `FailSafe`, `fail` is no failure. */
+/** Words that are read as one: in `FailedOver` and `FailSafe`, `fail` is no failure. */
 const compounds =
   /\b(?:(?:fail|failed|failing|timed) (?:over|back|safe|fast|open|closed|out)|up to date|in sync|in progress$)\b/gi
 /** The maximum number of words in a state: a longer value is a sentence. */
@@ -78,7 +78,7 @@ export function tokensOf(name: string): readonly string[] {
   return text === '' ? [] : text.split(' ')
 }
 
-/** Whether one of the words of a name is one of these. */
+/** Whether a name contains one of these words. */
 export function hasAny(tokens: readonly string[], some: ReadonlySet<string>): boolean {
   return tokens.some((token) => some.has(token))
 }

@@ -104,18 +104,12 @@ export class PodHistories {
     return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
   }
 
-  /**
-   * The pods of a controller that ended in this phase, also those deleted later. Pods that ended during their deletion do
-   * not count.
-   */
+  /** See `Reader.endedPods`. */
   ended(controller: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[] {
     return [...(this.#ended.get(controller ?? '')?.values() ?? [])].filter(({ status }) => status?.phase === phase)
   }
 
-  /**
-   * When the last deletion of a pod of a revision began, on the runner's clock.
-   * @param revision the revision of a StatefulSet; a ReplicaSet has only one
-   */
+  /** See `Reader.removedAt`. */
   removedAt(controller: string | undefined, revision = ''): number | undefined {
     return this.#removed.get(`${controller} ${revision}`)
   }

@@ -35,11 +35,11 @@ export const undoRule: UndoRule<Workload> = { availableRevision, find: findUndo 
 /** The known revisions of a workload. */
 interface Revisions {
   readonly all: readonly KubeObject[]
-  /** The one of the present template, which may have none yet. */
+  /** The revision of the present template; undefined until the controller has created it. */
   readonly present: KubeObject | undefined
-  /** Those with another template. */
+  /** The revisions with another template. */
   readonly older: readonly KubeObject[]
-  /** The pods of a revision that stay. */
+  /** The pods of a revision that are not being replaced. */
   podsOf(revision: KubeObject): readonly PodState[]
 }
 
@@ -66,7 +66,7 @@ function isOfRevision({ metadata }: Pod, { metadata: { name, labels } }: KubeObj
   return hash !== undefined && (hash === name || hash === labels?.[hashLabel])
 }
 
-/** The number of the newest older revision whose pods are all available. */
+/** See `UndoRule.availableRevision`. A revision is available if all its pods are. */
 function availableRevision(object: Workload, reader: Reader): number | undefined {
   if (condition(object, 'Available')?.status === 'False') return undefined
   const { older, podsOf } = revisionsOf(object, reader)
@@ -83,11 +83,7 @@ function isAvailable(revision: KubeObject, pods: readonly PodState[]): boolean {
   return areSettled && (status.availableReplicas ?? 0) >= wanted
 }
 
-/**
- * Whether the undo of a failed object restores what ran.
- * @param number the revision that was available when the object was first judged
- * @param problem the problem that failed it
- */
+/** See `UndoRule.find`. */
 function findUndo(object: Workload, number: number | undefined, problem: Problem | undefined, reader: Reader): Undo {
   const revisions = revisionsOf(object, reader)
   const serving = servingOf(object, revisions)
@@ -116,7 +112,7 @@ function findUndo(object: Workload, number: number | undefined, problem: Problem
   }
 }
 
-/** What serves in place of the object; undefined if that is unknown, or if it wants no pod. */
+/** What serves while the object is not ready; undefined if unknown, or if the object wants no pod. */
 function servingOf(object: Workload, { all, present, older, podsOf }: Revisions): ServingRevision | undefined {
   const readyOf = (revision: KubeObject) => podsOf(revision).filter(({ ready }) => ready).length
   const revision = newestOf(older.filter((each) => readyOf(each) > 0))
@@ -127,18 +123,18 @@ function servingOf(object: Workload, { all, present, older, podsOf }: Revisions)
   }
   const settled = present === undefined ? 0 : podsOf(present).filter((pod) => pod.settled).length
   const mayCrash = settled === 0 && all.some((each) => readyOf(each) > 0)
-  // Without any revision, they cannot be read.
+  // A workload without any revision: the gate may not read the revisions.
   if (all.length === 0 || mayCrash || wanted === 0) return undefined
   return { images: [], ready: settled, wanted, ...(older.length === 0 && { isFirst: true }) }
 }
 
-/** When a revision was made, on the runner's clock, if it is the one before the present one, and no rollback made it so. */
+/** When a revision was created, on the runner's clock, if it directly precedes the present one and is not reused. */
 function madeAt(revision: KubeObject, { present }: Revisions, reader: Reader): number | undefined {
   const isBefore = present !== undefined && numberOf(revision) === numberOf(present) - 1
   return isBefore && !isReused(revision) ? reader.time(createdAt(revision)) : undefined
 }
 
-/** The domains of the labels and annotations by which tools mark objects that they apply again, or whose version they choose. */
+/** The domains in labels and annotations of tools that re-apply their objects, or choose the version of these. */
 const operatorDomains = [
   'toolkit.fluxcd.io',
   'fluxcd.io',
@@ -157,15 +153,15 @@ const operatorDomains = [
   'keel.sh',
 ] as const
 
-/** Whether a label or an annotation is of such a tool. Those of OLM have no domain: `olm.owner`. */
+/** Whether a label or an annotation comes from such a tool. Those of OLM have no domain: `olm.owner`. */
 function isOperatorKey(key: string): boolean {
   const [domain = ''] = key.split('/')
   return key.startsWith('olm.') || operatorDomains.some((each) => domain === each || domain.endsWith(`.${each}`))
 }
 
 /**
- * The field managers of such tools: their names, and what programs are called by default that reconcile. A field manager is the
- * name of its program (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
+ * The field managers of such tools, and the usual names of programs that reconcile. The default field manager is the
+ * name of the program (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
  */
 const operatorManager =
   /^(?:manager|olm|catalog|eks)$|argocd|flux|gotk|configsync|crossplane|fleet|(?:controller|operator|reconciler)$/
@@ -184,17 +180,16 @@ function ownerObstacle({ metadata }: KubeObject): string | undefined {
   return operator === undefined ? undefined : `${operator} writes it: undo the change there`
 }
 
-/** The Helm release that an object is of. */
 function releaseOf({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[nameAnnotation]
 }
 
-/** Watches the Jobs in the namespace of an object of a Helm release: hooks have no name that the object shows. */
+/** Asks for the watch of the Jobs in the namespace of an object of a Helm release: some are hooks of the release. */
 export function watchReleaseHooks(object: KubeObject, reader: Reader): void {
   if (releaseOf(object) !== undefined) reader.watch(jobsRequest(object), 'undo')
 }
 
-/** Why the older version may not work any more: a hook of the release has run for this change. */
+/** Why the older version may no longer work: a hook has run for this change, or the hooks are not listed yet. */
 function hookObstacle(object: KubeObject, { present }: Revisions, reader: Reader): string | undefined {
   const changedAt = reader.time(present?.metadata.creationTimestamp) ?? reader.startedAt
   const release = releaseOf(object)
@@ -216,7 +211,7 @@ function hookObstacle(object: KubeObject, { present }: Revisions, reader: Reader
   return hook && `the hook job/${hook.metadata.name} ran: a migration may not be undone`
 }
 
-/** Why the controller would not roll the older template out. */
+/** Why the controller would not roll out the older template by itself. */
 function strategyObstacle({ kind, spec = {} }: Workload): string | undefined {
   const { paused, podManagementPolicy, updateStrategy } = spec
   if (paused) return 'it is paused: resume it, then undo it'
@@ -227,7 +222,7 @@ function strategyObstacle({ kind, spec = {} }: Workload): string | undefined {
   return undefined
 }
 
-/** Why the failure is no proof about the change between two templates. */
+/** Why the change between two templates may not be the cause of the failure; undefined if it may be. */
 function changeObstacle(
   before: PodTemplate | undefined,
   after: PodTemplate | undefined,
@@ -258,7 +253,7 @@ function innermostOf(problem: Problem | undefined): Problem | undefined {
   return problem?.cause === undefined ? problem : innermostOf(problem.cause)
 }
 
-/** The part of a template that a reason about a whole pod is about; undefined if any part may be. */
+/** The part of a template that may cause a problem of a whole pod; undefined if any part may. */
 function podFieldsOf(reason: ReasonCode): ((template: PodTemplate | undefined) => unknown) | undefined {
   switch (reason) {
     case 'unschedulable':
