@@ -2,6 +2,7 @@ import type { ContainerStatus, EventObject, Pod } from '../../src/cluster/object
 import { momentAt } from '../../src/lifecycle/proof.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
+import { toEvent } from '../kit/pods.ts'
 import { rows } from '../kit/rows.ts'
 import { counted, found, reader, sightings } from '../kit/rule.ts'
 
@@ -38,6 +39,7 @@ describe('a pod of several containers', () => {
     created: {},
     pulled: { imageID: 'x' },
     runs,
+    'runs and is ready': { ...runs, ready: true },
     'runs again': { ...runs, restartCount: 1 },
     ended,
     died: { state: is.terminated(1, 5) },
@@ -51,32 +53,14 @@ describe('a pod of several containers', () => {
 
   type Trio = Readonly<Record<'i' | 'app' | 'b', string>> & { restartPolicy?: string }
 
-  it.each(rows<[string, Trio, object]>(data, 'a pod of several containers'))(
+  it.each(rows<[string, Trio, object, (readonly string[])?]>(data, 'a pod of several containers'))(
     '%s',
-    (_, { i, app, b, ...rest }, state) => {
+    (_, { i, app, b, ...rest }, state, events = []) => {
       const pod = createTrio({ i: toStatus(i), app: toStatus(app), b: toStatus(b) }, rest)
-      expect(examine(pod)).toMatchObject(state)
+      const found = examine(pod, ...events.map((text) => toEvent(pod, text)))
+      expect({ ...found, stallHold: found.stallHold ?? null }).toMatchObject(state)
     },
   )
-
-  it('has a stall hold while one of its images is being pulled', () => {
-    const pod = createTrio({ i: ended, app: runs, b: {} })
-    const pulling = make.event(pod, { container: 'b', reason: 'Pulling' })
-    expect(examine(pod, pulling).stallHold).toBe('an image is being pulled')
-    expect(
-      examine(createTrio({ i: ended, app: runs, b: { state: is.waiting('ImagePullBackOff') } }), pulling).stallHold,
-    ).toBeUndefined()
-    expect(
-      examine(createTrio({ i: ended, app: runs, b: { state: is.terminated(1, 5) } }), pulling).stallHold,
-    ).toBeUndefined()
-  })
-
-  it('has a stall hold while one of its probes has time left', () => {
-    const containers = [make.container(), make.container({ name: 'b', readinessProbe: { initialDelaySeconds: 60 } })]
-    expect(examine(createTrio({ i: ended, app: { ...runs, ready: true }, b: runs }, { containers })).stallHold).toBe(
-      'the probes of a pod still have time',
-    )
-  })
 
   it('is initialised when its condition is True or it runs', () => {
     const pending = createTrio({ i: ended })
@@ -95,17 +79,6 @@ describe('a pod of several containers', () => {
     const pod = createTrio({ i: ended, app: { state: is.running(58), started: true }, b: runs })
     const ready = { ...pod, status: { ...pod.status, phase: 'Running', conditions: [condition('Ready', 'True')] } }
     expect(examine(ready).recheckAt).toBe(moment(68))
-  })
-
-  it('has the duration of its slowest pull', () => {
-    const pod = createTrio({ i: ended, app: runs, b: runs })
-    const pulled = (container: string, took: string) =>
-      make.event(pod, {
-        container,
-        reason: 'Pulled',
-        message: `Successfully pulled image "acme/${container}" in ${took} (${took} including waiting).`,
-      })
-    expect(examine(pod, pulled('app', '340ms'), pulled('b', '12.5s')).pullMs).toBe(12_500)
   })
 })
 
