@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { UserError } from '../../src/errors.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { buildReport } from '../../src/report/json-report.ts'
+import { patterns, readData, requireOptions } from '../kit/rows.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
@@ -39,98 +39,104 @@ async function gateStalled(
   return gateInVirtualTime({ ...raw, kubeconfig: server.kubeconfig({ token }) }, clock, { onEntry })
 }
 
-function secondsOf({ startedAt, finishedAt }: EndedRunRecord): number {
-  return (finishedAt - startedAt) / 1000
+/** Before its only page with objects, each list of Deployments has empty pages. Returns the numbers of the answered pages. */
+function addPages({ pages, pageMs = 0, from = 0 }: { pages: number; pageMs?: number; from?: number }): number[] {
+  const answered: number[] = []
+  const slowFrom = clock.now() + from
+  server.intercept(async ({ path, query }, response) => {
+    const page = Number(/^page-(\d+)$/.exec(query.get('continue') ?? '')?.[1] ?? 0)
+    if (!path.endsWith('/deployments') || query.has('watch') || clock.now() < slowFrom) return 'answer'
+    if (pageMs > 0) await new Promise<void>((resolve) => clock.after(pageMs, resolve))
+    answered.push(page)
+    if (page + 1 >= pages) {
+      query.delete('continue')
+      return 'answer'
+    }
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ kind: 'DeploymentList', metadata: { continue: `page-${page + 1}` }, items: [] }))
+    return 'answered'
+  })
+  return answered
 }
 
-test('an API that is gone for two minutes leaves the outcome unknown', async () => {
-  const runRecord = await gateStalled({}, () => void server.stop())
-  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
-  expect(secondsOf(runRecord)).toBeGreaterThan(119)
-  expect(secondsOf(runRecord)).toBeLessThan(125)
-})
-
-test('an API that falls silent for two minutes leaves the outcome unknown', async () => {
-  const runRecord = await gateStalled({}, () => server.hang(true))
-  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
-  expect(runRecord.message).toMatch(/has not answered for 2 m( [1-5] s)?/)
-  expect(secondsOf(runRecord)).toBeGreaterThan(119)
-  expect(secondsOf(runRecord)).toBeLessThan(126)
-})
-
-test('a deadline that comes while the API is silent is no verdict on the rollout', async () => {
-  clock.after(25_000, () => server.hang(true))
-  const runRecord = await gateStalled({ resources: 'deployment/absent' })
-  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
-})
-
-test('a first list that hangs at a deadline is made anew, and what it shows counts', async () => {
-  const { promise: shown, resolve } = Promise.withResolvers<void>()
-  clock.after(28_000, () => {
+/** What the file of cases names. Some resolve when their effect is over. */
+const happenings: Readonly<Record<string, () => unknown>> = {
+  stop: () => server.stop(),
+  'stop for 100 s': async () => {
+    const back = Promise.withResolvers<void>()
+    clock.after(100_000, () => void server.start().then(back.resolve))
+    await server.stop()
+    await back.promise
+  },
+  hang: () => server.hang(true),
+  'hang and cut': () => {
     server.hang(true)
     server.cutWatches()
-  })
-  clock.after(60_000, () => {
-    server.hang(false)
-    resolve()
-  })
-  const runRecord = await gateStalled({ resources: 'deployment/absent' })
-  await shown
-  expect(runRecord).toMatchObject({ outcome: 'failed', reason: 'not-found' })
-  expect(secondsOf(runRecord)).toBeGreaterThan(59)
-})
-
-test('an API that comes back within two minutes decides nothing, and the stall clock is stopped until then', async () => {
-  const back = Promise.withResolvers<void>()
-  const runRecord = await gateStalled({}, () => {
-    void server.stop()
-    clock.after(100_000, () => void server.start().then(back.resolve))
-  })
-  await back.promise
-  expect(runRecord).toMatchObject({ outcome: 'stalled', reason: 'readiness-failing' })
-  expect(secondsOf(runRecord)).toBeGreaterThan(399)
-})
-
-test('a server that sends only bookmarks is healthy, and its rollout stalls', async () => {
-  const runRecord = await gateStalled({}, () => {
-    const send = () => {
-      server.sendBookmarks()
-      clock.after(10_000, send)
-    }
-    send()
-  })
-  expect(runRecord).toMatchObject({ outcome: 'stalled', reason: 'readiness-failing' })
-  expect(runRecord.entries.some(({ text }) => text.includes('does not answer'))).toBe(false)
-})
-
-test('credentials that are refused later, also after they were read again, leave the outcome unknown', async () => {
-  const runRecord = await gateStalled({}, () => {
+  },
+  answer: () => server.hang(false),
+  bookmarks: function send() {
+    server.sendBookmarks()
+    clock.after(10_000, send)
+  },
+  'refuse tokens': () => {
     server.refuseTokens()
     server.cutWatches()
-  })
-  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'credentials-expired' })
-})
-
-test('access that is withdrawn leaves the outcome unknown', async () => {
-  const runRecord = await gateStalled({}, () => {
+  },
+  deny: () => {
     server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
     server.cutWatches()
-  })
-  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'forbidden' })
-})
+  },
+}
 
-test('a timeout that runs out while nothing has been seen for 30 s is no verdict on the rollout', async () => {
-  const runRecord = await gateStalled({ timeout: '40s' }, () => void server.stop())
-  expect(runRecord).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
-  expect(secondsOf(runRecord)).toBe(40)
-})
+type Bounds = readonly [moreThan: number, fewerThan: number]
 
-test('a server that is unreachable at the start is misconfigured, after 30 s', async () => {
-  await server.stop()
-  const startedAt = clock.now()
-  await expect(gateStalled({})).rejects.toThrow(UserError)
-  await expect(gateStalled({})).rejects.toMatchObject({ reason: 'api-unreachable' })
-  expect(clock.now() - startedAt).toBeGreaterThan(50_000)
+interface Case {
+  readonly when?: Readonly<Record<string, string>>
+  readonly lists?: Parameters<typeof addPages>[0]
+  readonly inputs?: Record<string, string>
+  readonly ends?: object
+  readonly fails?: object
+  readonly seconds?: Bounds
+  readonly took?: Bounds
+  /** The number of the last page that was read. */
+  readonly lastPage?: number
+  /** A text that no entry of the log contains. */
+  readonly silentOn?: string
+}
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
+const options = ['when', 'lists', 'inputs', 'ends', 'fails', 'seconds', 'took', 'lastPage', 'silentOn']
+
+function expectWithin(seconds: number, [moreThan, fewerThan]: Bounds = [-1, Infinity]): void {
+  expect(seconds).toBeGreaterThan(moreThan)
+  expect(seconds).toBeLessThan(fewerThan)
+}
+
+test.each(Object.entries(readData(data) as Record<string, Case>))('%s', async (title, given) => {
+  requireOptions(given, options, [data, title])
+  const { when = {}, lists, inputs = {}, ends = {}, fails, seconds, took, lastPage, silentOn } = given
+  const happened: unknown[] = []
+  const happen = (name: string) => {
+    const act = happenings[name]
+    if (act === undefined) throw new Error(`${title}: nothing is called "${name}"`)
+    happened.push(act())
+  }
+  const { start: first, watching, ...later } = when
+  const begin = clock.now()
+  const pages = lists && addPages(lists)
+  if (first !== undefined) happen(first)
+  for (const [second, name] of Object.entries(later)) clock.after(Number(second) * 1_000, () => happen(name))
+  const gate = gateStalled(inputs, () => void (watching !== undefined && happen(watching)))
+  if (fails !== undefined) await expect(gate).rejects.toMatchObject(patterns(fails))
+  else {
+    const runRecord = await gate
+    expect(runRecord).toMatchObject(patterns(ends))
+    expectWithin((runRecord.finishedAt - runRecord.startedAt) / 1_000, seconds)
+    if (silentOn !== undefined) expect(runRecord.entries.some(({ text }) => text.includes(silentOn))).toBe(false)
+  }
+  expectWithin((clock.now() - begin) / 1_000, took)
+  if (lastPage !== undefined) expect(Math.max(...(pages ?? []))).toBe(lastPage)
+  expect(await Promise.all(happened)).toHaveLength(Object.keys(when).length)
 })
 
 test('the recording of a blind spell replays to the same report', async () => {
