@@ -91,7 +91,7 @@ export function isProvenMissing({ first, last, retryMs }: MissingChecks, reader:
   return reader.passed(since + (isLate ? 0 : neededMs + retryMs))
 }
 
-/** Whether what failed at this moment may have waited for another target: one still progresses, or was ready only later. */
+/** Whether a failure at this moment may be due to another target, which still progresses or became ready only later. */
 function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt }: Reader): boolean {
   return othersProgress() || (othersReadyAt() ?? 0) > failedAt
 }
@@ -232,8 +232,8 @@ export function deathProblem(container: ContainerView, death: ContainerStateTerm
 }
 
 /**
- * Why a container never started, for owners that decide themselves whether this fails them; undefined for a container that
- * ran. The exit code is that of the runtime, and there is no log.
+ * The problem of a container that never started; undefined for a container that ran. The exit code is that of the
+ * runtime, and there is no log. The caller decides whether it fails the object.
  */
 export function startFailure(
   container: ContainerView,
@@ -265,7 +265,7 @@ function unpassedProbe(each: ContainerView, firstSeenAt: number): Problem | unde
   return problemIn(each, { reason: `${kind}-failing`, detail, count: 1, firstSeenAt, proven: false })
 }
 
-/** The probe that fails in a running container, by the kubelet's Events; also before its `failureThreshold` is reached. */
+/** The problem of the first running container with a probe that fails, even before its `failureThreshold`. */
 export function reportedProbe(containers: readonly ContainerView[]): Problem | undefined {
   for (const each of containers) {
     const isFailing = Object.keys(each.failedProbes).length > 0

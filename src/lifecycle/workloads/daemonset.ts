@@ -166,13 +166,13 @@ interface AwaitedNodes {
   readonly skipReason: (node: string) => string | undefined
   /** Whether the controller counts a node as desired. */
   readonly isCounted: (node: string) => boolean
-  /** Whether the pods of a node show what the new version does: a cordoned node works, one that has just joined may not. */
+  /** Whether a pod of a node may fail the DaemonSet: not if the node may be the cause, as one that just joined. */
   readonly isReliable: (node: string) => boolean
 }
 
 /**
  * A node is not awaited if it is not ready, cordoned, gone, tainted, or joined since the gate's start, and a new pod is
- * ready elsewhere. If that is so for all desired nodes, the pods of each show whether the new version runs.
+ * ready on another node. If all desired nodes are like this, the pods of each may fail the DaemonSet.
  */
 function awaitedNodes(
   set: DaemonSet,
@@ -260,7 +260,7 @@ function unfinishedNodes(
   return [...new Set(owned.map(nodeOf))].filter((node) => isSkipped(node) && !finished.has(node))
 }
 
-/** The node of a pod; before it is scheduled, that of the controller's affinity (pkg/controller/daemon/util). */
+/** The node of a pod; before it is scheduled, by the affinity that the controller sets (pkg/controller/daemon/util). */
 function nodeOf({ spec }: Pod): string {
   if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
   const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []

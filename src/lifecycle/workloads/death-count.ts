@@ -39,7 +39,7 @@ export interface PodTerms {
 export const noDeaths: DeathObservations = { total: 0, instances: new Map() }
 
 /** A version of a container with its status: the instance that runs, and the one that ran in the version before. */
-interface Sight extends PodContainer {
+interface ContainerVersion extends PodContainer {
   readonly status: ContainerStatus
   readonly running: RunningInstance | undefined
   readonly ranBefore: RunningInstance | undefined
@@ -52,14 +52,14 @@ interface Sight extends PodContainer {
 export function observeDeaths(
   seen: DeathObservations,
   pod: Pod,
-  sight: Sight,
+  version: ContainerVersion,
   now: number,
   gateTime: GateTime,
 ): DeathObservations {
-  const { container, status, death, running, ranBefore } = sight
+  const { container, status, death, running, ranBefore } = version
   const restarts = status.restartCount ?? 0
   const total = restarts + (death === undefined ? 0 : 1)
-  const ends = endsIn(sight, restarts, pod, gateTime)
+  const ends = endsIn(version, restarts, pod, gateTime)
   const instances = new Map(seen.instances)
   const observe = (number: number, part: Instance) => instances.set(number, { ...instances.get(number), ...part })
   const readyFor = running && readyTime(running, now, gateTime)
@@ -93,7 +93,12 @@ interface End {
 }
 
 /** The ends in the status of a container. A time before the creation of the pod is unknown: the runtime writes 1970. */
-function endsIn({ status, death }: Sight, restarts: number, { metadata }: Pod, { time }: GateTime): readonly End[] {
+function endsIn(
+  { status, death }: ContainerVersion,
+  restarts: number,
+  { metadata }: Pod,
+  { time }: GateTime,
+): readonly End[] {
   const last = status.lastState?.terminated
   const isOfPresent = status.state?.waiting !== undefined && death !== undefined
   const created = time(metadata.creationTimestamp) ?? 0
@@ -122,8 +127,8 @@ function readyTime({ startedAt, readySince }: RunningInstance, now: number, { ti
 
 /**
  * How long an instance that was watched was ready at least, in milliseconds.
- * @param known by the statuses in which it ran. One of them may have arrived late, from a connection that was held up: then the
- * instance was dead when it was seen to be ready.
+ * @param known this time by the statuses in which it ran; at most the time until it ended, because a status may have
+ * arrived late, from a slow connection
  */
 function readyTimeAtEnd(
   known: number | undefined,
@@ -138,9 +143,9 @@ function readyTimeAtEnd(
 }
 
 /**
- * How long a dead instance was ready at least, in milliseconds: it recovered after a run of ten minutes; and if the pod became
- * unready after its start, its probes had passed before. When they passed is only known of a watched instance.
- * @param known if it was watched
+ * How long a dead instance was ready at least, in milliseconds. Infinity after a run of ten minutes. If the pod became
+ * unready after the start of the instance, its probes had passed before.
+ * @param known this time, if the gate has seen the instance run
  * @param unreadyAt when the pod with a probed container became unready
  */
 function readyTimeOfDead(
@@ -176,9 +181,9 @@ export function countDeaths(
   const atFirstSight = seen.firstRestarts ?? 0
   const baseline = isOlderThanTemplate ? atFirstSight : 0
   const recovered = [...seen.instances].flatMap(([number, { readyFor = 0 }]) => (readyFor >= settleMs ? [number] : []))
-  const forgiven = Math.max(baseline, ...recovered)
-  const deaths = Math.max(0, seen.total - forgiven)
-  const counted = [...seen.instances].flatMap(([number, instance]) => (number >= forgiven ? [instance] : []))
+  const uncounted = Math.max(baseline, ...recovered)
+  const deaths = Math.max(0, seen.total - uncounted)
+  const counted = [...seen.instances].flatMap(([number, instance]) => (number >= uncounted ? [instance] : []))
   const isCurrent =
     isSinceStart(created, gateTime) ||
     counted.some(({ beganAt }) => beganAt !== undefined && isSinceStart(beganAt, gateTime)) ||
@@ -186,7 +191,7 @@ export function countDeaths(
     seen.total - 1 > atFirstSight
   if (deaths === 0) return { deaths, total: seen.total, isCurrent: false }
   const moments = counted.flatMap(({ diedAt }) => diedAt ?? [])
-  const firstDeathAt = Math.min(...moments, ...(forgiven === 0 ? [seen.backOffAt ?? Infinity] : []))
+  const firstDeathAt = Math.min(...moments, ...(uncounted === 0 ? [seen.backOffAt ?? Infinity] : []))
   return {
     deaths,
     total: seen.total,

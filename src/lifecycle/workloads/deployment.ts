@@ -54,7 +54,7 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
   const updated = status.updatedReplicas ?? 0
   const isUpdated = observed && updated >= replicas
   const old = Math.max(0, (status.replicas ?? 0) - updated)
-  const seesReplicaSets = reader.listState(replicaSetRequest(deployment)) === 'complete'
+  const canReadReplicaSets = reader.listState(replicaSetRequest(deployment)) === 'complete'
   const replicaSets = reader.owned(replicaSetRequest(deployment), metadata.uid)
   const current = newReplicaSet(deployment, reader)
   const gated = new Set(reader.owned(podRequest(deployment), current?.metadata.uid))
@@ -67,13 +67,13 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
       gone: reader.endedPods(current?.metadata.uid, 'Failed'),
       // Other strategies create new pods while old ones terminate.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
-      areKnown: seesReplicaSets || current !== undefined,
+      areKnown: canReadReplicaSets || current !== undefined,
     },
     reader,
   )
   const available = availableReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
-  // After a scale the counts may be the old ones, which are not complete for the controller either
+  // Right after a scale, the counts may be old: with a surplus, the controller does not report the rollout as complete
   // (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
@@ -98,7 +98,7 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
       ...(observed ? progressDeadlineProblem(deployment, examined, reader) : []),
     ],
     milestones: [
-      replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, reader),
+      replicaSetMilestone(deployment, current, isUpdated, canReadReplicaSets, draining, reader),
       {
         ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
         at: availableSince(deployment, examined),
@@ -172,8 +172,8 @@ function availableSince({ spec }: Deployment, { state }: ExaminedPods): number |
 
 /**
  * When the controller reported the rollout of the present revision as complete, on the runner's clock: all replicas are
- * available, and no other is left (DeploymentComplete, pkg/controller/deployment/util). Undefined if its report may be about
- * an earlier rollout: a rollout that an older ReplicaSet is used for again changes it only once it progresses.
+ * available, and no other is left (DeploymentComplete, pkg/controller/deployment/util). Undefined if the report may be
+ * about an earlier rollout: if an older ReplicaSet is used again, the report changes only when this rollout progresses.
  */
 function completedAt(
   deployment: Deployment,
@@ -190,12 +190,16 @@ function completedAt(
   return isOfCurrent ? at : undefined
 }
 
-/** @param draining the number of older pods that terminate: with Recreate, the controller waits for their end */
+/**
+ * The milestone `replicaset`: the ReplicaSet of the present template exists.
+ * @param isUpdated all pods count as updated, so that the ReplicaSet exists even if no watch has reported it
+ * @param draining the number of older pods that terminate: with Recreate, the controller waits for their end
+ */
 function replicaSetMilestone(
   deployment: Deployment,
   current: ReplicaSet | undefined,
   isUpdated: boolean,
-  isReadable: boolean,
+  canReadReplicaSets: boolean,
   draining: number,
   { time }: Reader,
 ): Milestone {
@@ -207,10 +211,10 @@ function replicaSetMilestone(
       message: `revision ${numberText(current)} → ReplicaSet ${current.metadata.name}`,
     }
   }
-  if (!isReadable) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be read' }
+  if (!canReadReplicaSets) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be read' }
   if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${numberText(deployment)}` }
-  const isRecreated = deployment.spec?.strategy?.type === 'Recreate' && draining > 0
-  const awaited = isRecreated
+  const waitsForOldPods = deployment.spec?.strategy?.type === 'Recreate' && draining > 0
+  const awaited = waitsForOldPods
     ? `${podCount(draining)} of older revisions to end (strategy Recreate)`
     : 'the new ReplicaSet'
   return { name: 'replicaset', state: 'open', message: `waiting for ${awaited}` }
@@ -250,7 +254,7 @@ function progressDeadlineProblem(
         deadlineSeconds: spec.progressDeadlineSeconds ?? 600,
         message: progressing.message ?? 'the deadline has passed',
       },
-      // The controller does not report the cause; the problem of a pod does. It had its time to start.
+      // The controller does not report the cause, but the problem of a pod is one. The pod had its time to start.
       cause: cause && { ...cause, isStarting: false },
       proven:
         !(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, reader)))) &&
@@ -260,8 +264,8 @@ function progressDeadlineProblem(
 }
 
 /**
- * Whether a pod has a problem that only repetition proves, and that is not proven yet. Its cause may have been mended with
- * the same apply, which the next attempt shows.
+ * Whether a pod has a problem that only repetition proves, and that is not proven yet. The apply may have fixed its
+ * cause: then the next attempt succeeds.
  */
 function hasUnprovenPod(state: ExaminedPods['state']): boolean {
   return (
@@ -270,9 +274,8 @@ function hasUnprovenPod(state: ExaminedPods['state']): boolean {
 }
 
 /**
- * Whether a pod advances, although the Deployment keeps an earlier report until it counts the pod as ready: the pod waits
- * for a time that it states itself, or runs an init container or a hook, or was scheduled, initialised or ready only since
- * the gate began.
+ * Whether a pod progresses: its wait has a known end, it runs an init container or a hook, or it was scheduled,
+ * initialised or ready only since the gate began. Until the pod is ready, the Deployment keeps an earlier report.
  */
 function isAdvancing({ pod, started, stallHold, runningStep }: PodState, reader: Reader): boolean {
   const isCurrent = ({ type, status, lastTransitionTime }: Condition) =>

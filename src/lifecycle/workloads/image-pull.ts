@@ -51,10 +51,10 @@ const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
 const maxMessageLength = 8_192
 
 /**
- * The words of the kubelet before the error: of its event, of its back-off, and of its state, which repeats an error of the CRI
+ * The text of the kubelet before an error: in its event, its back-off, and its state, which repeats an error of the CRI
  * in other words (evalCRIPullErr, pkg/kubelet/images).
  */
-const ofKubelet =
+const kubeletPrefix =
   /^(?:Failed to pull image "[^"]*": |Back-off pulling image "[^"]*"(?:: (?:ErrImagePull|RegistryUnavailable|SignatureValidationFailed))?(?:: )?)?(?:rpc error: code = \w+ desc = )?(?:(?:image pull failed for \S+ because the (?:registry is unavailable|signature validation failed)|RegistryUnavailable|SignatureValidationFailed): )?/i
 
 /** The start of each error in an aggregate. */
@@ -66,11 +66,11 @@ const aggregated =
  * (PullImage, pkg/kubelet/kuberuntime; NewAggregate, k8s.io/apimachinery).
  */
 function errorsIn(message: string): readonly string[] {
-  const [, list] = /^\[(.+)\]$/s.exec(message.replace(ofKubelet, '')) ?? []
+  const [, list] = /^\[(.+)\]$/s.exec(message.replace(kubeletPrefix, '')) ?? []
   return list === undefined ? [message] : list.split(new RegExp(`, (?=${aggregated.source})`))
 }
 
-/** The error that decides: with other credentials, a registry may have an image that it does not show without. */
+/** The error that decides: one that is not terminal, if any, because a registry hides images from some credentials. */
 function decisiveError(message: string): readonly [string, PullReason] {
   const errors = errorsIn(message.slice(0, maxMessageLength)).map((each) => [each, reasonOf(each)] as const)
   return (errors.find(([, reason]) => traitsOf({ reason }).class !== 'terminal') ??
@@ -87,7 +87,7 @@ function reasonOf(message: string): PullReason {
   const page = statusOfPage.exec(text)?.[1]
   if (page !== undefined) return reasonIn(httpStatuses, page)
   if (refusedByProxy.test(text)) return 'image-registry-unreachable'
-  return notFoundAlone.test(withoutWrappers(text)) ? 'image-not-found' : reasonIn(patterns, text)
+  return notFoundAlone.test(withoutErrorPrefixes(text)) ? 'image-not-found' : reasonIn(patterns, text)
 }
 
 function reasonIn(table: typeof patterns, text: string): PullReason {
@@ -115,12 +115,12 @@ function withoutNames(message: string): string {
 }
 
 /** A text that the kubelet or the runtime writes before the registry's answer. A message may start with several. */
-const wrapper =
+const errorPrefix =
   /^[\s:]*(?:Back-off pulling image ""|ErrImagePull|Failed to pull image ""|rpc error: code = \w+ desc =|failed to pull and unpack image ""|failed to resolve (?:reference|image)(?: "")?|Error response from daemon)/i
 
-function withoutWrappers(text: string): string {
+function withoutErrorPrefixes(text: string): string {
   let rest = text
-  while (wrapper.test(rest)) rest = rest.replace(wrapper, '')
+  while (errorPrefix.test(rest)) rest = rest.replace(errorPrefix, '')
   return rest.replace(/^[\s:]+/, '').trim()
 }
 
@@ -135,7 +135,7 @@ export function isPullRefusal(event: EventObject): boolean {
  */
 export function registryAnswer(message: string): string {
   const [error] = decisiveError(message)
-  const text = withoutImage(error.replace(ofKubelet, ''))
+  const text = withoutImage(error.replace(kubeletPrefix, ''))
   const core =
     /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
       text,
@@ -147,7 +147,7 @@ export function registryAnswer(message: string): string {
     .trim()
 }
 
-/** A refusal by the signature policy of the node (containers-policy.json), also where only the words of the kubelet show it. */
+/** A refusal by the signature policy of the node (containers-policy.json), as the kubelet or the runtime words it. */
 const signature = /signature ?validation ?failed|Source image rejected/i
 
 /** The answers that show a cause; the order matters, as some contain the words of another. */

@@ -84,7 +84,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   }
 }
 
-/** Slow problems: it is suspended until somebody resumes it, its pods do not end, or they are not removed. */
+/** Slow problems: the Job is suspended, a container keeps a pod from ending, or terminating pods are not removed. */
 function delays(job: Job, state: PodsState | undefined, owned: readonly Pod[], reader: Reader): readonly Problem[] {
   const suspended: Problem = { ...ownProblem(job, reader.history.firstSeenAt), reason: 'suspended', detail: {} }
   return [
@@ -94,14 +94,14 @@ function delays(job: Job, state: PodsState | undefined, owned: readonly Pod[], r
   ]
 }
 
-/** Whether it has run containers for this change, not for an earlier one. */
+/** Whether the Job has run containers for this change, not for an earlier one. */
 function hasWorked({ status = {} }: Job, isComplete: boolean, pods: readonly Pod[], reader: Reader): boolean {
   const isOfThisChange = (reader.time(status.startTime) ?? reader.now) >= reader.startedAt - recentVersionMs
   const isAnyStarted = pods.some((pod) => containersOf(pod).some((each) => hasStarted(each.status)))
   return isOfThisChange && (isAnyStarted || isComplete || (status.failed ?? 0) > 0)
 }
 
-/** Whether its pods work. Only the counts show pods that cannot be read, or that run in another cluster. */
+/** Whether pods of the Job work. Pods that cannot be read, or are in another cluster, appear only in the counts. */
 function isWorking(job: Job, state: PodsState | undefined): boolean {
   const areCountsAll = state === undefined || !isOfJobController(job)
   const isAnyWorking = state?.pods.some((each) => hasRunningWork(each, job)) ?? false
@@ -157,8 +157,8 @@ const failureReasons: ReadonlySet<string | undefined> = new Set([
 ])
 
 /**
- * A Job with `ttlSecondsAfterFinished: 0` is deleted at once: the event of its end contains the condition. Its
- * deletionTimestamp is omitted, as it ended before its deletion.
+ * The last state of a deleted Job. With `ttlSecondsAfterFinished: 0`, the gate may miss its last condition: the event
+ * about its end contains the same. The deletionTimestamp is omitted, because the Job ended before.
  */
 function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   const { deletionTimestamp: _, ...metadata } = job.metadata
@@ -176,7 +176,7 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   return { ...job, metadata, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
 }
 
-/** Whether a Job waits for terminating pods: before others replace them, or before it is Complete (enactJobFinished). */
+/** Whether a Job waits for terminating pods: before it replaces them, or before it is Complete (enactJobFinished). */
 function waitsForTermination(job: Job): boolean {
   return job.spec?.podReplacementPolicy === 'Failed' || trueCondition(job, 'SuccessCriteriaMet') !== undefined
 }
@@ -201,8 +201,8 @@ function isOwnContainer(name: string, { spec }: Job): boolean {
 }
 
 /**
- * A slow problem: the other containers of the Job's template have completed, and one runs on: it was added to the pod, or it
- * has run on for long, and may be no work.
+ * A slow problem: one container keeps a pod running, and all other containers of the Job's template have completed. It
+ * was added to the pod, or has been the last one for long.
  */
 function keptPod({ pod }: PodState, job: Job, reader: Reader): Problem | undefined {
   const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
@@ -229,12 +229,12 @@ function progressText({ status = {}, spec = {} }: Job, retry: Retry | undefined)
   return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}${wait}`
 }
 
-/** Failed pods that still exist are among the lost ones too. */
+/** Removes duplicates: a failed pod that still exists is in both lists. */
 function withoutDuplicates(pods: readonly Pod[]): readonly Pod[] {
   return [...new Map(pods.map((pod) => [pod.metadata.uid, pod])).values()]
 }
 
-/** A problem of a pod; a death never fails the Job. */
+/** The problem of a pod, as a problem of its Job: without proof if a container died, because retries follow. */
 function toJobProblem(problem: Problem): Problem {
   // A refused start has an exit code too.
   const isDeath = traitsOf(problem).isDeath || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
@@ -270,8 +270,8 @@ function endProblem(job: Job, pods: readonly Pod[], reader: Reader): Problem | u
 }
 
 /**
- * How work of a Job failed, as the parts of the Job's problem: the container with its exit code, whose log is the evidence; why
- * the pod ended, if not by a container; or why a container never started, when its exit code and its log say nothing.
+ * How a pod of a Job failed, as parts of the Job's problem. `container`: it exited with an error, and its log is the
+ * evidence. `podMessage`: the pod did not end by a container. `cause`: a container never started, so it has no log.
  */
 interface JobDeath extends Partial<Pick<Problem, 'subject' | 'container' | 'cause'>> {
   /** A timestamp of the server. */
@@ -279,7 +279,7 @@ interface JobDeath extends Partial<Pick<Problem, 'subject' | 'container' | 'caus
   readonly detail?: Pick<Problem<'job-failed'>['detail'], 'exitCode' | 'isOwnCode' | 'podMessage'>
 }
 
-/** The last failure: of a container, or of a pod. If the kubelet or a disruption ended the pod, it killed the containers. */
+/** The last failure of a container or a pod. If the kubelet or a disruption ended a pod, the pod counts alone. */
 function lastDeath(pods: readonly Pod[], reader: Reader): JobDeath | undefined {
   return pods
     .flatMap((pod) => {
@@ -303,8 +303,8 @@ function containerDeaths(pod: Pod, reader: Reader): readonly JobDeath[] {
 }
 
 /**
- * The kubelet refused or evicted the pod, or its node does not exist any more. Undefined if its own containers ended it. The
- * controller counts a terminating pod as failed before it has ended.
+ * Why a pod failed if its containers did not end it: the kubelet refused or evicted the pod, or its node no longer
+ * exists. The controller counts a terminating pod as failed before it has ended.
  */
 function podEnd(pod: Pod, deaths: readonly JobDeath[]): JobDeath | undefined {
   const { creationTimestamp = '', deletionTimestamp } = pod.metadata
@@ -341,8 +341,9 @@ function nextRetry(job: Job, pods: readonly Pod[], reader: Reader): Retry | unde
 }
 
 /**
- * The new pods for failed ones. The controller counts the failures since the last success: of the Job, or of each index
- * if the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, none waits.
+ * The retries by new pods. The controller counts the failures since the last success: of the Job, or of each index if
+ * the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, no retry
+ * waits.
  */
 function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], reader: Reader): readonly Retry[] {
   const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''

@@ -67,9 +67,7 @@ export function exitOf(death: ContainerStateTerminated): Exit {
   return { exitCode, signal, isOwnCode: (isOwnCode && !isStartError(death)) || undefined }
 }
 
-/**
- * Why the runtime could not create or start a container, by the step that failed: only the last one is about the program.
- */
+/** Why the runtime could not create or start a container: only the step `command` is about the program. */
 export function refusedStart(
   container: Container,
   { step, message }: RuntimeError,
@@ -89,8 +87,8 @@ export function refusedStart(
 }
 
 /**
- * The mount in `error mounting "/var/lib/kubelet/pods/…" to rootfs at "/etc/app.conf": mount … not a directory`, by the path
- * at which the container mounts it.
+ * The mount that a message is about: `error mounting "/var/lib/kubelet/pods/…" to rootfs at "/etc/app.conf": mount …
+ * not a directory`, by the path at which the container mounts it.
  */
 function failedMount(message: string, { volumeMounts = [] }: Container): FailedMount | undefined {
   const [, path, error = ''] = /^error mounting "[^"]+" to rootfs at "([^"]+)": .*: (.+)$/s.exec(message) ?? []
@@ -170,7 +168,7 @@ function kindOf(word: string): MissingObject['kind'] {
   return word.toLowerCase() === 'secret' ? 'secret' : 'configmap'
 }
 
-/** The error of a sandbox. The second form of a missing handler is that of containerd, the first that of CRI-O. */
+/** The error of a sandbox. `handler`: the missing runtime handler, as CRI-O or containerd reports it. */
 export function sandboxDetail(message: string): { message: string; handler?: string } {
   const [, handler] =
     /(?:runtime handler|no runtime for) "?([\w.-]{1,253})"? (?:from runtime list|is configured)/.exec(message) ?? []
@@ -212,8 +210,8 @@ export function backOffSeconds({ state }: ContainerStatus): number | undefined {
 }
 
 /**
- * The step of a container runtime that failed: `command` runs the program of the container. All others precede it, and
- * `other` is a step that the gate does not know.
+ * The step of a container runtime that failed. `command`, the last one, runs the program of the container. `other`: a
+ * step that the gate does not know.
  */
 type RuntimeStep = 'command' | 'hook' | 'memory' | 'mount' | 'sub-path' | 'working-directory' | 'other'
 
@@ -224,10 +222,10 @@ interface RuntimeError {
 }
 
 /**
- * A text before the step that failed: each of kubelet, containerd, CRI-O, Docker, runc and crun adds its own. The step is
- * followed by its cause, which may contain any other step: a hook reports which program it misses.
+ * A text before the step that failed: each of kubelet, containerd, CRI-O, Docker, runc and crun adds its own. The cause
+ * follows the step, and may contain the words of another step: a hook may report that a program is missing.
  */
-const wrapper = new RegExp(
+const errorPrefix = new RegExp(
   `^(?:${[
     'Error response from daemon',
     'rpc error: code = \\w+ desc =',
@@ -266,10 +264,10 @@ const steps: readonly (readonly [RuntimeStep, RegExp])[] = [
   ],
 ]
 
-/** Reads the error of a container runtime by the step that failed, not by words inside. */
+/** The error of a container runtime. Only the first words of the step decide, not those of its cause. */
 export function runtimeError(text: string): RuntimeError {
   let message = text.trim()
-  for (let found = wrapper.exec(message); found !== null; found = wrapper.exec(message)) {
+  for (let found = errorPrefix.exec(message); found !== null; found = errorPrefix.exec(message)) {
     const rest = message.slice(found[0].length)
     // A text in quotes has escaped quotes inside.
     message = found[0].endsWith('"') ? rest.replaceAll(/\\+"/g, '"').replace(/"(?=(?:: unknown)?\s*$)/, '') : rest

@@ -31,7 +31,7 @@ export interface PodObservations {
   readonly containers: ReadonlyMap<string, ContainerObservations>
 }
 
-/** A history, and what it was made from. */
+/** A cached history, and what it was made from. */
 interface Made {
   readonly observations: PodObservations | undefined
   readonly events: readonly EventObject[]
@@ -49,7 +49,6 @@ export class PodHistories {
   readonly #ended = new Map<string, Map<string, Pod>>()
   /** When the last deletion of a pod began, by controller and revision. */
   readonly #removed = new Map<string, number>()
-  /** The history of each version of a pod, and what it was made from. */
   #histories = new WeakMap<Pod, Made>()
 
   constructor(store: Store, gateTime: GateTime) {
@@ -238,8 +237,8 @@ function backOffSince(about: readonly EventObject[], seenAt: number, { time }: G
 }
 
 /**
- * The running instance. Without a readiness probe it is ready since its start; with one, since the pod became Ready, or
- * since that was seen. A time in the future is of a wrong clock.
+ * The running instance. Without a readiness probe it is ready since its start; with one, since the pod became Ready. If
+ * this time is absent or in the future (a wrong clock), it is ready since `now`.
  */
 function observeRunning(
   before: RunningInstance | undefined,
@@ -268,7 +267,7 @@ export function waitsForImage(reason = ''): boolean {
   return refusedStates.has(reason) || reason === 'ImagePullBackOff'
 }
 
-/** @param pod when it was created, and whether this is the first status seen of it and it is older than the gate */
+/** Adds the waiting state of a container. `predatesGate`: the first status seen, of a pod older than the gate. */
 function observeWaiting(
   known: ContainerObservations,
   status: ContainerStatus,

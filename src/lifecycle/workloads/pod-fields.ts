@@ -6,7 +6,6 @@ import type {
   EventObject,
   Pod,
 } from '../../cluster/objects.ts'
-
 import { trueCondition } from '../conditions.ts'
 
 export interface PodContainer {
@@ -70,7 +69,7 @@ export function isStartError({ reason }: { reason?: string }): boolean {
   return reason === 'StartError' || reason === 'ContainerCannotRun'
 }
 
-/** The condition of a type, for built-in kinds, which have at most one of each. */
+/** The condition of a type. Only for built-in kinds, which have at most one condition of a type. */
 export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
   return object.status?.conditions?.find((each) => each.type === type)
 }

@@ -34,9 +34,9 @@ function stateOf(view: PodView): keyof typeof detectors {
 }
 
 /**
- * Since when a pod waits for its scheduler, which sets the condition `PodScheduled`, or once it is assigned for its kubelet, which
- * sets `startTime` before anything else. The time starts at first sight of this state: after an outage, a watch first returns
- * old ones. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
+ * Since when a pod waits for a first sign of its scheduler (the condition `PodScheduled`) or, if it has a node, of its
+ * kubelet (`startTime`). Not before the gate first saw this state: after an outage, a watch first returns old states.
+ * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
 function unacknowledgedSince({ pod, history }: PodView, reader: TimeReader): number | undefined {
   const { metadata, status } = pod
@@ -61,12 +61,12 @@ function unacknowledged(view: PodView, moment: TimeReader): Finding | undefined 
   if (since === undefined || !moment.passed(since + acknowledgedMs)) return undefined
   const { nodeName, schedulerName: scheduler = 'default-scheduler' } = pod.spec ?? {}
   if (nodeName) return (reader) => nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
-  const missing = missingResourceClaim(view)
+  const claimCause = possibleClaimProblem(view)
   return (reader) => {
     const cause = unboundClaim(pod, reader)
     const waitsFor =
       cause === undefined
-        ? missing
+        ? claimCause
         : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
     const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
     return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
@@ -74,10 +74,11 @@ function unacknowledged(view: PodView, moment: TimeReader): Finding | undefined 
 }
 
 /**
- * Why a scheduler may ignore a pod with ResourceClaims: it does not report claims that do not exist (PreEnqueue,
- * pkg/scheduler/framework/plugins/dynamicresources). The controller that creates them from templates reports its failures.
+ * The likely cause if the scheduler reports nothing about a pod with ResourceClaims: a claim does not exist
+ * (PreEnqueue, pkg/scheduler/framework/plugins/dynamicresources). `claimFailure`: why the controller cannot create it
+ * from its template.
  */
-function missingResourceClaim({ pod, claimFailure }: PodView): SchedulingCause | undefined {
+function possibleClaimProblem({ pod, claimFailure }: PodView): SchedulingCause | undefined {
   const names = (pod.spec?.resourceClaims ?? []).map(({ name, resourceClaimName = name }) => resourceClaimName)
   if (names.length === 0) return undefined
   return { type: 'resource-claim', message: claimFailure ?? `its ResourceClaim ${names.join(', ')} may not exist` }
@@ -141,7 +142,7 @@ export function quietAt({ pod, history }: PodView, { now, time, events }: Reader
   return (latest([last && time(lastOccurrence(last)), history.seenAt]) ?? now) + quietNodeMs
 }
 
-/** Whether it is known that no node has this name; `assess` requests the nodes that do not respond. */
+/** Whether the gate knows that no node has this name: `assess` asks for the node of a problem. */
 function isNodeMissing(name: string, reader: Reader): boolean {
   return reader.listState(nodeRequest(name)) === 'complete' && reader.known(nodeRequest(name)).length === 0
 }

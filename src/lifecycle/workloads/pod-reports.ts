@@ -5,7 +5,7 @@ import type { GateTime } from '../proof.ts'
 import { condition, containerOfEvent, eventCount, hasStarted, type PodContainer } from './pod-fields.ts'
 
 /*
- * What the Events about a pod report. Rules read nothing else of them, so an Event that changes none of this concerns no target.
+ * What the Events about a pod report. Rules read nothing else of them: another Event requires no new assessment.
  */
 
 /** An Event about a pod. Its fields may be absent or null. */
@@ -17,7 +17,7 @@ interface PodEvent {
   readonly message: string
 }
 
-/** The Events about a pod as this file reads them. @param events the latest last, as in the result */
+/** The Events about a pod, with the fields that this file reads. @param events the latest last, as in the result */
 export function podEvents(events: readonly EventObject[]): readonly PodEvent[] {
   return events.map((event) => ({
     event,
@@ -93,7 +93,7 @@ function hasImageVolume({ spec }: Pod): boolean {
   return spec?.volumes?.some(({ image }) => image !== undefined) === true
 }
 
-/** The reasons of kubelet and attach controller before the containers (pkg/kubelet/events). */
+/** The reasons of failures before the containers, of the kubelet and the attach controller (pkg/kubelet/events). */
 const setupFailures: ReadonlySet<string> = new Set([
   'FailedMount',
   'FailedAttachVolume',

@@ -22,7 +22,7 @@ export interface PodState extends PodView {
   readonly quietNode?: string
 }
 
-/** A pod without its problems, what was found in it, what both depend on, and from when to when they hold. */
+/** The cached state of a pod without its problems, the findings that give these, and when both are valid. */
 interface Examination extends Pick<Reader, 'time' | 'settings'> {
   readonly state: PodState
   readonly findings: readonly Finding[]
@@ -92,7 +92,7 @@ function stateOf(view: PodView, reader: Reader): PodState {
   }
 }
 
-/** What a pod waits for, which takes a known time. */
+/** What a pod waits for, if this wait has a limit. */
 function knownWait(view: PodView, reader: Reader): string | undefined {
   if (view.isPulling) return 'an image is being pulled'
   const isProbing = view.containers.some(({ probesDueAt }) => isAhead(probesDueAt, reader))
@@ -100,7 +100,7 @@ function knownWait(view: PodView, reader: Reader): string | undefined {
   return view.scaleUp?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
-/** The moment of the milestone `pulled`: its containers start directly after it. Nothing shows when an older pod pulled its images. */
+/** The moment of the milestone `pulled`: the start of the containers, if it is since the gate's start; else unknown. */
 export function pulledAt(startedAt: number | undefined, reader: Reader): number | undefined {
   return isSinceStart(startedAt, reader) ? startedAt : undefined
 }

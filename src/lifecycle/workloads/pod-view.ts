@@ -21,8 +21,9 @@ export interface ContainerView extends PodContainer, ContainerReports {
 }
 
 /**
- * A version of a pod: its containers, and how far it has come. It is the same at any time: what the time decides is a moment,
- * on the runner's clock. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ * A version of a pod: its containers, and which milestones it has reached. It does not depend on the present time:
+ * where the time decides, it contains a moment on the runner's clock.
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  */
 export interface PodView extends PodReports {
   readonly pod: Pod
@@ -42,7 +43,7 @@ export interface PodView extends PodReports {
   /** From when every container that has no readiness probe, or that has died, was ready for the settle time. */
   readonly settledAt: number
   readonly moments: PodMoments
-  /** For which the next containers wait: `init container migrate is running`. */
+  /** What the next containers wait for: `init container migrate is running`. */
   readonly runningStep?: string
 }
 
@@ -57,20 +58,20 @@ interface PodMoments {
   readonly started: number | undefined
   /** By the kubelet alone, before its containers have settled. */
   readonly ready: number | undefined
-  /** Of a ready pod: also before this moment. */
+  /** When a ready pod is settled; this may be in the future. */
   readonly settled: number | undefined
 }
 
 /**
- * The part of a reader that knows the time and what never changes during a run. What is read through it alone holds until a
- * moment that was asked for.
+ * The part of a reader with the time, and with what never changes during a run. A result from this part is valid until
+ * the next moment that `passed` was asked for.
  */
 export type TimeReader = Pick<Reader, 'now' | 'passed' | 'time' | 'startedAt' | 'settings'>
 
-/** A problem of a pod or of a container, at the moment of a reader: other targets and other objects may decide whether it is proven. */
+/** Returns a found problem. Other targets and objects may decide whether it is proven, so each assessment calls it. */
 export type Finding = (reader: Reader) => Problem
 
-/** Finds a problem in a version of a pod or of a container. */
+/** Finds a problem in a version of a pod or container; undefined if there is none. */
 export type Detector<View> = (view: View, reader: TimeReader) => Finding | undefined
 
 /** The first problem that is found. */

@@ -99,9 +99,9 @@ function isNamed(requested = '', reported = ''): boolean {
   return [requested, `${requested}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
 }
 
-/** The pending part of a change in place; undefined if nothing is pending. */
-function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
-  if (!isTakenUp) return 'waiting for the kubelet to take its change'
+/** What a change of a pod in place still waits for. @param isObserved the kubelet has started to apply the change */
+function pendingChange(pod: Pod, isObserved: boolean): string | undefined {
+  if (!isObserved) return 'waiting for the kubelet to take its change'
   // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
   const resize = ['PodResizePending', 'PodResizeInProgress']
     .map((type) => trueCondition(pod, type))
@@ -167,7 +167,7 @@ function endedAt({ status }: Pod, { time }: Reader): number | undefined {
   return latestOfAll((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
 }
 
-/** A pod with a completed container is not Ready (GenerateContainersReadyCondition, pkg/kubelet/status). */
+/** Why a pod is not ready: perhaps a container has completed (GenerateContainersReadyCondition, pkg/kubelet/status). */
 function notReadyText(containers: readonly ContainerView[]): string {
   const completed = containers.find(({ status, isInit }) => !isInit && status?.state?.terminated?.exitCode === 0)
   return completed === undefined

@@ -46,9 +46,9 @@ const transientErrors =
   /^(?:Internal error|Timeout\b|Operation cannot be fulfilled)|\btim(?:ed |e)out\b|deadline exceeded|\bEOF\b|dial tcp|connection (?:refused|reset|lost)|broken pipe|etcdserver|leader changed|unable to handle the request|too many requests|rate limit|temporarily unavailable|already exists|\bnot found\b|could not find|not yet ready|not synchronized|unable to find annotation|object is being deleted/i
 
 /**
- * Why the API server refuses pods, by its message without the words around it. The order matters: a policy denies in its own
- * words. Most other refusals are denials too, as those by a LimitRange, by PodNodeSelector or by RBAC: neither
- * they nor the pods change by themselves. So whatever is none of the exceptions is a denial.
+ * Why the API server refuses pods, by its message (`withoutPreamble`). The order matters: a policy denies in words of
+ * its own, which may match other patterns. The last one matches all other messages. They are denials too, as by a
+ * LimitRange, by PodNodeSelector or by RBAC, which do not change by themselves.
  */
 const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[RefusalReason][] = [
   {
@@ -92,7 +92,7 @@ const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[Refu
   { reason: 'admission-denied', pattern: /^/, read: readDenial },
 ]
 
-/** @param isDeletion a refused deletion of a pod is a denial only in the words of a policy */
+/** @param isDeletion the message is about the deletion of a pod: then an unknown message is no denial */
 function refusalKindOf(message: string, isDeletion = false) {
   const text = withoutPreamble(message)
   const found = refusalKinds.findIndex(({ pattern }) => pattern.test(text))
@@ -284,9 +284,9 @@ function refusedProblem(
 
 /**
  * When a controller tries again at the latest: each refusal doubles the wait in its queue
- * (ItemExponentialFailureRateLimiter, k8s.io/client-go/util/workqueue), also one after an event of another pod, which starts
- * an attempt too. A quota or a policy that changes starts none. If the first refusals have expired, the wait is about as
- * long as the known ones took.
+ * (ItemExponentialFailureRateLimiter, k8s.io/client-go/util/workqueue). An event of another pod starts an attempt too;
+ * a change of a quota or a policy does not. If the first refusals have expired, the wait is about the time between the
+ * known ones.
  */
 function retryAt(refused: readonly EventObject[], { time }: Reader): number | undefined {
   const firstAt = earliest(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
@@ -297,10 +297,7 @@ function retryAt(refused: readonly EventObject[], { time }: Reader): number | un
   return lastAt + Math.min(waitMs, maxCreationRetryMs) + creationRetrySlackMs
 }
 
-/**
- * The words of a refusal: those of the event about the latest attempt, unless it only repeats the condition. An event
- * may be cut off.
- */
+/** The message of a refusal: that of the latest event, unless it repeats the condition. An event may be cut off. */
 function wordsOf(reported: string, latest: string): string {
   const [text, later] = [reported, latest].map((each) => withoutUnusable(withoutPreamble(each))) as [string, string]
   return text.startsWith(later.replace(/\.{3}$|…$/, '')) ? text : later

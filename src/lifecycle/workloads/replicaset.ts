@@ -44,8 +44,8 @@ function factsOf(set: ReplicaSet, reader: Reader): WorkloadFacts {
 }
 
 /**
- * The pods that are older than the last write of the ReplicaSet, and differ from its template. An admission webhook may have
- * changed a younger pod.
+ * The warning about pods that are older than the last write of the ReplicaSet, and differ from its template. Younger
+ * pods do not count: an admission webhook may have changed them.
  */
 function outdatedPodWarnings(set: ReplicaSet, pods: Pods, reader: Reader): readonly string[] {
   const writtenAt = lastWriteOf(set, reader.time) ?? -Infinity

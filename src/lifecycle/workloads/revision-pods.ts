@@ -43,11 +43,11 @@ export function sortPods(
 
 /** The state of the pods of one revision, and their problems. */
 export interface PodsState {
-  /** The pods that count: neither replaced nor lost. */
+  /** The pods that are not being replaced. */
   readonly pods: readonly PodState[]
   /** Each problem once, with its number of `pods`; the most important first. */
   readonly problems: readonly Problem[]
-  /** The problem that fails the workload: proven, and no pod is better. */
+  /** The problem that fails the workload: it is proven, and no pod is better (see `PodState`). */
   readonly failure?: Problem
   readonly stallHold?: string
   readonly counters: ReadonlyMap<string, number>
@@ -57,7 +57,7 @@ export interface PodsState {
  * Examines the pods of the gated revision. A pod's problem fails its workload only if no pod is better: ready and
  * settled, or with all containers started and no death. Pending pods are neither better nor worse.
  * @param lost the failed pods of that revision, deleted or not
- * @param lostSince those that failed earlier are no problem: by default, before the gate began
+ * @param lostSince pods that failed before this moment are no problem; by default, the gate's start
  */
 export function examinePods(
   all: readonly Pod[],
@@ -78,7 +78,6 @@ export function examinePods(
   }
 }
 
-/** The nodes that may be lost. */
 function quietNodes(pods: readonly PodState[]): readonly string[] {
   return [...new Set(pods.flatMap(({ quietNode }) => quietNode ?? []))].slice(0, maxQuietNodes)
 }
@@ -172,8 +171,8 @@ function lostAt({ metadata, status }: Pod, reader: Reader): number {
 }
 
 /**
- * The note on lost pods (evicted, preempted, failed), also from before the gate's start, which their controller replaces:
- * `2 pods failed and are replaced (Evicted)`. While the workload is not ready, its problems contain those lost since then.
+ * The note on pods that failed (also before the gate's start) and that their controller replaces: `2 pods failed and
+ * are replaced (Evicted)`. While the workload is not ready and has a problem about such pods, there is no note.
  */
 export function lostPodNotes({ ended }: Pods, { problems }: PodsState, isReady: boolean): readonly string[] {
   const lost = ended.filter(({ status }) => status?.phase === 'Failed')
@@ -289,7 +288,7 @@ export function momentOf(pods: readonly PodState[], name: keyof PodState['moment
   return latestOfAll(pods.map(({ moments }) => moments[name]))
 }
 
-/** The images of the next containers are pulled when an init container or a postStart hook has ended. */
+/** Adds to an open milestone which init container or postStart hook the next containers wait for. */
 function withText(milestone: Milestone, text: string): Milestone {
   return milestone.state === 'open' ? { ...milestone, message: `${milestone.message}${text}` } : milestone
 }

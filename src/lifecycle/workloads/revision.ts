@@ -41,9 +41,9 @@ export function revisionsOfWorkload(
 /**
  * The pod template of a workload or revision; undefined for kinds without one, and for custom kinds with another
  * `template`. A ControllerRevision contains the patch that restores the template (getPatch, pkg/controller/statefulset
- * and pkg/controller/daemon). Undefined for a Job too: its template is immutable, except that a queue such as Kueue sets
- * where the pods of a suspended Job run (ValidateJobUpdate, pkg/apis/batch/validation). Kept for each object: workloads are
- * assessed after each change of a pod, with the same revisions.
+ * and pkg/controller/daemon). Undefined for a Job too: its template is immutable, except that a queue such as Kueue
+ * sets where the pods of a suspended Job run (ValidateJobUpdate, pkg/apis/batch/validation). Cached, because each
+ * change of a pod compares the same revisions again.
  */
 export const templateOf = oncePerObject((object: KubeObject): PodTemplate | undefined => {
   if (object.kind === 'Job' && object.apiVersion.startsWith('batch/')) return undefined
@@ -88,7 +88,7 @@ export function formerNumbersOf({ metadata }: KubeObject): readonly number[] {
   return numbers?.filter((number) => !Number.isNaN(number)) ?? []
 }
 
-/** Whether a rollback has made an older ReplicaSet the present one again: its creation is not when it became so. */
+/** Whether a rollback has made an older ReplicaSet the present one again: then it is older than the present version. */
 export function isReused(revision: KubeObject): boolean {
   return formerNumbersOf(revision).length > 0
 }
@@ -159,7 +159,7 @@ export function becamePresentAt(
   const writtenAt = specWrittenAt(workload, reader)
   if (present === undefined) return writtenAt
   const revisions = reader.knownOwned(workload.metadata.uid, present.kind)
-  // The controller has not made it the present one yet.
+  // The controller has not yet given `present` the highest number.
   if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
   const at = reader.time(createdAt(present))
   const isOlder = revisions.some((other) => createdAt(other) > createdAt(present))
@@ -192,7 +192,7 @@ export function templateCreatedAt(
   return reader.time(newestCreation(revisions)) ?? reader.startedAt
 }
 
-/** When the newest revision was created, if it is the present one and no rollback made it so. */
+/** When the newest revision was created; undefined if it is not the present one, or is so by a rollback. */
 function newestCreation(revisions: readonly KubeObject[]): string | undefined {
   const newest = revisions.toSorted(
     (a, b) => compareTimestamps(createdAt(b), createdAt(a)) || numberOf(b) - numberOf(a),

@@ -187,15 +187,15 @@ function isWithinOrdinals(pod: Pod, set: StatefulSet): boolean {
   return Number.isNaN(index) || (index >= 0 && index < (set.spec?.replicas ?? 1))
 }
 
-/** The partition counts from the first ordinal of the set (updateMin, pkg/controller/statefulset). */
+/** Whether a pod is below the partition, counted from the first ordinal (updateMin, pkg/controller/statefulset). */
 function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
   return indexOf(pod, set) < (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
 }
 
 /**
- * A slow problem: an old pod is broken. Before the update is complete, it blocks the update: the controller updates a pod
- * only while all are ready (https://github.com/kubernetes/kubernetes/issues/67250). Below the partition, it keeps its
- * revision even if it is deleted.
+ * Slow problems: those of old pods. Before the update is complete, a broken old pod blocks the update: the controller
+ * updates a pod only while all are ready (https://github.com/kubernetes/kubernetes/issues/67250). Below the partition,
+ * a pod keeps its revision even if it is deleted.
  */
 function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldRevision']): readonly Problem[] {
   return problems.map((problem) =>

@@ -19,10 +19,7 @@ export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | unde
 
 const noTemplate: PodTemplate = {}
 
-/**
- * A text that is the same for equal templates. Kept for each template: workloads are assessed after each change of a pod, with
- * the same templates.
- */
+/** A text that is the same for equal templates. Cached, because each change of a pod compares the same ones again. */
 const comparable = oncePerObject((template: PodTemplate) => JSON.stringify(withoutHash(template)))
 
 /** Reloader sets environment variables with this prefix (https://github.com/stakater/Reloader, `env-vars` strategy). */
@@ -36,7 +33,7 @@ const reloaderPrefix = 'STAKATER_'
 export function isFollowedChange(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
   return (
-    isDeepStrictEqual(withoutDecoration(before), withoutDecoration(after)) &&
+    isDeepStrictEqual(withoutFollowedFields(before), withoutFollowedFields(after)) &&
     containersIn(before.spec).every((container, index) => {
       const env = containersIn(after.spec)[index]?.env ?? []
       return (container.env ?? []).every((variable) => env.some((other) => isKept(variable, other)))
@@ -70,7 +67,8 @@ export function containersIn({ containers = [], initContainers = [] }: PodSpec =
   return [...containers, ...initContainers]
 }
 
-function withoutDecoration({ metadata: _metadata, spec, ...rest }: PodTemplate): unknown {
+/** A template without metadata and environment variables. */
+function withoutFollowedFields({ metadata: _metadata, spec, ...rest }: PodTemplate): unknown {
   const withoutEnv = (list: Container[] | undefined) => list?.map(({ env: _env, ...container }) => container)
   const containers = withoutEnv(spec?.containers)
   const initContainers = withoutEnv(spec?.initContainers)
@@ -112,7 +110,7 @@ function prune(value: unknown): unknown {
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** Fields whose values are compared by the name of their elements. */
+/** Fields that `fieldChanges` omits: their elements are compared by name. */
 const listsByName: ReadonlySet<string> = new Set(['name', 'env', 'containers', 'initContainers'])
 /** Structured fields whose values are shown, as scalars are. */
 const shownFields: ReadonlySet<string> = new Set(['command', 'args', 'resources'])

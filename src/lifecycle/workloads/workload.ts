@@ -27,12 +27,12 @@ import { undoRule, watchReleaseHooks } from './undo.ts'
 /** The milestones of workloads with pods; some workloads have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
 
-/** A kind of workloads by its controller. */
+/** What differs between the kinds of workloads. */
 interface WorkloadKind<Gated extends Workload> {
   readonly milestones: Rule['milestones']
-  /** By default, requests reach each pod at once. */
+  /** How requests reach the pods; by default, in any order. */
   readonly serving?: Rule<Gated>['serving']
-  /** The revision of the present template, if the controller has made one; absent for kinds without revisions. */
+  /** The revision of the present template, if the controller has created it; absent for kinds without revisions. */
   presentRevision?(workload: Gated, reader: ChangeReader): KubeObject | undefined
   /** When a rollback made an older revision the present one again; by default, at the last write of the spec. */
   restoredAt?(workload: Gated, present: KubeObject | undefined, reader: ChangeReader): number | undefined
@@ -46,7 +46,7 @@ export interface WorkloadFacts {
   readonly isComplete: boolean
   /** How many gated pods have to be ready. */
   readonly wanted: number
-  /** How many of them are ready and settled; see `countSettled`. */
+  /** How many gated pods are ready and settled; see `countSettled`. */
   readonly ready: number
   /** Set if `ready` counts pods that are more than ready: `ready and available`. */
   readonly readyWord?: string
@@ -57,8 +57,8 @@ export interface WorkloadFacts {
   /** The problems of the workload itself. */
   readonly problems: readonly Problem[]
   /**
-   * How many pods are of the present revision, for kinds with the milestone `updated`.
-   * `leftOver`: of the pods that are awaited, those of older revisions that the counts omit.
+   * How many pods are of the present revision, for kinds with the milestone `updated`. `leftOver`: the number of
+   * awaited pods of older revisions that the counts omit.
    */
   readonly updated?: {
     readonly done: number
@@ -66,21 +66,20 @@ export interface WorkloadFacts {
     readonly isDone: boolean
     readonly leftOver?: number
   }
-  /** The other milestones of the kind. */
+  /** The milestones that only this kind has. */
   readonly milestones?: readonly Milestone[]
   readonly notes?: readonly string[]
   readonly warnings?: readonly string[]
-  /** Why the stall clock is stopped, besides what its new pods wait for. */
+  /** Why the stall clock is stopped, besides the reasons of its new pods. */
   readonly hold?: string | undefined
-  /** The template is rolled out already: new pods are those of a scale. */
+  /** The template is already rolled out: only a scale creates new pods. */
   readonly isScale?: boolean
-  /** Each pod waits for the previous one, so a proven problem of one pod fails the workload although others are better. */
+  /** Each pod waits for the one before, so a proven problem of one pod fails the workload even if others are ready. */
   readonly isOrdered?: boolean
   /** The problem that replaces the workload's own failure as the reason. */
   explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
 }
 
-/** The rule of a kind of workloads. */
 export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>): Rule<Gated> {
   const { milestones, serving = workloadServing, presentRevision, restoredAt } = kind
   return {
@@ -102,7 +101,7 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
 
 /**
  * Judges a workload by its facts. A failure of a pod has priority over one of the workload itself.
- * @param isReadyLast no milestone follows `ready`, so that one is open as long as the workload is not ready
+ * @param isReadyLast no milestone follows `ready`, so `ready` is open as long as the workload is not ready
  */
 function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: boolean, reader: RuleReader): Judgement {
   const { examined, message, isOrdered } = facts
@@ -156,15 +155,15 @@ export interface ExaminedPods {
   readonly waitsForTermination: boolean
   /** The state of the gated pods; undefined if pods cannot be read. */
   readonly state?: PodsState
-  /** The state of those new pods that may fail the workload. */
+  /** The state of the new pods that may fail the workload. */
   readonly failing?: PodsState
-  /** The problems of the other new pods. They may be why the controller updates no other pod (maxUnavailable). */
+  /** The problems of the other new pods. Such a pod may keep others from being updated (maxUnavailable). */
   readonly excused: readonly Problem[]
-  /** That pods still exist after their grace period. */
+  /** The problems of pods that still exist after their grace period. */
   readonly stuck: readonly Problem[]
 }
 
-/** @param owned all pods of the workload */
+/** Sorts and examines the pods of a workload. @param owned all its pods */
 export function examineWorkloadPods(
   workload: Workload,
   owned: readonly Pod[],
@@ -242,7 +241,7 @@ function onDeleteNotes({ pods: { old, kept }, replacesOnDelete }: ExaminedPods):
   return [`${podCount(older)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
 }
 
-/** The milestone `updated`. With OnDelete it awaits no pod, because the controller replaces none. */
+/** The milestone `updated`. With OnDelete, it is done at once, because the controller replaces no pod by itself. */
 function updatedMilestone(
   { done, total, isDone, leftOver = 0 }: NonNullable<WorkloadFacts['updated']>,
   { replacesOnDelete }: ExaminedPods,
@@ -264,7 +263,7 @@ function updatedMilestone(
 /**
  * The milestone `ready`; its message differs while ready pods settle.
  * @param isReady the workload is ready
- * @param doesCountDecide it is done as soon as enough pods are ready
+ * @param doesCountDecide the milestone is done as soon as enough pods are ready
  */
 function readyMilestone(
   { examined: { state }, ready, wanted, readyWord = 'ready' }: WorkloadFacts,
@@ -293,15 +292,15 @@ function awaitedEnds({ state, pods, waitsForTermination }: ExaminedPods): readon
   return waitsForTermination || hasNoRoom ? endingPods(pods) : pods.leaving
 }
 
-/** Stops the stall clock while the pods that an autoscaler adds have no room. */
+/** Why the stall clock is stopped: no node has room for the pods that a scale adds. */
 function scaleHold({ examined: { state }, isScale }: WorkloadFacts): string | undefined {
   const hasNoRoom = state?.problems.some((problem) => traitsOf(problem).awaits === 'node')
   return isScale && hasNoRoom ? 'its rollout is complete, and the pods of a scale wait for room' : undefined
 }
 
 /**
- * Stops the stall clock while a known wait lasts: image pulls, probes, minReadySeconds, and the grace periods of
- * terminating pods.
+ * Why the stall clock is stopped: a pod waits for an image pull, for its probes or for minReadySeconds, or a
+ * terminating pod is in its grace period.
  * @param state the pods of the gated revision; undefined if they cannot be read
  * @param ending the pods whose end the workload waits for
  */
@@ -333,7 +332,7 @@ function isAnyUnavailable(
   return pods.some(({ ready, pod }) => ready && !passed(readyAt(pod) + minReadySeconds * 1_000))
 }
 
-/** How requests reach the pods of a workload: at their own ports. A DaemonSet is empty if no node should run a pod. */
+/** How requests reach the pods of a workload: at the ports of the pods. A DaemonSet is empty if no node wants one. */
 export const workloadServing: Serving<Workload> = {
   ports: ({ spec }) => servedPorts({ spec: spec?.template?.spec }),
   pods: (object, assessed, reader) => {
@@ -345,7 +344,7 @@ export const workloadServing: Serving<Workload> = {
 
 export const orderedServing: Serving<Workload> = { ...workloadServing, isOrdered: true }
 
-/** A bare pod is its own only pod. */
+/** How requests reach a bare pod. */
 export const podServing: Serving<Pod> = {
   ports: servedPorts,
   pods: (pod) => [pod],
