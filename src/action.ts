@@ -24,7 +24,7 @@ import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/parse-references.ts'
 import type { Source } from './plan/target.ts'
 import { buildAnnotations, buildWarnings, placeOf } from './report/annotations.ts'
-import { plain, plainLines } from './report/escape.ts'
+import { safeLine, safeLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
@@ -51,7 +51,7 @@ export async function runAction(action: ActionName): Promise<void> {
   const decide = (outcome: Outcome, title: string) => write('The state', () => state.decided({ outcome, title }))
   const reportCrash = (error: unknown) => {
     core.setFailed(`${crashMessage}. Please report it with the lines below.`)
-    for (const line of plainLines(secrets.redact(inspect(error)))) console.error(line)
+    for (const line of safeLines(secrets.redact(inspect(error)))) console.error(line)
     write('The outputs', () => setOutputs({ outcome: 'unknown', message: crashMessage }))
   }
   // An error that no promise of the gate reports, such as that of a stream. Work that has begun may never end.
@@ -83,7 +83,7 @@ export async function runAction(action: ActionName): Promise<void> {
     const work = action === 'merge' ? mergeGates(job) : gate(job)
     const record = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
-      for (const text of describeMistakes(error.mistakes)) core.error(plain(secrets.redact(text)))
+      for (const text of describeMistakes(error.mistakes)) core.error(safeLine(secrets.redact(text)))
       return redactRecord(misconfiguredRecord(error, startedAt, systemClock.now()), secrets.redact)
     })
     publish(record, recordOfReport(record, job), job, links)
@@ -144,11 +144,11 @@ export async function runPost(): Promise<void> {
       { octokit: createOctokit(token), run: currentRun(process.env, undefined), clock: systemClock },
       {
         onClosed: (extra) => console.log(`${describeExtra(extra)} was still open, and is closed now.`),
-        onWarning: (text) => core.warning(plain(text)),
+        onWarning: (text) => core.warning(safeLine(text)),
       },
     )
   } catch (error) {
-    for (const line of plainLines(inspect(error))) console.log(line)
+    for (const line of safeLines(inspect(error))) console.log(line)
   }
 }
 
@@ -168,8 +168,8 @@ async function gate(job: Job): Promise<EndedRunRecord> {
   const { inputs, mistakes } = job.read
   extras?.begin(pendingRecord(systemClock.now()))
   // If the secret of the input is missing, this may be another cluster than the user means.
-  const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
-  const onRetry = (message: string) => console.log(plain(secrets.redact(message)))
+  const onSource = (source: string) => console.log(safeLine(`The input kubeconfig is empty, so ${source} is used.`))
+  const onRetry = (message: string) => console.log(safeLine(secrets.redact(message)))
   const connection = { mask, secrets, onSource, onRetry, clock: systemClock }
   const references = await readTargetInputs(inputs, workspace())
   const links = linkMistakes(inputs, workspace())
@@ -190,7 +190,7 @@ async function gate(job: Job): Promise<EndedRunRecord> {
       extras?.update()
     },
     onLog: (output) => log.onLog(output),
-    onWarning: (text, source) => core.warning(plain(text), { ...placeOf(source, tracked) }),
+    onWarning: (text, source) => core.warning(safeLine(text), { ...placeOf(source, tracked) }),
   }
   // In parallel: git needs longer than reading the inputs, and the first link is written after the first requests.
   const finding = findTracked(
@@ -215,7 +215,7 @@ async function mergeGates(job: Job): Promise<EndedRunRecord> {
     const attempt = record?.run?.attempt ?? Infinity
     if (own === undefined || record?.run?.id !== own.id || attempt >= own.attempt) continue
     core.warning(
-      plain(`${path} is of attempt ${attempt} of this run: its job did not run again, or ended before its gate.`),
+      safeLine(`${path} is of attempt ${attempt} of this run: its job did not run again, or ended before its gate.`),
     )
   }
   const record = redactRecord(mergeReports(files, systemClock.now(), own), job.secrets.redact)
@@ -273,14 +273,14 @@ async function openExtras(
   if (inputs.githubToken === undefined || mistakes.some(({ input }) => placesOfExtras.includes(input))) return undefined
   const cause = run instanceof Error ? run.message : run.conflict
   if (run instanceof Error || cause !== undefined) {
-    core.warning(plain(`report-to is off: ${cause}`))
+    core.warning(safeLine(`report-to is off: ${cause}`))
     return undefined
   }
   const { openExtras } = await import('./github/extras.ts')
   const hooks = {
     ...state,
-    onWarning: (text: string) => core.warning(plain(secrets.redact(text))),
-    onNotice: (text: string) => console.log(plain(secrets.redact(text))),
+    onWarning: (text: string) => core.warning(safeLine(secrets.redact(text))),
+    onNotice: (text: string) => console.log(safeLine(secrets.redact(text))),
   }
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
@@ -323,7 +323,7 @@ function write<T>(what: string, action: () => T): T | undefined {
   try {
     return action()
   } catch (error) {
-    core.warning(plain(`${what} could not be written: ${errorText(error)}`))
+    core.warning(safeLine(`${what} could not be written: ${errorText(error)}`))
     return undefined
   }
 }

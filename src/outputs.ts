@@ -3,7 +3,7 @@ import { setOutput } from '@actions/core'
 import { mapRecord } from './gate/redact-record.ts'
 import type { EndedRunRecord, TargetRecord } from './gate/run-record.ts'
 import type { ExtraName, knownExtras } from './inputs.ts'
-import { plain } from './report/escape.ts'
+import { safeLine } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { iso, shiftOf } from './report/json-report.ts'
 import { rollbackOf } from './report/rollback.ts'
@@ -45,7 +45,7 @@ export const outputDefinitions = {
   },
   message: {
     description: 'The outcome and its reason in one line of text.',
-    value: ({ message }) => plain(message),
+    value: ({ message }) => safeLine(message),
   },
   'failed-resources': {
     description:
@@ -78,7 +78,7 @@ export const outputDefinitions = {
   'rollback-note': {
     description: 'What `rollback-command` restores and what it does not, or why there is none, in one line of text.',
     details: 'A Job that ran is one of the reasons: a migration may not be undone. Empty on `ready`.',
-    value: (record) => plain(rollbackOf(record).note),
+    value: (record) => safeLine(rollbackOf(record).note),
   },
   report: {
     description: 'The path of the report, a JSON file with every resource, its milestones, problems and evidence.',
@@ -132,7 +132,7 @@ function failedResources(record: EndedRunRecord): string {
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
     .map((target) => {
       const { outcome, reason, message, causedBy, causedByNamespace } = target
-      return entryOf(target, { outcome, reason, message: plain(message, messageLimit), causedBy, causedByNamespace })
+      return entryOf(target, { outcome, reason, message: safeLine(message, messageLimit), causedBy, causedByNamespace })
     })
   return jsonArray(entries)
 }
@@ -152,7 +152,7 @@ function entryOf(
   { target, namespace, gate }: TargetRecord,
   facts: Readonly<Record<string, string | undefined>>,
 ): string {
-  return JSON.stringify(mapRecord({ target, namespace, gate, ...facts }, (text) => plain(String(text))))
+  return JSON.stringify(mapRecord({ target, namespace, gate, ...facts }, (text) => safeLine(String(text))))
 }
 
 /** An array of JSON texts, cut to the largest size; then its last entry has the number of omitted ones. */
@@ -180,5 +180,5 @@ function slowestMilestone(record: EndedRunRecord): string {
     .toSorted((one, other) => other.step.tookMs - one.step.tookMs)
   if (slowest === undefined) return ''
   const { target, step } = slowest
-  return `${plain(target)} ${plain(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
+  return `${safeLine(target)} ${safeLine(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
 }

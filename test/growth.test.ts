@@ -18,7 +18,7 @@ import { parseReferences } from '../src/plan/parse-references.ts'
 import { parseWaitFor } from '../src/plan/reference-flags.ts'
 import { readHeader } from '../src/recording/reader.ts'
 import { buildAnnotations } from '../src/report/annotations.ts'
-import { code, html, markdown, mermaidName, plain, plainLines, prose, shortenWords } from '../src/report/escape.ts'
+import { code, html, markdown, mermaidName, prose, safeLine, safeLines, shortenWords } from '../src/report/escape.ts'
 import { renderReport } from '../src/report/json-report.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { settingsOf } from '../src/run/recorded-run.ts'
@@ -72,8 +72,8 @@ const readers: readonly [string, (text: string) => unknown][] = [
   ['an expected image', (text) => readInputs({ 'expect-images': `a=${text}` })],
   ['a switch', (text) => readInputs({ summary: text })],
   ['a number', (text) => readInputs({ 'max-restarts': text })],
-  ['plain text', plain],
-  ['plain lines', plainLines],
+  ['plain text', safeLine],
+  ['plain lines', safeLines],
   ['Markdown', markdown],
   ['prose', prose],
   ['code', code],

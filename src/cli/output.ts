@@ -5,7 +5,7 @@ import type { Secrets } from '../cluster/secrets.ts'
 import { describeMistakes, UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
 import { type EndedRunRecord, misconfiguredRecord, type RunRecord } from '../gate/run-record.ts'
-import { plain, plainLines, printableJson } from '../report/escape.ts'
+import { printableJson, safeLine, safeLines } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
 /** stdout, stderr, or a stream of a test. */
@@ -63,7 +63,7 @@ export function printLines(output: Output, lines: readonly string[]): void {
 
 /** Prints text as one line that is safe in a terminal. */
 export function printMessage(output: RedactedOutput, text: string): void {
-  output.write(`${plain(output.redact(text))}\n`)
+  output.write(`${safeLine(output.redact(text))}\n`)
 }
 
 /** The secrets, notices and clock of a command's connection to the cluster, and that its user writes flags. */
@@ -96,7 +96,7 @@ export function endWithMistakes(
 /** Prints an error of this program. */
 export function printCrash(output: RedactedOutput, message: string, error: unknown): void {
   printMessage(output, `${message}. Please report it with the lines below.`)
-  printLines(output, plainLines(output.redact(inspect(error))))
+  printLines(output, safeLines(output.redact(inspect(error))))
 }
 
 /** The report of a gate or of a single check as one line of JSON. */

@@ -1,5 +1,5 @@
 import type { EndedRunRecord, Entry, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
-import { plain } from '../report/escape.ts'
+import { safeLine } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
 import type { Reporter } from '../run/redacted-output.ts'
@@ -67,7 +67,7 @@ export class TerminalLog extends LogPrinter implements Reporter {
   }
 
   onWarning(text: string): void {
-    this.#print([`Warning: ${plain(text)}`])
+    this.#print([`Warning: ${safeLine(text)}`])
   }
 
   override end(record: EndedRunRecord): void {
@@ -129,7 +129,7 @@ const dots: Readonly<Record<MilestoneRecord['state'], Span>> = {
 /** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
 export function renderState(record: RunRecord, layout: StateLayout): string[] {
   const { targets, startedAt, finishedAt: now } = record
-  const { timeout } = clockTexts(record, targets, plain)
+  const { timeout } = clockTexts(record, targets, safeLine)
   const { names, rows, frame } = layout
   const open = targets.flatMap((target, index) =>
     target.outcome === 'progressing' ? [{ target, name: names[index] ?? '' }] : [],

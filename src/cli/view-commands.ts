@@ -9,7 +9,7 @@ import { needsMoreThanToExist } from '../lifecycle/rules.ts'
 import { kindsOfRelease } from '../plan/helm-release.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import { displayName, type ParsedReferences, placeOf, type Target } from '../plan/target.ts'
-import { plain } from '../report/escape.ts'
+import { safeLine } from '../report/escape.ts'
 import { renderSingleCheck } from '../report/why.ts'
 import { withRun } from '../run/live-run.ts'
 import type { Run, RunPlan } from '../run/run.ts'
@@ -88,7 +88,7 @@ function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter']
     onStart: (_, notices) =>
       printLines(
         stderr,
-        notices.map((text) => plain(text)),
+        notices.map((text) => safeLine(text)),
       ),
     onWarning: (text) => printMessage(stderr, `Warning: ${text}`),
   }

@@ -1,7 +1,7 @@
 import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import type { Inputs } from '../inputs.ts'
 import { namespacesOf } from '../plan/target.ts'
-import { plain } from '../report/escape.ts'
+import { safeLine } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit, leftOpenTitle } from './texts.ts'
@@ -140,7 +140,7 @@ export function environmentName({ cluster: { context }, targets }: RunRecord): s
   const namespaces = namespacesOf(targets)
   const words = namespaces.length === 1 ? [context, ...namespaces] : [context]
   // GitHub rejects these characters in the name of an environment.
-  return plain(words.join('/').replace(/['"`,;\\]/g, '-'), environmentLimit)
+  return safeLine(words.join('/').replace(/['"`,;\\]/g, '-'), environmentLimit)
 }
 
 /**

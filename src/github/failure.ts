@@ -1,7 +1,7 @@
 import { asConnectionError } from '../cluster/failures.ts'
 import { errorText } from '../errors.ts'
 import { type ExtraName, knownExtras } from '../inputs.ts'
-import { plain } from '../report/escape.ts'
+import { safeLine } from '../report/escape.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
 /** Why a request to GitHub's API failed. */
@@ -93,7 +93,7 @@ export function describeFailure(
   extra: ExtraName,
   { readOnlyBecause }: Pick<WorkflowRun, 'readOnlyBecause'>,
 ): string {
-  const start = `The verdict stands, but ${describeExtra(extra).toLowerCase()} could not be written: ${plain(cause)}.`
+  const start = `The verdict stands, but ${describeExtra(extra).toLowerCase()} could not be written: ${safeLine(cause)}.`
   if (type !== 'forbidden') return start
   const why = readOnlyBecause === undefined ? '' : ` ${readOnlyTokens[readOnlyBecause]}`
   return `${start} It needs a github-token with the permission \`${knownExtras[extra].permission}\`: write it under \`permissions:\` of the job.${why}`

@@ -5,7 +5,7 @@ import type { Inputs } from '../inputs.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import type { Reference } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
-import { markdown, plain } from '../report/escape.ts'
+import { markdown, safeLine } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
 import type { TrackedFiles } from '../workspace.ts'
@@ -92,12 +92,12 @@ function matrixText(values: readonly string[]): string {
 
 /** The words in one line, with a hash of the omitted facts and of the text that is cut off. */
 function withHash(words: readonly string[], hidden: readonly string[]): string {
-  const text = plain(words.filter(Boolean).join(' '))
+  const text = safeLine(words.filter(Boolean).join(' '))
   const omitted = text.length > nameLimit ? [...hidden, text] : hidden
   if (omitted.length === 0) return text
   // 24 bits: enough for the gates of one commit.
   const hash = `[${shortHash(JSON.stringify(distinct(omitted).sort()), 6)}]`
-  return `${plain(text, nameLimit - hash.length - 1)} ${hash}`
+  return `${safeLine(text, nameLimit - hash.length - 1)} ${hash}`
 }
 
 type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'job'>

@@ -3,7 +3,7 @@ import { fullNames, type Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { cut, plain, plainLines } from './escape.ts'
+import { cut, safeLine, safeLines } from './escape.ts'
 import { decidingTarget, explainEnd, isFailing, title, titleLimit, waitingLines } from './headline.ts'
 import { isManifest } from './target-details.ts'
 import { messageWithName, reasonHeadline } from './target-record.ts'
@@ -23,8 +23,8 @@ const maxLineLength = 500
 
 /**
  * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets.
- * If there are too many, the last one counts the rest. None if the gate was cancelled or has no targets. Merged gates have one error in
- * all, because their jobs have annotated the targets.
+ * If there are too many, the last error counts the rest. There is none if the gate was cancelled or has no targets. Merged gates
+ * have one error together, because their own jobs have annotated the targets.
  * @param tracked the files that GitHub can show; by default unknown
  */
 export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
@@ -50,7 +50,7 @@ export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new 
     ...shown.map(annotate),
     {
       title: `${counted(rest.length, 'more target')} not ready`,
-      message: plain(`See the job summary: ${rest.map(({ name }) => name).join(', ')}`, characterLimit),
+      message: safeLine(`See the job summary: ${rest.map(({ name }) => name).join(', ')}`, characterLimit),
     },
   ]
 }
@@ -62,10 +62,10 @@ export function buildWarnings({ targets, gates }: RunRecord, tracked: TrackedFil
   return targets
     .flatMap(({ source, warnings = [] }, index) => {
       if (warnings.length === 0) return []
-      const lines = warnings.flatMap((warning) => plainLines(warning, maxLineLength))
+      const lines = warnings.flatMap((warning) => safeLines(warning, maxLineLength))
       return [
         {
-          title: plain(names[index] ?? '', titleLimit),
+          title: safeLine(names[index] ?? '', titleLimit),
           message: cut(lines.join('\n'), characterLimit),
           ...placeOf(source, tracked),
         },
@@ -76,17 +76,14 @@ export function buildWarnings({ targets, gates }: RunRecord, tracked: TrackedFil
 
 function ofGate(record: RunRecord): Annotation {
   const { messages, hint = '' } = explainEnd(record)
-  const text = [
-    ...messages.flatMap((message) => plainLines(message, maxLineLength)),
-    ...plainLines(hint, maxLineLength),
-  ]
+  const text = [...messages.flatMap((message) => safeLines(message, maxLineLength)), ...safeLines(hint, maxLineLength)]
   return { title: title(record), message: cut(text.join('\n'), characterLimit) }
 }
 
 interface FailingTarget {
   readonly target: TargetRecord
   readonly name: string
-  /** The targets that only wait for it; empty if there are none. */
+  /** A line with the targets that only wait for this target; empty if there are none. */
   readonly waiting: string
 }
 
@@ -96,12 +93,12 @@ function ofTarget({ target, name, waiting }: FailingTarget, tracked: TrackedFile
   const place = placeOf(source, tracked)
   const isPlaceless = isManifest(source) && place.file === undefined
   const text = [
-    ...plainLines(messageWithName(name, target), maxLineLength),
-    ...plainLines(hint ?? '', maxLineLength),
-    ...plainLines(waiting, maxLineLength),
-    ...(isPlaceless ? [plain(`${source?.file}, line ${source?.line}`, maxLineLength)] : []),
+    ...safeLines(messageWithName(name, target), maxLineLength),
+    ...safeLines(hint ?? '', maxLineLength),
+    ...safeLines(waiting, maxLineLength),
+    ...(isPlaceless ? [safeLine(`${source?.file}, line ${source?.line}`, maxLineLength)] : []),
   ].join('\n')
-  return { title: plain(`${name}: ${words}`, titleLimit), message: cut(text, characterLimit) || words, ...place }
+  return { title: safeLine(`${name}: ${words}`, titleLimit), message: cut(text, characterLimit) || words, ...place }
 }
 
 /**

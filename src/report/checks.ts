@@ -1,7 +1,7 @@
 import { duration } from '../duration.ts'
 import type { AnswerRecord, RequestRecord, RunRecord } from '../gate/run-record.ts'
 import { maxShownAnswers } from '../thresholds.ts'
-import { code, fence, markdown, markdownTable, plain, shortenWords } from './escape.ts'
+import { code, fence, markdown, markdownTable, safeLine, shortenWords } from './escape.ts'
 import { folded, maxWordWidth } from './target-details.ts'
 import { formatElapsed } from './target-record.ts'
 
@@ -43,8 +43,8 @@ function requestTable(requests: readonly RequestRecord[]): string {
 
 /** `200 in 12 ms from pod/web-x` */
 function answerCell({ status, seconds, pod, error, body }: AnswerRecord): string {
-  const who = pod === undefined ? '' : ` from ${markdown(plain(`pod/${pod}`, maxWordWidth))}`
-  const text = plain(error ?? body ?? '', cellLimit)
+  const who = pod === undefined ? '' : ` from ${markdown(safeLine(`pod/${pod}`, maxWordWidth))}`
+  const text = safeLine(error ?? body ?? '', cellLimit)
   const shown = text === '' ? '' : `: ${markdown(shortenWords(text, maxWordWidth))}`
   const took = seconds === undefined ? '' : ` in ${Math.round(seconds * 1_000)} ms`
   return `${status ?? 'no answer'}${took}${who}${shown}`
@@ -57,11 +57,11 @@ function wrongAnswers({ httpChecks = [], startedAt }: RunRecord): string[] {
     if (wrong.length === 0) return []
     const shown = wrong.flatMap(({ at, pod, status, error, body, location }) => {
       const what = error ?? (location === undefined ? (body ?? '') : `leads to ${location}`)
-      return plain(
+      return safeLine(
         `${formatElapsed(at - startedAt)}  ${pod === undefined ? '' : `pod/${pod}  `}${status ?? 'no answer'}  ${what}`,
       )
     })
-    return [plain(request), ...shown, '']
+    return [safeLine(request), ...shown, '']
   })
   if (lines.length === 0) return []
   return [folded('Wrong and missing answers', fence(lines.slice(0, -1)))]

@@ -21,7 +21,7 @@ const zeroWidthSpace = '\u200b'
  * `##[command]` anywhere. Its comparison ignores invisible characters, so these are removed first.
  * @param limit maximum length of the result; longer text ends in `…`
  */
-export function plain(text: string, limit = maxLineLength): string {
+export function safeLine(text: string, limit = maxLineLength): string {
   const line = strip(text.slice(0, limit * 4).toWellFormed())
     .replace(lineBreak, ' ')
     .replaceAll('\t', '  ')
@@ -32,7 +32,7 @@ export function plain(text: string, limit = maxLineLength): string {
 }
 
 /**
- * JSON that is safe in a terminal and in the log of a job, and equal when parsed: what {@link plain} removes is written as
+ * JSON that is safe in a terminal and in the log of a job, and equal when parsed: what {@link safeLine} removes is written as
  * `\u009b`. A line break between its values stays.
  */
 export function printableJson(value: unknown, indent?: number): string {
@@ -44,13 +44,13 @@ export function printableJson(value: unknown, indent?: number): string {
 }
 
 /**
- * The lines of a text, each {@link plain}, without empty lines at the start and end. Only the last 256 KiB are read.
+ * The lines of a text, each made by {@link safeLine}, without empty lines at the start and end. Only the last 256 KiB are read.
  */
-export function plainLines(text: string, limit = maxLineLength): string[] {
+export function safeLines(text: string, limit = maxLineLength): string[] {
   const lines = text
     .slice(-textLimit)
     .split(lineBreak)
-    .map((line) => plain(line, limit))
+    .map((line) => safeLine(line, limit))
   const first = lines.findIndex((line) => line !== '')
   const last = lines.findLastIndex((line) => line !== '')
   return first < 0 ? [] : lines.slice(first, last + 1)
@@ -58,7 +58,7 @@ export function plainLines(text: string, limit = maxLineLength): string[] {
 
 /** Shortens a long name in the middle: its start and end distinguish it. */
 export function shorten(name: string, limit: number): string {
-  return withoutMiddle(plain(name), limit)
+  return withoutMiddle(safeLine(name), limit)
 }
 
 /** Shortens long names in the middle, while each stays distinct from the others. */
@@ -67,7 +67,7 @@ export function shortenNames(names: readonly string[], limit: number): readonly 
   const originals = Map.groupBy(names, (_, index) => shown[index])
   return names.map((name, index) => {
     const short = shown[index] ?? ''
-    return new Set(originals.get(short)).size > 1 ? plain(name) : short
+    return new Set(originals.get(short)).size > 1 ? safeLine(name) : short
   })
 }
 
@@ -78,7 +78,7 @@ export function shortenWords(text: string, limit: number): string {
 
 /** Text in a paragraph, heading, list or table cell of Markdown, without mentions, links or emoji. */
 export function markdown(text: string): string {
-  return breakMentions(plain(text).trim())
+  return breakMentions(safeLine(text).trim())
     .replace(/[\\`*_[\]~]/g, '\\$&')
     .replace(/^(?:[-+=#]|\d+(?=[.)]))/, (start) => (/\d/.test(start) ? `${start}\\` : `\\${start}`))
     .replaceAll('&', '&amp;')
@@ -91,7 +91,7 @@ export function markdown(text: string): string {
 
 /** Like {@link markdown}, but text between backticks becomes inline code: for messages and hints. */
 export function prose(text: string, limit = maxLineLength): string {
-  return plain(text, limit)
+  return safeLine(text, limit)
     .trim()
     .split(/(?<!`)`([^`]+)`(?!`)/)
     .map((part, index) => (index % 2 === 1 ? code(part) : markdownPart(part)))
@@ -100,13 +100,13 @@ export function prose(text: string, limit = maxLineLength): string {
 
 /** Inline code, also in a table cell. Empty text stays empty. */
 export function code(text: string): string {
-  const content = plain(text).trim()
+  const content = safeLine(text).trim()
   if (content === '') return ''
   // A pipe ends the table cell and a backtick ends the code, even escaped; HTML's code element allows both.
   return /[`|]/.test(content) ? `<code>${markdown(content)}</code>` : `\`${content}\``
 }
 
-/** A code block with a fence longer than its longest run of backticks. The lines must be {@link plain}. */
+/** A code block with a fence longer than its longest run of backticks. The lines must be made by {@link safeLine}. */
 export function fence(lines: readonly string[]): string {
   const longest = Math.max(2, ...lines.flatMap((line) => (line.match(/`+/g) ?? []).map((run) => run.length)))
   const mark = '`'.repeat(longest + 1)
@@ -123,7 +123,7 @@ export function markdownTable(columns: Readonly<Record<string, Align>>, rows: re
 
 /** Escapes text for an HTML element such as `<summary>`, in which GitHub also interprets Markdown. */
 export function html(text: string): string {
-  return breakMentions(plain(text).trim())
+  return breakMentions(safeLine(text).trim())
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
@@ -141,7 +141,7 @@ const mermaidWord =
  * breaks end a name (`gantt.jison`).
  */
 export function mermaidName(name: string, limit = 40): string {
-  const allowed = plain(name)
+  const allowed = safeLine(name)
     .replace(/[^\p{L}\p{N} ./_()=+…×→✗-]/gu, ' ')
     .replace(/ +/g, ' ')
   return shorten(allowed.trim(), limit) || '-'

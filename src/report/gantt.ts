@@ -6,14 +6,14 @@ import { urgency } from './headline.ts'
 import { beginOf, beginOfAll, endOf, onlyExists, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
 
 const sectionLimit = 16
-/** If there are more targets, the diagram shows only this many ready ones: the slowest. */
+/** If there are more targets than sections, only this many ready targets are shown: the slowest. */
 const slowestReady = 6
 /** The maximum length of a diagram that GitHub draws. */
 const characterLimit = 50_000
 const sectionNameLimit = 34
 /** The minimum length of a bar, as a part of the whole diagram: a shorter bar is not visible. */
 const shortestBar = 1 / 150
-/** A shorter bar shows nothing, in milliseconds. */
+/** The minimum length of a bar in milliseconds. */
 const shortestBarMs = 300
 
 interface Gantt {
@@ -23,7 +23,7 @@ interface Gantt {
 
 /**
  * The milestones of each target as bars: red for failed, amber for in progress. If there are more than 16 targets, it
- * shows those that are not ready and the slowest ready ones. Undefined if everything was done at first sight. The axis
+ * shows those that are not ready and the slowest ready ones. Undefined if everything took almost no time. The axis
  * counts plain seconds (minutes in a long gate), because `%s` is the only format of d3 that does not depend on the
  * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */

@@ -4,7 +4,7 @@ import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { failFastMs, shownBeforeMs } from '../thresholds.ts'
-import { plain, plainLines } from './escape.ts'
+import { safeLine, safeLines } from './escape.ts'
 import {
   beginOf,
   beginOfAll,
@@ -15,23 +15,23 @@ import {
   tookMs,
 } from './target-record.ts'
 
-/** Maximum characters of a title on GitHub: longer ones are cut there. */
+/** The maximum characters of a title: GitHub cuts a longer title. */
 export const titleLimit = 200
-/** The maximum length of a note in a title: most of the shortest title, that of a commit status, is left to the outcome. */
+/** The maximum length of a note in a title: also the short title of a commit status must have room for the outcome. */
 const noteLimit = 60
 
 /** The headline, safe to print: the title of a status or an annotation. `limit`: characters. */
 export function title(record: RunRecord, limit = titleLimit): string {
   const note = settingsNote(record)
-  return `${plain(headline(record), limit - note.length)}${note}`
+  return `${safeLine(headline(record), limit - note.length)}${note}`
 }
 
-/** The settings of files that changed what is gated, for the end of a title, which may be all that is read. */
+/** The end of a title: the annotations and health checks that change what is gated. Some readers see only the title. */
 function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: RunRecord): string {
   const all = [...annotations, ...kinds.map((kind) => `health-check-exprs for ${kind}`)]
   const [only = ''] = all
   if (all.length === 0) return ''
-  if (all.length === 1) return ` · ${plain(only, noteLimit)}`
+  if (all.length === 1) return ` · ${safeLine(only, noteLimit)}`
   if (annotations.length === 0) return ` · health-check-exprs for ${kinds.length} kinds`
   return ` · ${all.length} ${kinds.length === 0 ? 'annotations' : 'settings'} change what is gated`
 }
@@ -39,7 +39,7 @@ function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: RunRec
 /**
  * The outcome in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`. While
  * the gate is open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Raw text: renderers escape it.
- * @param isOfGate counts from the gate's start, as the log does, also if the change came before it
+ * @param isOfGate whether the time counts from the gate's start, as in the log; by default it counts from an earlier change
  */
 export function headline(record: RunRecord, isOfGate = false): string {
   const { outcome, reason, targets } = record
@@ -55,7 +55,7 @@ export function headline(record: RunRecord, isOfGate = false): string {
   if (outcome === 'unknown') return join(took, phrase)
   if (outcome === 'ready') return join(took, readySubject(record))
   const deciding = decidingTarget(record)
-  // In a foreign report, perhaps no target has the outcome.
+  // A report from another program may contain no target with the outcome of the gate.
   if (deciding === undefined && outcome !== 'cancelled' && cause !== '') return join(took, phrase)
   if (deciding === undefined || outcome === 'cancelled' || outcome === 'progressing') {
     const ready = targets.filter((target) => target.outcome === 'ready').length
@@ -130,15 +130,15 @@ export function explainEnd(record: RunRecord): Explanation {
   const deciding = decidingTarget(record)
   const text = deciding?.message ? messageWithName(fullNameOf(deciding, record), deciding) : capitalised(message)
   return {
-    messages: plainLines(text).filter((line) => line !== ''),
+    messages: safeLines(text).filter((line) => line !== ''),
     hint: deciding?.hint ?? record.hint,
     source: deciding?.source,
   }
 }
 
 /**
- * The target ended without being ready. A target that was open when the gate ended did not fail, nor did one that only
- * waits for another target.
+ * Whether a target ended without being ready. False for a target that was open when the gate ended, or that only waits for
+ * another target.
  */
 export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
   return outcome !== 'ready' && outcome !== 'progressing' && causedBy === undefined
@@ -147,7 +147,7 @@ export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
 const namedWaiters = 3
 
 /**
- * A line for each target that others only wait for, by its index: `service/web and ingress/web wait for deployment/web`.
+ * By index of a target: a line with the targets that only wait for it, `service/web and ingress/web wait for deployment/web`.
  * Raw text: renderers escape it.
  */
 export function waitingLines({ targets }: Pick<RunRecord, 'targets'>): ReadonlyMap<number, string> {
@@ -165,14 +165,14 @@ export function waitingLines({ targets }: Pick<RunRecord, 'targets'>): ReadonlyM
   return new Map(lines)
 }
 
-/** If the gate took longer than its first failure: `ended 5 s after the first failure (fail-fast)`; else empty. */
+/** `ended 5 s after the first failure (fail-fast)`, if `fail-fast` ended the gate; else empty. */
 export function lateEnd({ outcome, targets, finishedAt }: RunRecord): string {
   const ends = targets.flatMap((target) => (target.outcome === 'ready' ? [] : (target.endedAt ?? [])))
   const isLate = outcome !== 'progressing' && finishedAt - Math.min(...ends) === failFastMs
   return isLate ? `ended ${duration(failFastMs)} after the first failure (fail-fast)` : ''
 }
 
-/** Whether the target was judged. If the gate is `misconfigured`, open targets were not. */
+/** Whether a target was judged. If the gate is `misconfigured`, its open targets were not judged. */
 export function isJudged({ outcome, gate }: TargetRecord, record: RunRecord): boolean {
   const end = record.gates?.find(({ name }) => name === gate) ?? record
   return outcome !== 'progressing' || end.outcome !== 'misconfigured'

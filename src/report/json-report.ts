@@ -19,7 +19,7 @@ import { evidenceText } from './target-record.ts'
 const unwrittenFields: ReadonlySet<string> = new Set(Object.keys(unwritten))
 const momentFields: ReadonlySet<string> = new Set(moments)
 
-/** A merged record gives a report with its gates, and the moments of each target are those of its gate. */
+/** The report of a record. In a merged record, all gates start at the same moment; in its report, each has its own times. */
 export function buildReport(record: EndedRunRecord): Report
 export function buildReport(record: RunRecord): SingleCheckReport
 export function buildReport(record: RunRecord): SingleCheckReport {
@@ -47,7 +47,7 @@ export function buildReport(record: RunRecord): SingleCheckReport {
   return mapRecord(reported, write, unwrittenFields) as SingleCheckReport
 }
 
-/** A target with what is derived from its record. */
+/** A target with the fields that are derived from its record. */
 function reportedTarget(target: TargetRecord, log: readonly Entry[] | undefined, startedAt: number) {
   return {
     ...target,
@@ -71,7 +71,7 @@ export function readRecord(report: Report): EndedRunRecord {
   const { schema: _, durationSeconds: _seconds, ...record } = mapRecord(report, read) as ReadReport
   const { startedAt, gates } = record
   const targets = record.targets.map((target) => shifted(target, -shiftOf(target, record)))
-  // What another process wrote is not before the gate, but where an object shows it.
+  // In a report from another process, only a time that an object shows may be before the gate.
   const since = <T extends { readonly at?: number }>(each: T): T =>
     each.at === undefined ? each : { ...each, at: Math.max(startedAt, each.at) }
   return {
@@ -94,7 +94,7 @@ export function longestMs(gates: readonly GateRecord[]): number {
   return Math.max(0, ...gates.map((gate) => gateDurationMs(gate) ?? 0))
 }
 
-/** How far the moments of a target are before those of its gate, in milliseconds: those of merged gates are shifted. */
+/** How much later than the record the gate of a target started, in milliseconds; 0 if the record is not merged. */
 export function shiftOf(
   { gate }: Pick<TargetRecord, 'gate'>,
   { startedAt, gates }: Pick<RunRecord, 'startedAt' | 'gates'>,
@@ -102,7 +102,7 @@ export function shiftOf(
   return (gates?.find(({ name }) => name === gate)?.startedAt ?? startedAt) - startedAt
 }
 
-/** A part of a record with each moment later by `ms`. */
+/** A copy of a part of a record, with each moment later by `ms`. */
 export function shifted<T>(part: T, ms: number): T {
   return mapRecord(part, (value, key) => (momentFields.has(key) && typeof value === 'number' ? value + ms : value)) as T
 }

@@ -11,7 +11,7 @@ import {
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
-import { plain, plainLines, shorten, shortenNames } from './escape.ts'
+import { safeLine, safeLines, shorten, shortenNames } from './escape.ts'
 import { decidingTarget, explainEnd, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
 import { wayBackLines } from './rollback.ts'
 import {
@@ -109,9 +109,9 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
     targets,
     cluster: { context },
   } = head
-  const { timeout, stall } = clockTexts(head, targets, plain)
+  const { timeout, stall } = clockTexts(head, targets, safeLine)
   const parts = [
-    ...(context === '' ? [] : [`context ${plain(context)}`]),
+    ...(context === '' ? [] : [`context ${safeLine(context)}`]),
     `${counted(targets.length, 'target')}${namespaceText(targets)}`,
     `timeout ${timeout}`,
     `stall ${stall}`,
@@ -123,14 +123,14 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
 export function namespaceText(targets: readonly LogTarget[]): string {
   const namespaces = namespacesOf(targets)
   if (namespaces.length > 1) return ` in ${namespaces.length} namespaces`
-  return namespaces.map((name) => ` in ${plain(name)}`).join('')
+  return namespaces.map((name) => ` in ${safeLine(name)}`).join('')
 }
 
 /** One line of the log: elapsed time, target, text. A verdict's text follows `✗ failed after 42 s: `. */
 export function renderEntry(entry: Entry, layout: LogLayout): string {
   const { color } = layout
   const name = entry.target === undefined ? '' : (layout.names[entry.target] ?? '')
-  const text = plain(entry.text).trim()
+  const text = safeLine(entry.text).trim()
   const words = [
     elapsedColumn(entry.at, layout),
     ...(layout.nameWidth === 0 ? [] : [name.padEnd(layout.nameWidth)]),
@@ -149,7 +149,7 @@ export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const target = layout.targets[output.target]
   const pod = target === undefined ? output.pod : shortPodName(output.pod, target)
   const who = [pod, output.container].filter((word) => word !== '').map((word) => shorten(word, maxWordWidth))
-  const words = plain(text, longestLogLine)
+  const words = safeLine(text, longestLogLine)
   const logged =
     type === 'note'
       ? paint('dim', `· ${words}`, color)
@@ -185,7 +185,7 @@ export function renderMergedLog(record: EndedRunRecord, options: Pick<LogLayout,
       outcome === 'ready'
         ? `${ready} of ${counted(own.length, 'target')}`
         : [reason === outcome ? '' : reason, message].filter(Boolean).join(': ')
-    return `  ${names[index]?.padEnd(width)}  ${paint(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${plain(why)}`
+    return `  ${names[index]?.padEnd(width)}  ${paint(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${safeLine(why)}`
   })
   const head = `${paint('bold', 'Rollout Gate', options.color)} · ${counted(gates.length, 'gate')} · ${counted(targets.length, 'target')}`
   return [head, ...lines, ...renderVerdict(record, layout), ...renderEvidence(record, layout)]
@@ -203,14 +203,14 @@ export function renderVerdict(record: RunRecord, { color }: LogLayout): string[]
   const judged = targets.filter((target) => isJudged(target, record))
   const waiting = [...waitingLines(record).values()]
   return [
-    paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${plain(headline(record, true))}`, color),
-    ...(isShownAbove ? [] : messages.map((message) => `  ${plain(message)}`)),
-    ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
-    ...waiting.map((line) => `  ${plain(line)}`),
+    paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${safeLine(headline(record, true))}`, color),
+    ...(isShownAbove ? [] : messages.map((message) => `  ${safeLine(message)}`)),
+    ...(hint === undefined ? [] : safeLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
+    ...waiting.map((line) => `  ${safeLine(line)}`),
     ...(judged.length > 1 && outcome !== 'ready'
       ? [`  ${[tally(judged), lateEnd(record)].filter(Boolean).join(' · ')}`]
       : []),
-    ...wayBackLines(record).map((line) => `  ${plain(line)}`),
+    ...wayBackLines(record).map((line) => `  ${safeLine(line)}`),
   ]
 }
 
@@ -259,21 +259,21 @@ function renderGroup(
     return problem.count > 1 ? [`${problem.count} times`] : []
   }
   // The headline above already shows the reason and the message of the deciding target.
-  const why = isDeciding ? ': evidence' : target.reason === '' ? '' : `: ${plain(reasonHeadline(target))}`
+  const why = isDeciding ? ': evidence' : target.reason === '' ? '' : `: ${safeLine(reasonHeadline(target))}`
   const lines = [
-    ...(isDeciding ? [] : [plain(messageBelowName(name, target))]),
-    ...(hintAbove || target.hint === undefined ? [] : [`What to do: ${plain(target.hint)}`]),
+    ...(isDeciding ? [] : [safeLine(messageBelowName(name, target))]),
+    ...(hintAbove || target.hint === undefined ? [] : [`What to do: ${safeLine(target.hint)}`]),
     ...target.problems.filter(hasNews).flatMap((problem) => [
-      plain([problem.reason, problemPath(problem), ...countText(problem)].join(' · ')),
-      ...(isInMessage(problem, target) ? [] : [`  ${plain(capitalised(problem.message))}`]),
+      safeLine([problem.reason, problemPath(problem), ...countText(problem)].join(' · ')),
+      ...(isInMessage(problem, target) ? [] : [`  ${safeLine(capitalised(problem.message))}`]),
       ...orderEvidence(problem.evidence).flatMap((piece) => {
         const { type, title } = piece
-        const all = plainLines(evidenceText(piece, startedAt))
-        if (type === 'manifest') return [`  ${plain(title)}: ${all.join(' ')}`]
-        return [`  ${plain(title)}`, ...all.slice(-maxEvidenceLines).map((line) => `  │ ${line}`)]
+        const all = safeLines(evidenceText(piece, startedAt))
+        if (type === 'manifest') return [`  ${safeLine(title)}: ${all.join(' ')}`]
+        return [`  ${safeLine(title)}`, ...all.slice(-maxEvidenceLines).map((line) => `  │ ${line}`)]
       }),
     ]),
-    ...(target.notes ?? []).map((note) => plain(note)),
+    ...(target.notes ?? []).map((note) => safeLine(note)),
   ]
   if (lines.length === 0) return []
   const title = `${mark} ${name}${why}`
@@ -347,7 +347,7 @@ function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): stri
     counted(entries.length, 'target').padEnd(layout.nameWidth),
     verdictText(
       first,
-      [plain(first.text).trim(), `(${listNames(names, namesTogether)})`].filter(Boolean).join(' '),
+      [safeLine(first.text).trim(), `(${listNames(names, namesTogether)})`].filter(Boolean).join(' '),
       layout,
     ),
   ]
@@ -368,8 +368,8 @@ export class LogPrinter {
   readonly #print: (lines: readonly string[]) => void
   readonly #options: Pick<LogLayout, 'color' | 'groups'>
   #layout: LogLayout | undefined
-  /** Ready targets that may share a line with the next one. */
-  #held: Entry[] = []
+  /** Entries about ready targets, which may share a line with the next entry. */
+  #waiting: Entry[] = []
 
   constructor(print: (lines: readonly string[]) => void, options: Pick<LogLayout, 'color' | 'groups'>) {
     this.#print = print
@@ -385,7 +385,7 @@ export class LogPrinter {
   onStart(present: () => LogHead, notices: readonly string[]): void {
     const head = present()
     this.#layout = layoutLog(head, this.#options)
-    this.#print([renderHeader(head, this.#layout), ...notices.map((text) => plain(text))])
+    this.#print([renderHeader(head, this.#layout), ...notices.map((text) => safeLine(text))])
   }
 
   /**
@@ -393,17 +393,17 @@ export class LogPrinter {
    * of this turn of the event loop.
    */
   onEntry(entry: Entry): void {
-    const [first] = this.#held
+    const [first] = this.#waiting
     if (first !== undefined && !isAlike(first, entry)) this.#flush()
     if (entry.added !== undefined && this.#layout !== undefined) this.#layout = withTarget(this.#layout, entry.added)
-    if (this.#held.length === 0) queueMicrotask(() => this.#flush())
-    this.#held.push(entry)
+    if (this.#waiting.length === 0) queueMicrotask(() => this.#flush())
+    this.#waiting.push(entry)
     if (!isReady(entry)) this.#flush()
   }
 
   #flush(): void {
-    if (this.#layout !== undefined && this.#held.length > 0) this.#print(renderEntries(this.#held, this.#layout))
-    this.#held = []
+    if (this.#layout !== undefined && this.#waiting.length > 0) this.#print(renderEntries(this.#waiting, this.#layout))
+    this.#waiting = []
   }
 
   /** A log line of a container. */

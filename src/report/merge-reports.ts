@@ -17,7 +17,7 @@ import { longestMs, shifted } from './json-report.ts'
 
 /** The record of one report to merge. */
 export interface ReportFile {
-  /** The name that the user gave to its gate. */
+  /** The name that the user gave to the gate of the report. */
   readonly name?: string
   /** As the user wrote it, or as found by a pattern. */
   readonly path: string
@@ -41,8 +41,8 @@ interface Part {
 }
 
 /**
- * Merges the reports of several gates into one record. The gravest outcome decides; of equal ones that of the gate that
- * took the shortest time, then the order of the files. A gate whose report is missing did not run: it is `unknown`, and decides
+ * Merges the reports of several gates into one record. The gravest outcome decides; if several gates have it, the gate that
+ * took the shortest time, then the first file. A gate whose report is missing did not run: it is `unknown`, and decides
  * only if all others are ready.
  * @param now milliseconds since the epoch: the moment of the result if all reports are missing
  * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that did
@@ -114,7 +114,7 @@ function partsOf({ name, path, record, isPattern = false }: ReportFile, run: Wor
   return [{ gate, targets: own, startedAt }, ...merged]
 }
 
-/** Gives each gate a name of its own: where several have the same, or none, that of the report's path. */
+/** Makes the names of the gates distinct: the path of the report replaces a name that is empty or that several gates have. */
 function withDistinctNames(parts: readonly Part[]): Part[] {
   const used = new Set<string>()
   const uses = Map.groupBy(parts, ({ gate }) => gate.name)
@@ -127,7 +127,7 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
   })
 }
 
-/** A target with its moments as if its gate had started at `startedAt`. An open one ended with its gate. */
+/** Shifts the moments of a target as if its gate had started at `startedAt`. An open target ended with its gate. */
 function mergedTarget({ target, log }: Logged, { gate, ...part }: Part, startedAt: number): Logged {
   const { startedAt: start = startedAt } = part
   const { endedAt = start + (gateDurationMs(gate) ?? 0) } = target
@@ -147,7 +147,7 @@ function conclusionOf({ name, outcome, reason, message }: GateRecord, gates: rea
   return { outcome, reason, message: `${name}: ${message}${more}` }
 }
 
-/** The common value of all that have one; empty if they differ. */
+/** The value that all have in common, except for empty values; empty if there are several values. */
 function common(values: readonly string[]): string {
   const [only = '', ...others] = new Set(values.filter((value) => value !== ''))
   return others.length === 0 ? only : ''

@@ -13,7 +13,7 @@ const mistakesPerFile = 3
 /**
  * Reads the reports of the lines: `reports/eu/report.json`, `prod-eu=reports/eu/report.json` for a gate with that name, or
  * a pattern with `*`, `?` or `[…]`; `{eu,us}` stands for one line each; `#` starts a comment. A path that does not exist,
- * and a pattern without a match, give a file without a report.
+ * and a pattern without a match, give a `ReportFile` without a record.
  *
  * Symbolic links must stay within the workspace, as for manifests.
  * @param lines the input, or the arguments of the command
@@ -60,7 +60,7 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
   return [...found.values()]
 }
 
-/** The parts of several paths between the folders and names that all have; empty for fewer than two. */
+/** What distinguishes each path: the part without the first and last steps that all paths have. Empty for fewer than two paths. */
 function differingParts(paths: readonly string[]): readonly string[] {
   if (paths.length < 2) return []
   const all = paths.map((path) => path.split('/'))

@@ -14,9 +14,9 @@ import { hookLeadMs, recentVersionMs, releaseClockMs } from '../thresholds.ts'
 
 /** What a failed gate recommends to undo. */
 interface Rollback {
-  /** Commands for a shell, joined with ` && `; empty if an undo is not known to restore what ran. */
+  /** Commands for a shell, joined with ` && `; empty if no command is known to restore the version that ran before. */
   readonly command: string
-  /** What the command does and does not restore, or why there is none; empty on ready. Raw text. */
+  /** What the command does and does not restore, or why there is no command; empty if the gate is ready. Raw text. */
   readonly note: string
 }
 
@@ -41,13 +41,13 @@ export function rollbackOf(record: EndedRunRecord): Rollback {
   return { command, note }
 }
 
-/** What serves now and the way back, for people. Raw text: renderers escape it. */
+/** Sentences about the version that serves now, and the command to go back to it. Raw text: renderers escape it. */
 export type WayBack = NonNullable<RunRecord['wayBack']>
 
 const namedServing = 3
 const noUndo = { command: '', note: '', kept: '' }
 
-/** What serves in place of the targets that are not ready, and how to go back to it; undefined if nothing is known of it. */
+/** Which versions serve in place of the targets that are not ready, and how to go back to them; undefined if unknown. */
 export function wayBackOf(record: RunRecord): WayBack | undefined {
   const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
   const isOnly = record.targets.length === 1
@@ -57,7 +57,7 @@ export function wayBackOf(record: RunRecord): WayBack | undefined {
     if (revision === undefined) return []
     return { serves: revision.ready > 0, text: servingText(revision, isOnly ? undefined : names[index]) }
   })
-  // What does not serve comes first.
+  // Targets without a ready pod come first.
   const serving = found.toSorted((a, b) => Number(a.serves) - Number(b.serves))
   if (!hasEnded(record)) return undefined
   if (record.gates !== undefined) return wayBackOfGates(record.gates)
@@ -79,13 +79,13 @@ export function wayBackOf(record: RunRecord): WayBack | undefined {
   }
 }
 
-/** The same, each as a line: the sentences, and `Back: kubectl rollout undo …`. Raw text: renderers escape it. */
+/** The way back as lines: the sentences, and `Back: kubectl rollout undo …`. Raw text: renderers escape it. */
 export function wayBackLines(record: RunRecord): readonly string[] {
   const { sentences = [], command = '' } = wayBackOf(record) ?? {}
   return command === '' ? sentences : [...sentences, `Back: ${command}`]
 }
 
-/** That of all gates that have one, by their names. */
+/** Joins the ways back of merged gates. The sentences of each gate begin with its name. */
 function wayBackOfGates(gates: readonly GateRecord[]): WayBack | undefined {
   const known = gates.flatMap(({ name, wayBack }) => (wayBack === undefined ? [] : { name, ...wayBack }))
   if (known.length === 0) return undefined
@@ -108,7 +108,7 @@ function servingText({ revision, images, ready, wanted, isFirst }: ServingRevisi
   return `Revision ${revision}${owner}${what} still serves with ${ready} of ${counted(wanted, 'pod')}.`
 }
 
-/** The undo of the targets that `isUndone` selects. `kept`: why some of them have none; part of the note. */
+/** The undo of the targets that `isUndone` selects. `kept`: why some of these are not undone; the note contains this too. */
 function undoOf(
   record: EndedRunRecord,
   isUndone: (target: TargetRecord) => boolean,
@@ -136,12 +136,12 @@ function undoOf(
   return { command, note: `${restores} ${kept}`.trim(), kept }
 }
 
-/** Whether a Job has run for this change. Helm and Argo CD go on, and remove their hook, only once it has succeeded. */
+/** Whether a target is a Job that has run for this change: also a hook that Helm or Argo CD removes after its success. */
 function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
   return hasRun === true || (kind === 'Job' && hook?.removal !== undefined)
 }
 
-/** The undo of a target; if it does not restore what ran, or if a name is no plain word for a shell, why there is none. */
+/** The undo of a target, or a text that says why there is none. */
 function stepOf(
   target: TargetRecord,
   name: string,
@@ -173,22 +173,22 @@ function stepOf(
   }
 }
 
-/** The flag for a context; empty in the cluster, undefined if a shell may read more than a word in its name. */
+/** The flag for a context; empty in the cluster; undefined if the name may be more than a word for a shell. */
 function contextFlag(flag: string, context: string): string | undefined {
   if (context === '' || context === inClusterContext) return ''
   return /^\w[\w.:/@+=-]*$/.test(context) ? ` --${flag} ${context}` : undefined
 }
 
-/** Whether the API server accepts a name: then no shell reads more than a word in it. */
+/** Whether the API server accepts a name: such a name is one word for a shell. */
 function isPlainName(name: string): boolean {
   return name.split('.').every((part) => label.test(part))
 }
 
 /**
- * The number of the last deployed revision of a release before the one that changed an object, if that one made what ran: not if
- * somebody changed the object by hand, or if a later revision of the release broke it.
+ * The revision of a Helm release to roll back to: the last deployed one before the revision that changed an object. Undefined if
+ * no deployed revision made the previous version of the object, for example because somebody changed the object by hand.
  * @param changedAt when the present version of the object came, in milliseconds since the epoch
- * @param since when the version before it came
+ * @param since when the previous version came
  */
 function releaseBefore(
   { revisions }: ReleaseHistory,

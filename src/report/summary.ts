@@ -113,7 +113,7 @@ const wholeShape: Shape = {
   details: maxDetails,
 }
 
-/** Each makes the summary smaller. They are applied in order, but only as many as needed. */
+/** Each reduction makes the summary smaller. They are applied in order, until the summary is small enough. */
 const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] = [
   { leavesOut: 'the evidence of ready targets', detailsOfReady: false },
   { leavesOut: 'the diagram', gantt: false },
@@ -153,10 +153,10 @@ function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions):
   const judged = { ...record, targets: rows.map(({ target }) => target) }
   const blocks = [
     `### ${outcomeLabels[record.outcome].icon} ${markdown(headline(original))}`,
-    ...cause(record, wayBackOf(original), options),
+    ...outcomeBox(record, wayBackOf(original), options),
     ...settingsList(record),
     ...gateTable(record),
-    ...causes(page),
+    ...explanations(page),
     ...outcomeCounts(judged),
     ...table(page),
     ...renderChecks(record),
@@ -168,7 +168,7 @@ function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions):
   return blocks.join('\n\n')
 }
 
-/** The judged targets. Those that failed are explained at once: the one that decided, and another one if there are two. */
+/** The judged targets. Explained first is the target that decided; so is the other failed target, if there are two. */
 function rowsOf(record: RunRecord): readonly Row[] {
   const { targets } = record
   const names = nameTargets(targets)
@@ -182,13 +182,13 @@ function rowsOf(record: RunRecord): readonly Row[] {
     .map((target, index): Row => {
       const parts = names[index] ?? { name: '' }
       const isInBox = target === deciding
-      const behind = causeOf(target, targets)
+      const awaited = causeOf(target, targets)
       return {
         target,
         name: fullName(parts),
         parts,
         shown: markdown(short[index] ?? ''),
-        cause: behind && names[targets.indexOf(behind)],
+        cause: awaited && names[targets.indexOf(awaited)],
         isInBox,
         isHintInBox: target.hint === record.hint || target.hint === deciding?.hint,
         isExplained: isInBox || (others.length === 1 && others.includes(target)),
@@ -197,8 +197,8 @@ function rowsOf(record: RunRecord): readonly Row[] {
     .filter(({ target }) => isJudged(target, record))
 }
 
-/** @param wayBack by the gate's own clock: an old version is not undone */
-function cause(record: RunRecord, wayBack: WayBack | undefined, { tracked }: SummaryOptions): string[] {
+/** The box with cause, hint and way back; the status of a single ready target. `wayBack`: by the times of the gate itself. */
+function outcomeBox(record: RunRecord, wayBack: WayBack | undefined, { tracked }: SummaryOptions): string[] {
   const [only] = record.targets
   const { outcome } = record
   if ((outcome === 'ready' || outcome === 'progressing') && record.targets.length === 1 && only?.outcome === 'ready') {
@@ -230,7 +230,7 @@ function alert(kind: (typeof alertKinds)[keyof typeof alertKinds], lines: readon
   return [`> [!${kind}]`, ...lines.map((line) => `> ${line}`.trimEnd())].join('\n')
 }
 
-/** The settings of files that changed what is gated. The summary is read by those who decide on a change that contains them. */
+/** Warnings about annotations and health checks that change what is gated, for reviewers of the change that contains them. */
 function settingsList({ annotations = [], healthCheckKinds = [] }: RunRecord): string[] {
   return [
     ...warningList('Annotations of the objects change what is gated:', annotations),
@@ -314,7 +314,7 @@ const columns: readonly Column[] = [
   },
 ]
 
-/** What a ready target runs now in place of what: the first change of its pod template. */
+/** The first change of a ready target's pod template: what runs now, and what ran before. */
 function readyChange({ outcome, changes = [], changesSince }: TargetRecord): string[] {
   if (outcome !== 'ready' || changes.length === 0) return []
   const shown = changes.map((change) => prose(shortenWords(change, maxNameWidth), 200))
@@ -373,9 +373,9 @@ function isUnchanged(row: Row): boolean {
 interface ReadyRows {
   /** Empty if a target failed or there are many. */
   readonly inTable: readonly Row[]
-  /** Several that only exist: one line has their names. */
+  /** Targets that only need to exist, if there are several: one line lists their names. */
   readonly listed: readonly Row[]
-  /** Below the table; several unchanged ones are apart. */
+  /** Targets in folded tables below the table. If several are unchanged, these have a table of their own. */
   readonly folded: readonly Row[]
 }
 
@@ -462,7 +462,7 @@ function textTimeline(record: RunRecord, before: readonly Entry[], { timelineLin
 }
 
 /** The evidence that helps at once, below the coloured box. The box has the message and hint of the target that decided. */
-function causes(page: Page): string[] {
+function explanations(page: Page): string[] {
   if (page.shape.details === 0) return []
   const explained = page.rows.filter(({ isExplained }) => isExplained)
   return explained
@@ -504,10 +504,13 @@ function details(page: Page): string[] {
   const own = rows.filter(({ cause }) => cause === undefined)
   const failing = own.filter(({ target }) => isFailing(target))
   const open = own.filter(({ target }) => target.outcome === 'progressing')
-  const onTheWay = own.filter((row) => isReady(row) && row.target.problems.length > 0)
+  const withProblems = own.filter((row) => isReady(row) && row.target.problems.length > 0)
   const notReady = [...failing, ...(failing.length + open.length > maxOpenDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
-  const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
+  const shown = [
+    ...notReady.slice(0, shape.details),
+    ...(shape.detailsOfReady ? withProblems.slice(0, shape.details) : []),
+  ]
   const sections = shown.map((row) => renderDetails(row, detailOptions(page))).filter((text) => text !== '')
   const further = sections.splice(unfoldedDetails)
   return [

@@ -5,7 +5,7 @@ import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { linesAfterError, linesBeforeError, maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { code, fence, html, markdown, markdownTable, plain, plainLines, prose, shortenWords } from './escape.ts'
+import { code, fence, html, markdown, markdownTable, prose, safeLine, safeLines, shortenWords } from './escape.ts'
 import {
   capitalised,
   endOf,
@@ -72,7 +72,7 @@ export function renderCause(
 
 /** What is folded, and is shown on a click. */
 export function folded(title: string, content: string): string {
-  return `<details><summary>${plain(title)}</summary>\n\n${content}\n\n</details>`
+  return `<details><summary>${safeLine(title)}</summary>\n\n${content}\n\n</details>`
 }
 
 /** The section of a target, which can be folded. */
@@ -131,7 +131,7 @@ function excerptOf({ problems }: TargetRecord, limit: number): Excerpt | undefin
   const logs = problems
     .flatMap(({ evidence }) => orderEvidence(evidence))
     .flatMap(({ type, title, text, isUnread }) => {
-      const lines = type === 'log' && !isUnread && limit > 0 ? plainLines(text, evidenceLineLimit) : []
+      const lines = type === 'log' && !isUnread && limit > 0 ? safeLines(text, evidenceLineLimit) : []
       return lines.length === 0 ? [] : [{ title, text, lines, error: findErrorLine(lines) }]
     })
   const found = logs.find(({ error }) => error >= 0) ?? logs[0]
@@ -262,7 +262,7 @@ export function changeList({ changes = [], changesSince, outcome }: TargetRecord
 function renderEvidencePiece(piece: Evidence, { evidenceLines: limit, startedAt }: DetailOptions): string[] {
   const { type, title, text } = piece
   if (type === 'manifest') return [`**${markdown(title)}:** ${code(text)}`]
-  const lines = limit === 0 ? [] : plainLines(evidenceText(piece, startedAt), evidenceLineLimit)
+  const lines = limit === 0 ? [] : safeLines(evidenceText(piece, startedAt), evidenceLineLimit)
   if (lines.length === 0) return []
   const left = lines.length - limit
   const shown = left > 0 ? [`… ${left} earlier lines left out`, ...lines.slice(-limit)] : lines

@@ -160,8 +160,8 @@ export function beginOf(target: Pick<TargetRecord, 'changedAt' | 'change'>, star
 }
 
 /**
- * When the common timeline begins: with the earliest change of this deployment, which are the latest changes before the gate
- * without a long pause. Only targets of which something later is known count.
+ * When the common timeline begins: at the earliest change of this deployment. An earlier change belongs to the deployment if no
+ * long pause follows it. A target counts only if something is known of the time after its change.
  */
 export function beginOfAll({ targets, startedAt }: Pick<RunRecord, 'targets' | 'startedAt'>): number {
   const begins = targets.flatMap((target) => {
@@ -207,8 +207,8 @@ export function wasReadyAtBegin({ outcome, milestones }: TargetRecord, { started
 }
 
 /**
- * How long a target took from the begin of its timeline, in milliseconds. A ready one took until its last milestone, which may
- * have been before the gate.
+ * How long a target took from the begin of its timeline, in milliseconds. A ready target took until its last milestone, which
+ * may have been before the gate.
  */
 export function tookMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
   const { endedAt = finishedAt, outcome } = target
@@ -261,7 +261,7 @@ export function openMilestone(target: TargetRecord): MilestoneRecord | undefined
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 
-/** When a target ended. A ready one that holds has not ended yet. */
+/** When a target ended. A ready target ends with its hold. */
 export function endOf({ outcome, endedAt, milestones }: TargetRecord, finishedAt: number): number {
   const held = milestones.find(({ name }) => name === heldMilestone)
   const ended = endedAt ?? finishedAt
@@ -285,8 +285,8 @@ interface Wait {
 }
 
 /**
- * The milestone of a target that took longest, reached or not; undefined if there is none. A hold that was reached took as
- * long as the user wrote.
+ * The milestone of a target that took longest, reached or not; undefined if there is none. A reached hold does not count,
+ * because the user sets its duration.
  */
 export function slowestStep(target: TargetRecord, times: GateTimes): Wait | undefined {
   const open = target.outcome === 'ready' ? undefined : openMilestone(target)

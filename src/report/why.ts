@@ -1,7 +1,7 @@
 import { openConclusion, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullNames } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
-import { plain } from './escape.ts'
+import { safeLine } from './escape.ts'
 import { isFailing, waitingLines } from './headline.ts'
 import { layoutLog, namespaceText, renderEvidence, tally } from './log.ts'
 import { wayBackLines } from './rollback.ts'
@@ -16,13 +16,13 @@ export function renderSingleCheck(
   options: { readonly color: boolean; readonly groups: boolean },
 ): string[] {
   const { cluster, targets } = record
-  const names = fullNames(targets).map((name) => plain(name))
+  const names = fullNames(targets).map((name) => safeLine(name))
   const waiting = waitingLines(record)
   const wayBack = wayBackLines(record)
   const bad = targets.flatMap((target, index) => (isFailing(target) ? [{ target, index }] : []))
   const open = targets.flatMap((target, index) => (target.outcome === 'progressing' ? [{ target, index }] : []))
   const parts = [
-    ...(cluster.context === '' ? [] : [`context ${plain(cluster.context)}`]),
+    ...(cluster.context === '' ? [] : [`context ${safeLine(cluster.context)}`]),
     `${counted(targets.length, 'resource')}${namespaceText(targets)}`,
     ...(targets.length === 0 ? [] : [singleCheckTally(targets)]),
   ]
@@ -33,12 +33,12 @@ export function renderSingleCheck(
         only(record, target),
         layoutLog({ ...record, targets: [target] }, { ...options, times: false }),
       ),
-      ...(waiting.has(index) ? [`  ${plain(waiting.get(index) ?? '')}`] : []),
+      ...(waiting.has(index) ? [`  ${safeLine(waiting.get(index) ?? '')}`] : []),
     ]),
     ...(wayBack.length === 0 ? [] : ['']),
-    ...wayBack.map((line) => plain(line)),
+    ...wayBack.map((line) => safeLine(line)),
     ...(open.length === 0 || bad.length === 0 ? [] : ['']),
-    ...open.map(({ target, index }) => `… ${names[index]} ${plain(target.message)}`),
+    ...open.map(({ target, index }) => `… ${names[index]} ${safeLine(target.message)}`),
   ]
 }
 

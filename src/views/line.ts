@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { duration } from '../duration.ts'
-import { plain, wrapWords } from '../report/escape.ts'
+import { safeLine, wrapWords } from '../report/escape.ts'
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -49,7 +49,7 @@ export function paintLines({ wraps, ...whole }: Line, paint: Paint): readonly st
   if (!wraps || last === undefined) return [paintLine(whole, paint)]
   const before = whole.spans.slice(0, -1)
   const indent = whole.indent + before.reduce((sum, { text }) => sum + text.length + 1, 0)
-  const [first = '', ...more] = wrapWords(plain(redact(last.text)), Math.max(20, columns - indent))
+  const [first = '', ...more] = wrapWords(safeLine(redact(last.text)), Math.max(20, columns - indent))
   const unbounded = { ...paint, columns: Number.POSITIVE_INFINITY }
   return [
     paintLine({ ...whole, spans: [...before, { ...last, text: first }] }, unbounded),
@@ -67,7 +67,7 @@ export function paintLine(
   for (const [index, span] of spans.entries()) {
     if (left <= 0) break
     const isLast = index === spans.length - 1
-    const shown = plain(redact(span.text))
+    const shown = safeLine(redact(span.text))
     const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)}${span.isJoined ? '' : ' '}`
     const piece = cut(full, left)
     left -= piece.length

@@ -6,10 +6,10 @@ import {
   markdown,
   mermaidName,
   mermaidTask,
-  plain,
-  plainLines,
   printableJson,
   prose,
+  safeLine,
+  safeLines,
   shorten,
   shortenNames,
 } from '../../src/report/escape.ts'
@@ -35,29 +35,29 @@ const anyText = fc
   )
   .map((parts) => parts.join(''))
 
-it.each(hostileWords)('plain leaves no command, control character or override of hostile words (%#)', (words) => {
-  const line = plain(words)
+it.each(hostileWords)('safeLine leaves no command, control character or override of hostile words (%#)', (words) => {
+  const line = safeLine(words)
   expect(isCommand(line)).toBe(false)
   expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u)
 })
 
-it('plain is harmless, short and stable for any text', () => {
+it('safeLine is harmless, short and stable for any text', () => {
   fc.assert(
     fc.property(anyText, (text) => {
-      const line = plain(text, 100)
+      const line = safeLine(text, 100)
       expect(isCommand(line)).toBe(false)
       expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u)
       expect(line.length).toBeLessThanOrEqual(100)
       expect(line.isWellFormed()).toBe(true)
-      expect(plain(line, 100)).toBe(line)
+      expect(safeLine(line, 100)).toBe(line)
     }),
     parameters,
   )
 })
 
 const functions = {
-  plain,
-  plainLines,
+  safeLine,
+  safeLines,
   shorten,
   shortenNames,
   markdown,
@@ -76,16 +76,16 @@ it.each(rows<[string, keyof typeof functions, readonly never[], unknown]>(data, 
   },
 )
 
-it('plain keeps the text after an escape sequence that never ends', () => {
-  expect(plain('\x1b]0;title that goes on')).toContain('title that goes on')
+it('safeLine keeps the text after an escape sequence that never ends', () => {
+  expect(safeLine('\x1b]0;title that goes on')).toContain('title that goes on')
 })
 
-it('plain cuts a line of a megabyte, and marks the cut', () => {
-  expect(plain('x'.repeat(1_000_000))).toBe(`${'x'.repeat(999)}…`)
+it('safeLine cuts a line of a megabyte, and marks the cut', () => {
+  expect(safeLine('x'.repeat(1_000_000))).toBe(`${'x'.repeat(999)}…`)
 })
 
-it('plainLines keeps the end of an endless text', () => {
-  expect(plainLines(`${'x\n'.repeat(1_000_000)}last`).at(-1)).toBe('last')
+it('safeLines keeps the end of an endless text', () => {
+  expect(safeLines(`${'x\n'.repeat(1_000_000)}last`).at(-1)).toBe('last')
 })
 
 it.each(['- a', '+ a', '= a', '# a', '1. a', '2) a', '> a', '* a', '---', '~~~'])(
