@@ -100,7 +100,7 @@ const forms: Readonly<Record<string, (secret: string) => readonly [before: strin
   'in HTML by numbers': (secret) => ['<b>', coded(secret, /[^\w ]/g, (code) => `&#x${code.toString(16)};`), '</b>'],
   'in quotes of YAML': (secret) => ["password: '", secret.replaceAll("'", "''"), "'"],
   'in quotes of YAML in YAML': (secret) => ["note: 'password: ''", secret.replaceAll("'", "''''"), "'''"],
-  'in lines of a list': (secret) => ['  0:05  Failed: ', secret.replaceAll(' ', '\n         '), '\n'],
+  'wrapped at its blanks': (secret) => ['  0:05  Failed: ', secret.replaceAll(' ', '\n         '), '\n'],
   'in quotes of CSV': (secret) => ['1,"', secret.replaceAll('"', '""'), '",2'],
   'in quotes of a shell': (secret) => ["login '", secret.replaceAll("'", "'\\''"), "'"],
   'in a shell without quotes': (secret) => ['login ', secret.replace(/[&/"<'%\\ ]/g, '\\$&'), ''],
@@ -296,7 +296,9 @@ test('everything that leaves shows each text of the cluster', async () => {
 
 describe('a secret that a text', () => {
   const cases = Object.entries(forms).flatMap(([name, formOf]) =>
-    secretTexts.map((secret) => [name, secret, formOf(secret)] as const),
+    secretTexts
+      .filter((secret) => name !== 'wrapped at its blanks' || secret.includes(' '))
+      .map((secret) => [name, secret, formOf(secret)] as const),
   )
 
   test.each(cases)('contains %s is replaced (%#)', (_, __, [before, form, after]) => {

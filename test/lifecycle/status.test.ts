@@ -42,7 +42,7 @@ function read(written: string, isWork = false): string | undefined {
 }
 
 describe('a condition', () => {
-  it.each(rows<[string, string]>(data, 'a condition means'))('%s means %s', (written, reading) => {
+  it.each(rows<[string, string]>(data, 'a condition means'))('%s means, with its scope, %s', (written, reading) => {
     expect(read(written)).toBe(reading)
   })
 
