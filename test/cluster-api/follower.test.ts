@@ -46,7 +46,11 @@ function follow({ targets = [web.target], settings = {} }: RunOptions = {}) {
   const cluster = new FakeCluster()
   const gate = new Gate(targets, createSettings(settings), () => true)
   const events: FeedEvent[] = []
-  const follower = new Follower(gate, cluster, clock, start, (event) => events.push(event))
+  let updates = 0
+  const onUpdate = () => {
+    updates += 1
+  }
+  const follower = new Follower(gate, cluster, clock, start, (event) => events.push(event), onUpdate)
   let isOver = false
   const over = follower.run().then(() => {
     isOver = true
@@ -58,7 +62,7 @@ function follow({ targets = [web.target], settings = {} }: RunOptions = {}) {
       await settled()
     }
   }
-  return { clock, cluster, gate, events, follower, over, pass, isOver: () => isOver }
+  return { clock, cluster, gate, events, follower, over, pass, isOver: () => isOver, updates: () => updates }
 }
 
 describe('what is watched', () => {
@@ -71,6 +75,24 @@ describe('what is watched', () => {
       new Set(['Deployment web', 'ReplicaSet app=web', 'Pod app=web', 'Event']),
     )
   })
+})
+
+test('what the gate asks its pods is looked at again after events and deadlines', async () => {
+  const { cluster, pass, updates } = follow()
+  /** Whether it has been looked at since the last call. */
+  let known = updates()
+  const isUpdated = () => {
+    const before = known
+    known = updates()
+    return known > before
+  }
+  cluster.report(allSynced, added(web.deployment()))
+  await settled()
+  expect(isUpdated()).toBe(true)
+  await settled()
+  expect(isUpdated()).toBe(false)
+  await pass(30)
+  expect(isUpdated()).toBe(true)
 })
 
 describe('the gate is followed', () => {
