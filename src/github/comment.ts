@@ -37,10 +37,10 @@ export class Comment implements Extra {
     const links = linksOf(this.#shared)
     const body = commentBody(record, name, links)
     if (await this.#update(this.#id, body, links, signal)) return
-    // A comment of an earlier run; or the present one was deleted.
+    // There may be a comment of an earlier run.
     if (await this.#update(await this.#findComment(pullRequest, signal), body, links, signal)) return
     const request = { ...requestOf(origin.run, signal), body, issue_number: pullRequest }
-    this.#open((await this.#shared.octokit.rest.issues.createComment(request)).data, links)
+    this.#announce((await this.#shared.octokit.rest.issues.createComment(request)).data, links)
   }
 
   /** Updates the comment. Returns whether it exists: someone may have deleted it. */
@@ -49,11 +49,11 @@ export class Comment implements Extra {
     const { octokit, origin } = this.#shared
     const request = { ...requestOf(origin.run, signal), body, comment_id: id }
     const updated = await ifPresent(octokit.rest.issues.updateComment(request))
-    if (updated !== undefined) this.#open(updated.data, links)
+    if (updated !== undefined) this.#announce(updated.data, links)
     return updated !== undefined
   }
 
-  #open({ id, html_url }: { readonly id: number; readonly html_url: string }, { headSha }: Links): void {
+  #announce({ id, html_url }: { readonly id: number; readonly html_url: string }, { headSha }: Links): void {
     const { name, onOpened } = this.#shared
     if (this.#id !== id) onOpened({ extra: this.name, id, url: html_url, headSha, name })
     this.#id = id
@@ -103,7 +103,7 @@ interface Authored {
   readonly author_association?: string
 }
 
-/** Other users could write a comment with the marker, and later edit the text of the gate. */
+/** Whether a bot or a member wrote a comment. Another user could write the marker, and later edit the gate's text. */
 function isTrusted({ user, author_association = '' }: Authored): boolean {
   return user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(author_association)
 }

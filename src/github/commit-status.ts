@@ -8,7 +8,7 @@ import { isOfRun, requestOf } from './workflow-run.ts'
 export class CommitStatus implements Extra {
   readonly name = 'commit-status'
   readonly #shared: Shared
-  #isOpened = false
+  #isAnnounced = false
 
   constructor(shared: Shared) {
     this.#shared = shared
@@ -26,8 +26,8 @@ export class CommitStatus implements Extra {
       description: title(record, descriptionLimit),
       target_url: origin.logUrl,
     })
-    if (!this.#isOpened) onOpened({ extra: this.name, id: data.id, url: data.url, headSha, name })
-    this.#isOpened = true
+    if (!this.#isAnnounced) onOpened({ extra: this.name, id: data.id, url: data.url, headSha, name })
+    this.#isAnnounced = true
   }
 }
 

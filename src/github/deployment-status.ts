@@ -5,13 +5,13 @@ import { safeLine } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit, leftOpenTitle } from './texts.ts'
-import { isOfEarlierAttempt, isOfRun, markOf, requestOf } from './workflow-run.ts'
+import { attemptMark, isOfEarlierAttempt, isOfRun, requestOf } from './workflow-run.ts'
 
 /** The maximum length of the name of an environment (https://docs.github.com/rest/deployments/deployments). */
 const environmentLimit = 255
 const perPage = 100
 
-/** The payload of a deployment: the gate that created it, and the attempt of the workflow run. */
+/** The payload of a deployment: the gate that created it, and the attempt of the workflow run (`attemptMark`). */
 interface Mark {
   readonly gate: string
   readonly mark: string
@@ -27,7 +27,7 @@ export class DeploymentStatus implements Extra {
   readonly #shared: Shared
   readonly #settings: DeploymentSettings
   #id: number | undefined
-  #isOpened = false
+  #isAnnounced = false
   #shown: State | undefined
 
   constructor(shared: Shared, settings: DeploymentSettings) {
@@ -42,7 +42,7 @@ export class DeploymentStatus implements Extra {
     const { octokit, origin } = this.#shared
     this.#id ??= await this.#create(record, signal)
     if (this.#id === undefined) return
-    this.#open(this.#id)
+    this.#announce(this.#id)
     await octokit.rest.repos.createDeploymentStatus({
       ...requestOf(origin.run, signal),
       deployment_id: this.#id,
@@ -54,11 +54,11 @@ export class DeploymentStatus implements Extra {
     this.#shown = state
   }
 
-  #open(id: number): void {
-    if (this.#isOpened) return
+  #announce(id: number): void {
+    if (this.#isAnnounced) return
     const { origin, name, onOpened } = this.#shared
     onOpened({ extra: this.name, id, url: '', headSha: origin.commit, name })
-    this.#isOpened = true
+    this.#isAnnounced = true
   }
 
   async #create(record: RunRecord, signal: AbortSignal): Promise<number | undefined> {
@@ -73,7 +73,7 @@ export class DeploymentStatus implements Extra {
       ...requestOf(origin.run, signal),
       ref: sha,
       environment,
-      payload: { gate: name, mark: markOf(origin.run) } satisfies Mark,
+      payload: { gate: name, mark: attemptMark(origin.run) } satisfies Mark,
       transient_environment: origin.run.isOpenPullRequest,
       description: 'Rollout Gate',
       // The change is already applied: no merge, and no required checks.
@@ -86,7 +86,7 @@ export class DeploymentStatus implements Extra {
 
   /**
    * The deployment that this attempt of the run has created for this gate: by an earlier step, or by a request whose
-   * response was lost. Ends those that earlier attempts left in progress when their runner was lost.
+   * response was lost. Ends the deployments that earlier attempts left in progress when their runner was lost.
    */
   async #findOwn(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
@@ -107,7 +107,7 @@ export class DeploymentStatus implements Extra {
           description: leftOpenTitle,
         })
     }
-    return ofGate.find(({ mark }) => mark === markOf(origin.run))?.id
+    return ofGate.find(({ mark }) => mark === attemptMark(origin.run))?.id
   }
 }
 
@@ -126,14 +126,14 @@ export const closeDeployment: Close = async ({ octokit, run, outcome, title }, {
   return true
 }
 
-/** The status that counts: GitHub's list is in no documented order. */
+/** The latest status. GitHub does not document the order of its list. */
 function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T | undefined {
   return statuses.toSorted((one, other) => other.id - one.id)[0]
 }
 
 /**
- * `prod/shop`: the context, and the namespace if all targets are in one. Empty for an unknown context. The context
- * distinguishes clusters: GitHub marks older deployments to the same environment as inactive, except to `production`.
+ * `prod/shop`: the context, and the namespace if all targets are in the same one. Empty if the context is unknown: without it,
+ * clusters would share an environment, and GitHub marks the older deployments to an environment as inactive.
  */
 export function environmentName({ cluster: { context }, targets }: RunRecord): string {
   if (context === '') return ''

@@ -4,7 +4,7 @@ import type { ExtraName } from '../inputs.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 
-/** Shows the rollout on GitHub outside the job log. */
+/** Shows the rollout on GitHub outside the job log: as a commit status, a deployment or a comment on a pull request. */
 export interface Extra {
   readonly name: ExtraName
   /**
@@ -22,13 +22,13 @@ export interface Shared {
   readonly name: string
   /** The files that texts link to; filled when git has answered. */
   readonly tracked: TrackedFiles
-  /** Called when an extra begins to write to an object, also if it has to create it anew. */
+  /** Called when an extra begins to write to an object, and again when it replaces that object by a new one. */
   readonly onOpened: (opened: Opened) => void
 }
 
 /**
- * What an extra writes to. It stays open on GitHub until the extra shows the outcome: a process that is killed leaves a
- * status that blocks merging. These fields suffice to close it in another process.
+ * The object on GitHub that an extra writes to. It is open until the extra shows the outcome. A process that is killed leaves
+ * an open status, which blocks merging. With these fields, another process can close the object.
  */
 export interface Opened {
   readonly extra: ExtraName
@@ -53,7 +53,8 @@ export interface Closing {
 }
 
 /**
- * Gives what an extra has opened the outcome; without one, status and deployment become `error`. Resolves to false if it shows an outcome already. Rejects with octokit's error.
+ * Shows the outcome on an open object; without an outcome, a status or deployment becomes `error`. Resolves to false if the
+ * object already shows an outcome. Rejects with octokit's error.
  */
 export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => Promise<boolean>
 
@@ -61,12 +62,12 @@ export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => P
 export type Octokit = InstanceType<typeof GitHub>
 
 /**
- * Where a gate comes from: its commit, pull request and log. All extras of a gate share one `Origin`, so that they agree. A
+ * The commit, the pull request and the log of a gate. All extras of a gate share one `Origin`, so they have the same values. A
  * value that the event of the workflow does not contain is looked up when it is first needed; a failed look-up is tried again.
  */
 export class Origin {
   readonly run: WorkflowRun
-  /** The page with the log of the job; that of its run if the number of the job is unknown. */
+  /** The page with the log of the job; the page of the run if the number of the job is unknown. */
   readonly logUrl: string
   readonly #octokit: Octokit
   /** Undefined: not looked up yet. */
@@ -80,7 +81,7 @@ export class Origin {
     this.logUrl = logUrlOf(run, jobId)
   }
 
-  /** The commit that the extras belong to. Without one, there are no extras: `WorkflowRun.conflict` names the cause. */
+  /** The commit that the extras are written to. Without one, there are no extras: `WorkflowRun.conflict` names the cause. */
   get commit(): string {
     return this.run.headSha ?? ''
   }
@@ -91,7 +92,7 @@ export class Origin {
     return this.#pullRequest === 'none' ? undefined : this.#pullRequest
   }
 
-  /** An event about a commit of a fork lists no pull requests, and the repository may not have the commit's branch. */
+  /** Finds the pull request by the branch of a fork: an event about a commit of a fork lists no pull requests. */
   async #ofFork(signal: AbortSignal): Promise<number | undefined> {
     const { forkBranch } = this.run
     if (forkBranch === undefined) return undefined

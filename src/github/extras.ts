@@ -66,7 +66,7 @@ export class Extras {
 
   /**
    * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs` after
-   * the job was cancelled: each extra that does not show it gets a warning.
+   * the job was cancelled. There is a warning for each extra that does not show the outcome.
    */
   async finish(record: EndedRunRecord, cancelled: AbortSignal): Promise<void> {
     const late = new AbortController()
@@ -88,8 +88,8 @@ export class Extras {
 }
 
 /**
- * Creates the extras that the inputs enable. Sends nothing yet: needs the token and the inputs alone, so that the extras
- * can also show that other inputs are wrong.
+ * Creates the extras that the inputs enable. Sends nothing yet, and needs only the inputs, so that the extras can also show
+ * that an input is wrong.
  * @param tracked the files that texts link to; may be filled later
  */
 export function openExtras(
@@ -126,13 +126,13 @@ export function openExtras(
 }
 
 /**
- * Whether the workflow was started by something that this extra writes: each run would then start the next one, without end.
+ * Whether an object that this extra writes has started the workflow: then each run would start the next run, without end.
  * This happens with the token of an app; the token of the job starts no workflow
  * (https://docs.github.com/actions/concepts/security/github_token).
  */
-function startsItself(extra: ExtraName, gate: string, { subject }: WorkflowRun): boolean {
-  if (subject?.extra !== extra) return false
-  return extra === 'deployment' || subject.text === gate || subject.text.startsWith(commentMarker(gate))
+function startsItself(extra: ExtraName, gate: string, { writtenByExtra }: WorkflowRun): boolean {
+  if (writtenByExtra?.extra !== extra) return false
+  return extra === 'deployment' || writtenByExtra.text === gate || writtenByExtra.text.startsWith(commentMarker(gate))
 }
 
 /** A client for `GITHUB_API_URL`. It uses the proxy of the environment and logs nothing. */
@@ -144,7 +144,7 @@ export function createOctokit(token: string): Octokit {
 }
 
 /**
- * Gives everything that the action left open the outcome of the gate; see `Close`. Never rejects.
+ * Shows the outcome of the gate on all objects that the action left open; see `Close`. Never rejects.
  * @param log.onClosed called with the extra that was still open
  */
 export async function closeExtras(
@@ -211,12 +211,12 @@ export class UpdateThrottle {
 
   /**
    * Shows a state that must not be lost, such as the outcome. Never rejects.
-   * @param endsAt when the signal will be aborted at the latest
-   * @returns whether it is shown
+   * @param endsAt when the signal will be aborted at the latest, in milliseconds since the epoch
+   * @returns whether the state is shown
    */
   async finish(record: RunRecord, signal: AbortSignal, endsAt: number): Promise<boolean> {
     this.#cancelTimer?.()
-    // Wait for a running creation: the next update needs its id.
+    // The present update may create an object, whose id the next update needs.
     const abort = () => this.#ending.abort()
     signal.addEventListener('abort', abort)
     await this.#updating
@@ -254,7 +254,7 @@ export class UpdateThrottle {
     this.#onFailure(failure)
   }
 
-  /** Never rejects. Ends with the signal or after the time, even if the request ignores it. */
+  /** Returns the failure, if any; never rejects. Ends with the signal or after the time, even if the request goes on. */
   async #show(record: RunRecord, ending: AbortSignal, limitMs: number): Promise<Failure | undefined> {
     const late = new AbortController()
     const stop = this.#clock.after(limitMs, () => late.abort())

@@ -7,21 +7,21 @@ import type { ExtraName } from '../inputs.ts'
 import { jobEndMs, jobEndPollMs } from '../thresholds.ts'
 import type { Opened } from './extra.ts'
 
-/** What the action leaves for its step at the end of the job. It contains no token. */
+/** The data that the action passes to its step at the end of the job, without a token. */
 export interface LeftOpen {
   /** The process of the action, and the absolute path of its program. */
   readonly pid: number
   readonly program: string
-  /** Undefined if the gate has none yet. `title` is safe to print. */
+  /** Undefined if the gate has no verdict yet. `title` is safe to print. */
   readonly verdict?: { readonly outcome: Outcome; readonly title: string } | undefined
-  /** What shows no outcome yet, by the extra. Not empty. */
+  /** The objects on GitHub that show no outcome yet. Not empty. */
   readonly open: readonly Opened[]
 }
 
 /** The launcher `post.ts` reads the variable `STATE_open`. */
 const stateName = 'open'
 
-/** Records what the extras have open on GitHub. The runner keeps the last record, also if the process is killed. */
+/** Records the open objects of the extras. The runner keeps the last record, also if the process is killed. */
 export class JobState {
   readonly #open = new Map<ExtraName, Opened>()
   #verdict: LeftOpen['verdict']
@@ -54,7 +54,7 @@ export class JobState {
   }
 }
 
-/** What the action of this job left open; undefined if nothing. @throws SyntaxError for a state of another program */
+/** What the action of this job left open; undefined if nothing is open. @throws SyntaxError for a state of another program */
 export function readLeftOpen(): LeftOpen | undefined {
   const text = getState(stateName)
   return text === '' ? undefined : (JSON.parse(text) as LeftOpen)
@@ -64,7 +64,7 @@ const never = new AbortController().signal
 
 /**
  * Ends the action's process if it is still running. In a `container:` job, the runner sends its signals to the `docker exec`
- * outside of the container, and the process continues: it would show its rollout as running again.
+ * outside of the container, and the process continues: it would show the rollout as in progress again.
  * @returns whether the process was running and ended by itself, which shows the outcome `cancelled`
  */
 export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'program'>, clock: Clock): Promise<boolean> {
@@ -77,7 +77,7 @@ export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'progra
   return false
 }
 
-/** False if the process has just ended, or belongs to another user. */
+/** Returns false if the process has just ended, or belongs to another user. */
 function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal)

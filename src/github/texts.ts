@@ -12,7 +12,7 @@ import type { TrackedFiles } from '../workspace.ts'
 import type { Shared } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
-/** The maximum number of targets in the name of a status: with more, every new target would change it. */
+/** The maximum number of targets in the name of a status. If it contained more, every new target would change the name. */
 const namedTargets = 3
 const nameLimit = 200
 
@@ -25,7 +25,7 @@ const commentLimit = 65_535
  */
 export const descriptionLimit = 140
 
-/** The title of what a job left open: it was killed, or its runner was lost. */
+/** The title of a status, deployment or comment that is still open because the job was killed or its runner was lost. */
 export const leftOpenTitle = 'The job ended before the rollout had an outcome'
 
 /**
@@ -66,9 +66,9 @@ export function gateName(
 }
 
 /**
- * What distinguishes the leg of a matrix: its words that are no word of the name. A name that contains them all may be the
- * same for each leg (`Rollout of web and api`), so they are never all left out. Settings, which change, stand for a leg only
- * if there are no words. Where anything is left out, legs may still be alike, so the position of the leg is added.
+ * The values that distinguish this job of a matrix (its leg): the words that the name does not contain. If the name contains all
+ * words, all are kept, because each leg may have this name (`Rollout of web and api`). Settings, which change, are used only if
+ * there are no words. If any value is left out, legs may still have the same values, so the position of the leg is added.
  */
 function legOf(name: string, { words, settings, index }: Inputs['job']): readonly string[] {
   const others = words.filter((word) => !containsWord(name, word))
@@ -90,7 +90,7 @@ function matrixText(values: readonly string[]): string {
   return values.length === 0 ? '' : `(${values.join(', ')})`
 }
 
-/** The words in one line, with a hash of the omitted facts and of the text that is cut off. */
+/** The words in one line, with a hash of `hidden`, the facts that the words do not contain, and of a text that is cut. */
 function withHash(words: readonly string[], hidden: readonly string[]): string {
   const text = safeLine(words.filter(Boolean).join(' '))
   const omitted = text.length > nameLimit ? [...hidden, text] : hidden

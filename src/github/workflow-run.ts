@@ -8,22 +8,22 @@ export interface WorkflowRun {
   readonly owner: string
   readonly repo: string
   /**
-   * The commit that the extras belong to: the input `sha`, else the commit of the event; for a pull request its head, not
-   * the merge commit.
+   * The commit that the extras are written to: the input `sha`, else the commit of the event; for a pull request its head,
+   * not the merge commit.
    */
   readonly headSha?: string | undefined
   /** Why nothing may be written: the workspace, whose content was deployed, contains another commit, or the event contains none. */
   readonly conflict?: string | undefined
   /** The pull request in the event. `none`: the event is about an issue, so no pull request may be searched for. */
   readonly pullRequest?: number | 'none' | undefined
-  /** The branch of a fork, `owner:branch`: the head of a pull request that the event does not contain. */
+  /** The branch of a fork, as `owner:branch`. Its pull request is not in the event. */
   readonly forkBranch?: string | undefined
-  /** Whether the event is about an open pull request. One that is closed may be merged, and its environment permanent. */
+  /** Whether the event is about an open pull request. A closed one may be merged; then its environment may be permanent. */
   readonly isOpenPullRequest: boolean
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
-  /** What the event is about, if an extra may have written it. */
-  readonly subject?: WrittenSubject | undefined
+  /** The commit status, deployment or comment that triggered this run: an extra of a gate may have written it. */
+  readonly writtenByExtra?: WrittenByExtra | undefined
   /** The repository's page, without a trailing slash. */
   readonly repositoryUrl: string
   readonly runId: number
@@ -37,8 +37,8 @@ export interface WorkflowRun {
   readonly readOnlyBecause?: 'fork' | 'dependabot' | undefined
 }
 
-/** The name of a commit status, or the text of a comment. The status of a deployment has neither. */
-export interface WrittenSubject {
+/** `text`: the name of a commit status, or the text of a comment; empty for a deployment. */
+export interface WrittenByExtra {
   readonly extra: ExtraName
   readonly text: string
 }
@@ -57,7 +57,7 @@ interface ListedPullRequest {
 interface TriggeringRun {
   readonly head_sha?: string
   readonly head_branch?: string | null
-  /** The event that triggered it. */
+  /** The event that triggered that run. */
   readonly event?: string
   readonly head_repository?: { readonly full_name?: string; readonly owner?: { readonly login?: string } } | null
   readonly pull_requests?: readonly ListedPullRequest[]
@@ -125,17 +125,17 @@ export function readWorkflowRun(
   }
   const [owner = '', repo = ''] = need('GITHUB_REPOSITORY').split('/')
   const event = variables['GITHUB_EVENT_NAME'] ?? ''
-  const subject = eventSubject(payload)
+  const { pullRequest, forkBranch } = commitAndPullRequest(payload)
   const attempt = Number(variables['GITHUB_RUN_ATTEMPT'])
   return {
     owner,
     repo,
     ...(sha === undefined ? commitOf(event, payload, need('GITHUB_SHA'), checkedOut) : { headSha: sha }),
-    pullRequest: subject.pullRequest,
-    forkBranch: subject.forkBranch,
+    pullRequest,
+    forkBranch,
     isOpenPullRequest: isOpenPullRequest(payload),
     deploymentId: payload.deployment?.id,
-    subject: writtenSubject(event, payload),
+    writtenByExtra: writtenByExtra(event, payload),
     repositoryUrl: `${variables['GITHUB_SERVER_URL'] || 'https://github.com'}/${owner}/${repo}`,
     runId: Number(variables['GITHUB_RUN_ID']),
     attempt: attempt > 0 ? attempt : undefined,
@@ -165,26 +165,27 @@ function commitOf(
   const fix = 'Set the input sha to the commit that was deployed.'
   if (isOfDefaultBranch.test(event) || payload.issue?.pull_request !== undefined)
     return { conflict: `On the event ${event}, GITHUB_SHA is the last commit of the default branch. ${fix}` }
-  const { headSha = githubSha } = eventSubject(payload)
+  const { headSha = githubSha } = commitAndPullRequest(payload)
   const accepted = isOfMergeCommit.test(event) ? [headSha, githubSha] : [headSha]
   if (checkedOut === undefined || accepted.includes(checkedOut)) return { headSha }
   const found = `The workspace contains the commit ${checkedOut.slice(0, 7)}, but the event ${event} is about ${headSha.slice(0, 7)}.`
   return { headSha, conflict: `${found} ${fix}` }
 }
 
-/** The event of a workflow run lists pull requests also for a push to a branch that is the head of one. */
+/** The pull requests that a `workflow_run` lists do not count: a run for a push to the head of a pull request lists it too. */
 function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): boolean {
-  const subject = pull_request ?? (issue?.pull_request === undefined ? undefined : issue)
-  if (subject !== undefined) return subject.state !== 'closed'
+  const pullRequest = pull_request ?? (issue?.pull_request === undefined ? undefined : issue)
+  if (pullRequest !== undefined) return pullRequest.state !== 'closed'
   return workflow_run?.event?.startsWith('pull_request') === true
 }
 
 /**
- * What an event is about. Without `headSha`, `GITHUB_SHA` is the commit. For other events it is not: for `pull_request` it is a
- * merge commit; for `pull_request_target` and `workflow_run` it is the last commit of the base or default branch
+ * The commit and the pull request of an event. If the result has no `headSha`, the commit is `GITHUB_SHA`. In other events,
+ * `GITHUB_SHA` is another commit: for `pull_request`, a merge commit; for `pull_request_target` and `workflow_run`, the last
+ * commit of the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */
-function eventSubject(payload: Payload): Pick<WorkflowRun, 'headSha' | 'pullRequest' | 'forkBranch'> {
+function commitAndPullRequest(payload: Payload): Pick<WorkflowRun, 'headSha' | 'pullRequest' | 'forkBranch'> {
   const { pull_request, issue, merge_group, workflow_run, deployment } = payload
   // The event of a deployment that a workflow created also contains the run of that workflow.
   if (deployment !== undefined) return { headSha: deployment.sha }
@@ -203,17 +204,17 @@ function eventSubject(payload: Payload): Pick<WorkflowRun, 'headSha' | 'pullRequ
   return { pullRequest: issue.pull_request === undefined ? 'none' : issue.number }
 }
 
-/** What an extra may have written that caused the event. */
-function writtenSubject(event: string, { comment, context = '' }: Payload): WrittenSubject | undefined {
-  const subjects: Readonly<Record<string, WrittenSubject>> = {
+/** The field `WorkflowRun.writtenByExtra`. */
+function writtenByExtra(event: string, { comment, context = '' }: Payload): WrittenByExtra | undefined {
+  const written: Readonly<Record<string, WrittenByExtra>> = {
     status: { extra: 'commit-status', text: context },
     deployment_status: { extra: 'deployment', text: '' },
     issue_comment: { extra: 'comment', text: comment?.body ?? '' },
   }
-  return subjects[event]
+  return written[event]
 }
 
-/** The list may contain pull requests of other repositories: those of forks into which the commit was pushed, too. */
+/** The pull request of this repository in the list, which may also contain pull requests of forks that have the commit. */
 function listedPullRequest({ pull_requests = [], head_sha }: TriggeringRun, { repository }: Payload) {
   const own = pull_requests.filter(({ base }) => base?.repo?.id === repository?.id)
   return (own.find(({ head }) => head?.sha === head_sha) ?? own[0])?.number
@@ -259,8 +260,8 @@ export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): Wo
   return { id: String(runId), attempt, commit: headSha }
 }
 
-/** Identifies what this attempt of the run has created: `rollout-gate 77/2`. Several gates differ by their name. */
-export function markOf({ runId, attempt = 1 }: Pick<WorkflowRun, 'runId' | 'attempt'>): string {
+/** A text that marks what this attempt of the run has created: `rollout-gate 77/2`. All gates of the attempt share it. */
+export function attemptMark({ runId, attempt = 1 }: Pick<WorkflowRun, 'runId' | 'attempt'>): string {
   return `rollout-gate ${runId}/${attempt}`
 }
 
