@@ -1,14 +1,26 @@
-import { readFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { pullRequestEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { make, podIs } from '../kit/objects.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { type ApiServer, type Intercept, startApiServer } from '../support/api-server.ts'
+import { startCommand } from '../support/command.ts'
 import { folder } from '../support/fresh-folder.ts'
+import { startInProcess } from '../support/in-process-action.ts'
 import { programPath } from '../support/program.ts'
+import { guessResource } from '../support/resources.ts'
 import { startAction } from '../support/runner.ts'
+import { leaksIn, shownBy } from '../support/shown.ts'
+
+/** Runs the action in this process. */
+async function run(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}) {
+  const all = { kubeconfig: server.kubeconfig({ token: planted.kubeconfigToken }), namespace: 'shop', ...inputs }
+  const ended = await startInProcess(folder, all, { env: { NO_COLOR: '1', ...env } }).ended
+  const shown: Record<string, string> = { ...shownBy(ended, folder), log: masked(ended.log) }
+  return { ...ended, shown }
+}
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
@@ -32,6 +44,8 @@ const planted = {
   probeHeader: 'sesame-probe-header-16',
   gitHubToken: 'ghs_sesame0123456789',
 }
+
+const plantedTexts = Object.values(planted).flatMap((secret) => [secret, base64(secret)])
 
 let server: ApiServer
 let github: GitHubServer
@@ -165,20 +179,15 @@ test('secrets of kubeconfig, Secrets, environment and logs are shown nowhere', a
   const env = pullRequestEnvironment(folder, github.url)
   const ended = await startAction(programPath('index.js'), folder, inputs, { env }).ended
   expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'pod-failed' })
-  const read = (path: string | undefined) => readFileSync(path ?? '', 'utf8')
-  const shown = {
+  const shown: Record<string, string> = {
+    ...shownBy(ended, folder),
     log: masked(ended.log),
-    summary: ended.summary,
-    report: read(ended.outputs['report']),
-    'summary-file': read(ended.outputs['summary-file']),
-    recording: gunzipSync(readFileSync(record)).toString(),
-    outputs: JSON.stringify(ended.outputs),
     'what GitHub got': JSON.stringify(github.requests.map(({ body }) => body)),
   }
   // The evidence is shown, without the secrets.
-  for (const text of [shown.log, shown.summary, shown.report, shown.recording, shown['what GitHub got']])
-    expect(text).toMatch(/cannot log in with \\*"\*\*\*\\*"/)
-  expect(leaks(shown)).toEqual([])
+  const { 'summary file': _, outputs: __, ...quoting } = shown
+  for (const text of Object.values(quoting)) expect(text).toMatch(/cannot log in with \\*"\*\*\*\\*"/)
+  expect(leaksIn(shown, plantedTexts)).toEqual([])
 })
 
 test('secrets that a program for credentials prints when it fails are shown nowhere', async () => {
@@ -190,18 +199,11 @@ test('secrets that a program for credentials prints when it fails are shown nowh
     env: [{ name: 'CLIENT_SECRET', value: planted.execEnvironment }],
   }
   document.users = [{ name: 'test', user: { exec } }]
-  const inputs = { kubeconfig: JSON.stringify(document), resources: 'deployment/web' }
-  const ended = await startAction(programPath('index.js'), folder, inputs, { env: { NO_COLOR: '1' } }).ended
-  expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
-  const shown = {
-    log: masked(ended.log),
-    summary: ended.summary,
-    report: readFileSync(ended.outputs['report'] ?? '', 'utf8'),
-    outputs: JSON.stringify(ended.outputs),
-  }
+  const { outputs, shown } = await run({ kubeconfig: JSON.stringify(document), resources: 'deployment/web' })
+  expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
   // Markdown escapes the stars.
   for (const text of Object.values(shown)) expect(text).toMatch(/(\\{0,2}\*){3}/)
-  expect(leaks(shown)).toEqual([])
+  expect(leaksIn(shown, plantedTexts)).toEqual([])
 })
 
 /** The log as the runner shows it: it executes the masking commands, and masks their values in all later lines. */
@@ -215,10 +217,149 @@ function masked(log: string): string {
   return lines.join('\n')
 }
 
-function leaks(shown: Readonly<Record<string, string>>): string[] {
-  return Object.entries(shown).flatMap(([where, text]) =>
-    Object.entries(planted).flatMap(([what, secret]) =>
-      text.includes(secret) || text.includes(base64(secret)) ? [`${what} in the ${where}`] : [],
-    ),
-  )
+const password = 'correct-horse-battery-1'
+const quoted = `cannot log in with "${password}"`
+
+/** A pod that has failed, with an event, a status and a log that quote the password. */
+function applyFailedPod(spec: object = {}): void {
+  const pod = make.barePod({
+    metadata: { name: 'migrate' },
+    spec: { restartPolicy: 'Never', ...spec },
+    status: { ...podIs.dead(1, 0, { message: quoted }), phase: 'Failed' },
+  })
+  server.apply(pod)
+  server.apply(make.event(pod, { container: 'app', reason: 'Failed', message: quoted }))
+  server.setLog({ namespace: 'shop', pod: 'migrate', container: 'app' }, `${quoted}\n`)
 }
+
+const secret = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'db', namespace: 'shop' },
+  data: { password: Buffer.from(password).toString('base64') },
+} as KubeObject
+
+/** Answers requests to a path 20 ms later. */
+function late(part: string): Intercept {
+  return async ({ path }) => {
+    await pause(path.includes(part) ? 20 : 0)
+    return 'answer' as const
+  }
+}
+
+const runLate = (resources: string) =>
+  run({ resources, record: join(folder, 'recording.ndjson.gz'), 'stream-logs': 'pod/migrate' })
+
+test('a password is shown nowhere if its Secret is listed 20 ms after the event that quotes it', async () => {
+  applyFailedPod()
+  server.apply(secret)
+  server.intercept(late('/secrets'))
+  const { shown } = await runLate('pod/migrate secret/db')
+  expect(leaksIn(shown, [password])).toEqual([])
+  // The evidence is there, without the password.
+  for (const where of ['log', 'summary', 'report', 'recording']) expect(shown[where]).toMatch(/cannot log in with/)
+})
+
+test('a password is shown nowhere if the pod template that contains it is listed 20 ms later', async () => {
+  applyFailedPod()
+  const job = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'migrate', namespace: 'shop', uid: 'job' },
+    spec: {
+      template: { spec: { containers: [make.container({ env: [{ name: 'DB_PASSWORD', value: password }] })] } },
+    },
+    status: { conditions: [{ type: 'Failed', status: 'True', reason: 'DeadlineExceeded', message: quoted }] },
+  } as unknown as KubeObject
+  server.apply(job)
+  server.intercept(late('/jobs'))
+  expect(leaksIn((await runLate('pod/migrate job/migrate')).shown, [password])).toEqual([])
+})
+
+test('a list that never answers does not hold the log', async () => {
+  applyFailedPod()
+  server.apply(secret)
+  server.ignore(({ path }) => path.includes('/secrets'))
+  const startedAt = Date.now()
+  const { shown } = await runLate('pod/migrate secret/db')
+  expect(shown['log']).toContain('cannot log in with')
+  expect(Date.now() - startedAt).toBeLessThan(60_000)
+})
+
+test.each(['status', 'changes', 'changes -o json'])(
+  'the view %s does not show a password whose Secret is listed 20 ms later',
+  async (view) => {
+    applyFailedPod()
+    server.apply(secret)
+    server.intercept(late('/secrets'))
+    writeFileSync(join(folder, 'kubeconfig'), server.kubeconfig({ token: planted.kubeconfigToken }))
+    const argv = `${view} pod/migrate secret/db -n shop --kubeconfig ${join(folder, 'kubeconfig')}`.split(' ')
+    const { stdout, ended, cancel } = startCommand(argv)
+    await stdout.until('cannot log in with')
+    await pause(300)
+    cancel()
+    await ended
+    expect(stdout.text).toMatch(/cannot log in with/)
+    expect(stdout.text).not.toContain(password)
+  },
+)
+
+/** Values of the gated Secret, each as a custom resource quotes it. */
+const quotes = {
+  letters: ['swordfishing', 'swordfishing'],
+  blanks: ['correct horse battery', 'correct horse battery'],
+  url: ['p@ss/word-01', encodeURIComponent('p@ss/word-01')],
+  json: ['quoted"word-02', JSON.stringify('quoted"word-02').slice(1, -1)],
+  basic: ['basic-word-03', base64('admin:basic-word-03')],
+} as const
+const texts = Object.values(quotes).map(([, quoted]) => quoted)
+const readable = [...texts, ...Object.values(quotes).map(([value]) => value), base64('basic-word-03').slice(4, 12)]
+const chartValue = 'chart-value-04'
+const fieldValue = 'field-value-05'
+const annotationValue = 'annotation-value-06'
+
+test('the values of a Secret are shown nowhere, however a custom resource quotes them', async () => {
+  server.discovery.serve(guessResource('example.com/v1', 'Widget'))
+  server.discovery.serve(guessResource('helm.toolkit.fluxcd.io/v2', 'HelmRelease'))
+  const text = [...texts, `\x1b[32m${quotes.letters[0]}\x1b[0m`, fieldValue, annotationValue].join(' | ')
+  const annotations = {
+    note: JSON.stringify({ login: text }),
+    copy: JSON.stringify({ spec: { login: text } }),
+    settings: JSON.stringify({ apiKey: annotationValue }),
+  }
+  server.apply({
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name: 'w', namespace: 'shop', generation: 1, annotations },
+    spec: { login: text, adminPassword: fieldValue },
+    status: {
+      observedGeneration: 1,
+      error: text,
+      reason: texts[0],
+      failures: [{ cause: text }],
+      conditions: [{ type: 'Ready', status: 'False', reason: 'LoginFailed', message: text }],
+    },
+  } as unknown as KubeObject)
+  server.apply({
+    apiVersion: 'helm.toolkit.fluxcd.io/v2',
+    kind: 'HelmRelease',
+    metadata: { name: 'r', namespace: 'shop', generation: 1 },
+    spec: { values: { db: { password: chartValue } } },
+    status: {
+      observedGeneration: 1,
+      conditions: [{ type: 'Ready', status: 'False', reason: 'InstallFailed', message: `with ${chartValue}` }],
+    },
+  } as unknown as KubeObject)
+  const data = Object.fromEntries(Object.entries(quotes).map(([name, [value]]) => [name, base64(value)]))
+  const metadata = { name: 'db', namespace: 'shop' }
+  const switches = { flag: base64('true'), app: base64('web'), zone: base64('default') }
+  server.apply({ apiVersion: 'v1', kind: 'Secret', metadata, data: { ...data, ...switches } } as KubeObject)
+  const resources = 'widget/w helmrelease/r secret/db'
+  const record = join(folder, 'recording.ndjson.gz')
+  const { shown } = await run({ resources, timeout: '2s', record })
+  expect(leaksIn(shown, [...readable, chartValue, fieldValue, annotationValue])).toEqual([])
+  for (const where of ['log', 'summary', 'report', 'recording'] as const) expect(shown[where]).toMatch(/\*\*\*|\\\*/)
+  // Common words in a Secret do not make the rest unreadable.
+  expect(shown['recording']).toContain('"status":"False"')
+  expect(shown['report']).toContain('"namespace": "shop"')
+})
