@@ -2,13 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { reportSchema } from '../../src/gate/report-schema.ts'
-import { readHeader } from '../../src/recording/reader.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { contractViolations } from '../cluster/contract.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { startInProcess } from '../support/in-process-action.ts'
-import { openRecording, playRecording } from '../support/play-recording.ts'
+import { namespaceOf, openRecording, playAll } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
 import { type ActionRun, type StartedAction, startAction } from '../support/runner.ts'
@@ -29,16 +28,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await server.close()
 })
-
-/** Puts every object of a recording into the server. Returns the namespace. */
-async function playAll(name: string): Promise<string> {
-  await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
-  return namespaceOf(name)
-}
-
-async function namespaceOf(name: string): Promise<string> {
-  return String((await readHeader(recordingPath(name))).inputs['namespace'])
-}
 
 /** Starts the action in this process. */
 function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
@@ -135,7 +124,7 @@ describe('a rollout that becomes ready', () => {
   })
 
   test('passes with the kubeconfig as base64, and where the runner wants neither outputs nor a summary', async () => {
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     const kubeconfig = Buffer.from(server.kubeconfig({ token })).toString('base64')
     const env = { GITHUB_OUTPUT: undefined, GITHUB_STEP_SUMMARY: undefined }
     const ended = await start({ namespace, kubeconfig }, env).ended
@@ -146,7 +135,7 @@ describe('a rollout that becomes ready', () => {
   })
 
   test('passes where the job summary cannot be written, with a warning', async () => {
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     const env = { GITHUB_STEP_SUMMARY: join(folder, 'no', 'such', 'folder', 'summary.md') }
     const ended = await start({ namespace }, env).ended
     expect(ended.exitCode).toBe(0)
@@ -155,14 +144,14 @@ describe('a rollout that becomes ready', () => {
   })
 
   test('writes no job summary with summary: false', async () => {
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     const ended = await start({ namespace, summary: 'false' }).ended
     expect(ended).toMatchObject({ exitCode: 0, summary: '', outputs: { outcome: 'ready' } })
     expect(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8')).toContain('Rollout ready')
   })
 
   test('continues without pods and events that cannot be read, with a message', async () => {
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     server.deny({ verb: '*', resource: 'pods' })
     server.deny({ verb: '*', resource: 'events' })
     const ended = await run({ namespace, 'settle-time': '1s' })
@@ -188,7 +177,7 @@ describe('a rollout that becomes ready', () => {
 
 describe('a rollout that fails', () => {
   test('fails the job with the reason and the evidence', async () => {
-    const namespace = await playAll('image-not-found')
+    const namespace = await playAll(server, 'image-not-found')
     const ended = await run({ namespace }, startProcess)
     expect(ended.exitCode).toBe(1)
     expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found' })
@@ -201,7 +190,7 @@ describe('a rollout that fails', () => {
   })
 
   test('is one error, and fails the step by its exit code', async () => {
-    const namespace = await playAll('image-not-found')
+    const namespace = await playAll(server, 'image-not-found')
     const ended = await run({ namespace })
     expect(errorsOf(ended)).toHaveLength(1)
     expect(ended.exitCode).toBe(1)
@@ -221,7 +210,7 @@ describe('a rollout that fails', () => {
   })
 
   test('prints hostile logs and messages, and none of them becomes a command', async () => {
-    const namespace = await playAll('crash-loop')
+    const namespace = await playAll(server, 'crash-loop')
     // The rollout ended a minute ago, so no clock delays the verdict.
     server.clockOffsetMs += 60_000
     const attack =
@@ -304,7 +293,7 @@ describe('invalid input', () => {
   })
 
   test('is a selector of what may not be listed', async () => {
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     server.deny({ verb: 'list', group: 'apps', resource: 'deployments' })
     const ended = await run({ namespace, resources: 'deployment -l app=web' })
     expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
@@ -317,7 +306,7 @@ describe('invalid input', () => {
   })
 
   test('is a target that cannot be read', async () => {
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
     const ended = await run({ namespace })
     expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
@@ -330,7 +319,7 @@ describe('invalid input', () => {
   test.each(['deployment/web', 'deployment -l app=web'])(
     'is missing access, which is named once, with all that the gate needs: %s',
     async (resources) => {
-      const namespace = await playAll('already-finished')
+      const namespace = await playAll(server, 'already-finished')
       server.deny({ verb: '*', resource: '*', namespace })
       const ended = await run({ namespace, resources })
       expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
@@ -344,14 +333,14 @@ describe('invalid input', () => {
   )
 
   test('is missing access, without what may be read', async () => {
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     for (const resource of ['deployments', 'events']) server.deny({ verb: '*', resource, namespace })
     const [error] = errorsOf(await run({ namespace }))
     expect(error).toContain('--resource=deployments.apps,events -n')
   })
 
   test('is missing access, also to logs although pods may be read', async () => {
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     for (const resource of ['deployments', 'pods/log']) server.deny({ verb: '*', resource, namespace })
     const [error] = errorsOf(await run({ namespace }))
     expect(error).toContain('--resource=deployments.apps,pods/log -n')
@@ -362,7 +351,7 @@ describe('a job that is cancelled', () => {
   testWithSignals.each(['SIGINT', 'SIGTERM'] as const)(
     'by %s ends within 5 s, with outputs and summary',
     async (signal) => {
-      const namespace = await playAll('cancelled')
+      const namespace = await playAll(server, 'cancelled')
       const action = startProcess({ namespace })
       await action.watching
       const sentAt = Date.now()
@@ -377,7 +366,7 @@ describe('a job that is cancelled', () => {
   )
 
   testWithSignals('before it has seen anything ends as well', async () => {
-    const namespace = await playAll('cancelled')
+    const namespace = await playAll(server, 'cancelled')
     server.hang(true)
     const action = startProcess({ namespace })
     await server.until(({ requests }) => requests.length > 0)

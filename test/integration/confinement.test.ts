@@ -1,13 +1,11 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { readHeader } from '../../src/recording/reader.ts'
 import { pullRequestEnvironment } from '../github/action-contexts.ts'
 import { startGitHub } from '../github/github-server.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
-import { playRecording } from '../support/play-recording.ts'
+import { playAll } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
-import { recordingPath } from '../support/recordings.ts'
 import { type ActionRun, startAction } from '../support/runner.ts'
 
 /**
@@ -48,9 +46,7 @@ async function runConfined(
   inputs: Record<string, string> = {},
   env: NodeJS.ProcessEnv = {},
 ): Promise<Confined> {
-  const path = recordingPath(name)
-  await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
-  const namespace = String((await readHeader(path)).inputs['namespace'])
+  const namespace = await playAll(server, name)
   const program = realpathSync(programPath('index.js'))
   const [preload, connections] = [join(folder, 'recorder.mjs'), join(folder, 'connections.txt')]
   writeFileSync(preload, recorder)

@@ -16,9 +16,8 @@ import { storeWrites } from '../github/stored-writes.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
 import { startInProcess } from '../support/in-process-action.ts'
-import { openRecording } from '../support/play-recording.ts'
+import { playAll } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
-import { recordingPath } from '../support/recordings.ts'
 import { type ActionRun, type StartedAction, startAction } from '../support/runner.ts'
 import { testWithSignals } from '../support/signals.ts'
 
@@ -62,13 +61,6 @@ function eventEnvironment(context: ActionContext): NodeJS.ProcessEnv {
   return { ...writeEnvironment(workspace, github.url, context), GITHUB_WORKSPACE: workspace }
 }
 
-/** Puts every object of a recording into the server. Returns the namespace. */
-async function playAll(name: string): Promise<string> {
-  const player = await openRecording(server, recordingPath(name), { shiftTimes: true })
-  await player.play({ speed: Number.POSITIVE_INFINITY })
-  return String(server.store.list({ group: 'apps', plural: 'deployments' })?.[0]?.metadata.namespace)
-}
-
 function warningsOf({ log }: ActionRun): string[] {
   return [...log.matchAll(/^::warning[^:]*::(.*)$/gm)].map(([, message]) => message ?? '')
 }
@@ -78,7 +70,7 @@ function operations(): string[] {
 }
 
 test('a rollout that becomes ready is shown as a commit status, a deployment and a comment, of the pull request’s head', async () => {
-  const namespace = await playAll('already-finished')
+  const namespace = await playAll(server, 'already-finished')
   const record = join(folder, 'recording.ndjson.gz')
   const ended = await start({ ...allExtras, namespace, record }).ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
@@ -104,7 +96,7 @@ test('a rollout that becomes ready is shown as a commit status, a deployment and
 })
 
 test('the commit status shows the outcome although neither summary nor outputs can be written', async () => {
-  const namespace = await playAll('already-finished')
+  const namespace = await playAll(server, 'already-finished')
   const absent = join(folder, 'no', 'such', 'folder', 'file')
   const env = { GITHUB_STEP_SUMMARY: absent, RUNNER_TEMP: join(folder, 'outputs.txt') }
   const ended = await start({ 'github-token': token, 'report-to': 'commit-status', namespace }, env).ended
@@ -114,7 +106,7 @@ test('the commit status shows the outcome although neither summary nor outputs c
 })
 
 testWithSignals('a rollout is shown while it runs, and its end in the same places', async () => {
-  const namespace = await playAll('cancelled')
+  const namespace = await playAll(server, 'cancelled')
   const shown = Promise.all(
     ['repos/create-commit-status', 'repos/create-deployment-status', 'issues/create-comment'].map(github.next),
   )
@@ -142,7 +134,7 @@ testWithSignals('a rollout is shown while it runs, and its end in the same place
 })
 
 test('a token that may not write leaves the verdict as it is, with a warning that names each permission', async () => {
-  const namespace = await playAll('image-not-found')
+  const namespace = await playAll(server, 'image-not-found')
   github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
   const ended = await start({ ...allExtras, namespace }).ended
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'failed', reason: 'image-not-found' } })
@@ -155,7 +147,7 @@ test('a token that may not write leaves the verdict as it is, with a warning tha
 })
 
 testWithSignals('GitHub that never answers does not keep a cancelled job from ending before it is killed', async () => {
-  const namespace = await playAll('cancelled')
+  const namespace = await playAll(server, 'cancelled')
   github.refuse = () => 'hang'
   const asked = github.next('issues/list-comments')
   const action = startProcess({ ...allExtras, namespace })
@@ -177,7 +169,7 @@ test('a mistake in the kubeconfig is shown as a failed commit status, and as no 
 })
 
 test('a rollout that a comment on a pull request started is shown on the commit of the input sha, not on the default branch', async () => {
-  const namespace = await playAll('already-finished')
+  const namespace = await playAll(server, 'already-finished')
   const written = storeWrites(github)
   const env = eventEnvironment(createIssueComment())
   const ended = await start({ ...allExtras, namespace, sha: headSha }, env).ended
@@ -229,7 +221,7 @@ test.each([
   ['outside of a workflow', { GITHUB_REPOSITORY: undefined, GITHUB_EVENT_PATH: undefined }, /GITHUB_REPOSITORY/],
   ['with an event that cannot be read', { GITHUB_EVENT_PATH: import.meta.filename }, /report-to is off: /],
 ])('%s the extras are off, which is a warning', async (_, env, words) => {
-  const namespace = await playAll('already-finished')
+  const namespace = await playAll(server, 'already-finished')
   const ended = await start({ ...allExtras, namespace }, env).ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
   expect(warningsOf(ended).join('\n')).toMatch(words)
@@ -237,7 +229,7 @@ test.each([
 })
 
 test('without extras, no request is sent to GitHub', async () => {
-  const namespace = await playAll('already-finished')
+  const namespace = await playAll(server, 'already-finished')
   const ended = await start({ namespace, 'github-token': token }).ended
   expect(ended.exitCode).toBe(0)
   expect(github.requests).toEqual([])
@@ -260,7 +252,7 @@ describe('with the token of an app, which starts workflows', () => {
       status: 200,
       body: [{ number: 12, state: 'open', head: { sha: headSha } }],
     }))
-    const namespace = await playAll('already-finished')
+    const namespace = await playAll(server, 'already-finished')
     const inputs = { ...allExtras, namespace, name: 'Rollout', environment: 'staging', sha: headSha }
     const env = eventEnvironment(createEventContext(event, payload))
     const run = await start(inputs, env).ended

@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { readHeader } from '../../src/recording/reader.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
 import { startInProcess } from '../support/in-process-action.ts'
-import { playRecording } from '../support/play-recording.ts'
-import { recordingPath } from '../support/recordings.ts'
+import { playAll } from '../support/play-recording.ts'
 import type { ActionRun } from '../support/runner.ts'
 
 /** Runs the action on manifests, and on the server that a recording leaves behind. */
@@ -22,9 +20,7 @@ async function run(
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
   }
-  const path = recordingPath(recording)
-  await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
-  const namespace = String((await readHeader(path)).inputs['namespace'])
+  const namespace = await playAll(server, recording)
   const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace, name: 'web' }
   if (Object.keys(live).length > 0) server.patch(ref, { metadata: { annotations: live } })
   const all = { kubeconfig: server.kubeconfig(), namespace, manifests, ...inputs }

@@ -7,9 +7,8 @@ import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { cases } from '../report/cases.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { issueCertificates } from '../support/certificates.ts'
-import { openRecording } from '../support/play-recording.ts'
+import { playAll } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
-import { recordingPath } from '../support/recordings.ts'
 import { type ActionRun, startAction } from '../support/runner.ts'
 
 /** The cluster has an authority of its own, as in every cloud; that of GitHub is one that Node trusts by default. */
@@ -26,9 +25,7 @@ beforeAll(async () => {
   writeFileSync(authority, issued.authority)
   server = await startApiServer({ tls: true })
   github = await startGitHub('/api/v3', issued.github)
-  const player = await openRecording(server, recordingPath('already-finished'), { shiftTimes: true })
-  await player.play({ speed: Number.POSITIVE_INFINITY })
-  namespace = String(server.store.list({ group: 'apps', plural: 'deployments' })?.[0]?.metadata.namespace)
+  namespace = await playAll(server, 'already-finished')
 })
 
 beforeEach(() => {

@@ -1,11 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readHeader } from '../../src/recording/reader.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
 import { startInProcess } from '../support/in-process-action.ts'
-import { playRecording } from '../support/play-recording.ts'
-import { recordingPath } from '../support/recordings.ts'
+import { playAll } from '../support/play-recording.ts'
 import type { ActionRun } from '../support/runner.ts'
 
 /** Gates a recorded rollout that has ended. */
@@ -14,9 +12,7 @@ async function gateEnded(
   inputs: Record<string, string>,
   env: NodeJS.ProcessEnv = {},
 ): Promise<ActionRun> {
-  const path = recordingPath(name)
-  await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
-  const namespace = String((await readHeader(path)).inputs['namespace'])
+  const namespace = await playAll(server, name)
   const all = { kubeconfig: server.kubeconfig(), resources: 'deployment/web', namespace, ...inputs }
   return startInProcess(folder, all, { env: { NO_COLOR: '1', ...env } }).ended
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ApiResource, Failure, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import type { ApiServer } from './api-server.ts'
-import { recordedLines } from './recordings.ts'
+import { recordedLines, recordingPath } from './recordings.ts'
 import { guessResource } from './resources.ts'
 
 /** One line of a recording after the first. */
@@ -45,6 +46,17 @@ export interface PlayOptions extends PlayerOptions {
 export async function playRecording(server: ApiServer, file: string, options: PlayOptions = {}): Promise<void> {
   const player = await openRecording(server, file, options)
   await player.play(options)
+}
+
+/** Puts what a recording of `test/recordings` ends with into the server, as if it happened now. Returns its namespace. */
+export async function playAll(server: ApiServer, name: string): Promise<string> {
+  await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
+  return namespaceOf(name)
+}
+
+/** The namespace that the recorded gate watched. */
+export async function namespaceOf(name: string): Promise<string> {
+  return String((await readHeader(recordingPath(name))).inputs['namespace'])
 }
 
 /** Opens a recording to play it step by step. Throws if the file is not a recording. */
