@@ -89,7 +89,7 @@ export const colorFlag: Flag = {
 }
 
 /**
- * The flags of all commands. The parser needs them: otherwise the value of another command's flag becomes a reference.
+ * The flags of all commands. The parser must know them: otherwise the value of another command's flag would become a reference.
  */
 const knownFlags: readonly Flag[] = [...referenceFlags, ...inputFlags, jsonFlag, colorFlag]
 
@@ -119,7 +119,7 @@ export interface Arguments {
   readonly referenceFlags: ReadonlyMap<string, string>
   /** How the user wrote each flag: `-n`. */
   readonly writtenFlags: ReadonlyMap<string, string>
-  /** Each with its words: `-`, `deployment/web`, or `deploy` and names. A quoted reference is one word with blanks. */
+  /** The words of each reference: `-`, `deployment/web`, or `deploy` and names. A quoted reference is one word with blanks. */
   readonly references: readonly (readonly string[])[]
   /** The options that a quoted reference may have. */
   readonly referenceOptions: readonly string[]
@@ -157,7 +157,7 @@ export function shownReferenceOptions(grammar: Grammar): string {
 }
 
 /**
- * Reads the arguments of a command. Flags may be anywhere, and stand for all references, as in kubectl. Never throws:
+ * Reads the arguments of a command. Flags may be anywhere, and apply to all references, as in kubectl. Never throws:
  * mistakes are collected.
  */
 export function readArguments(argv: readonly string[], grammar: Grammar): Arguments {
@@ -174,7 +174,7 @@ class ArgumentReader {
   readonly #references: string[][] = []
   readonly #files: string[] = []
   readonly #mistakes: Mistake[] = []
-  /** The indexes of unknown flags. The next word is probably the value of the flag. */
+  /** The indexes of unknown flags in the arguments. */
   readonly #unknown = new Set<number>()
 
   constructor(argv: readonly string[], grammar: Grammar) {
@@ -282,7 +282,7 @@ class ArgumentReader {
   }
 }
 
-/** Whether a following word is another name of this reference: `deploy web api`. */
+/** Whether a word after this reference may be another name of the same kind: `deploy web api`. */
 function canTakeMoreNames([kind = '']: readonly string[]): boolean {
   return kind !== '-' && !/[/\s]/.test(kind)
 }

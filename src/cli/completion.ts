@@ -110,7 +110,7 @@ function findFlag(flags: readonly Flag[], written: string): Flag | undefined {
   return flags.find(({ name, short }) => written === `--${name}` || (short !== undefined && written === `-${short}`))
 }
 
-/** The words of kinds. Behind the word of a kind come names, which only the cluster knows. */
+/** The words of kinds; none after the word of a kind, where names follow, which only the cluster knows. */
 function kindsFor(current: string, { references }: Arguments): readonly string[] {
   const [kindBefore = ''] = references.at(-1) ?? []
   const isNamed = !/[/\s]/.test(kindBefore) && kindBefore !== '-' && kindBefore !== ''

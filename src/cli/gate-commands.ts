@@ -26,9 +26,9 @@ import {
 import { openTerminalLog, type TerminalLog } from './terminal-log.ts'
 
 /**
- * Prints the log of a gate while it runs and, with `--json`, its report.
- * @param output gets the log
- * @param gate passes the events of the gate to the log, and resolves to its record
+ * Prints the log of a gate while the gate runs and, with `--json`, the report.
+ * @param output where the log is printed
+ * @param gate runs the gate with this log, and resolves to its record
  */
 async function printGate<Ended extends { readonly record: EndedRunRecord }>(
   output: Output,
@@ -63,7 +63,7 @@ export function wait(args: Arguments, context: CommandContext): Promise<number> 
   })
 }
 
-/** Writes the summary. A file that cannot be written is a message: it decides nothing. */
+/** Writes the summary. If the file cannot be written, prints a message; the exit code does not change. */
 async function writeSummary(file: string, record: EndedRunRecord, { stdout, stderr }: CommandContext): Promise<void> {
   // Loaded when used, to keep the start short.
   const { renderSummary } = await import('../report/summary.ts')
@@ -73,8 +73,8 @@ async function writeSummary(file: string, record: EndedRunRecord, { stdout, stde
 }
 
 /**
- * `record`: writes to a file everything that a gate would watch, until cancelled, also after the verdict; with `--until-ready` until
- * the gate is over. Returns the exit code.
+ * `record`: writes to a file everything that a gate would watch. Ends when cancelled, even after the verdict; with `--until-ready`,
+ * ends with the gate. Returns the exit code.
  */
 export function record(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, cancelled } = context
@@ -100,7 +100,7 @@ export function record(args: Arguments, context: CommandContext): Promise<number
   })
 }
 
-/** The flags that only this command has. */
+/** Reads the flags that only `record` has. */
 function readRecordFlags({ flags }: Arguments): { path: string; durationMs?: number; mistakes: Mistake[] } {
   const mistakes: Mistake[] = []
   const path = flags.get('output')
@@ -121,7 +121,7 @@ interface ReplayOptions {
   readonly isJson: boolean
 }
 
-/** `replay`: prints the verdict of each recording in order. Returns the worst exit code. */
+/** `replay`: prints the verdict of each recording in order. Returns the highest exit code. */
 export async function replay(args: Arguments, context: CommandContext): Promise<number> {
   const { flags, files } = args
   const overrides = inputsAmong(flags)
@@ -159,7 +159,7 @@ async function replayFile(file: string, replayOptions: ReplayOptions, context: C
     if (isJson) printReport(stdout, record)
     return exitCodeOf(record, inputs.onSuperseded)
   } catch (error) {
-    // The other files are replayed all the same.
+    // The other files are still replayed.
     if (!cancelled.aborted && !(error instanceof UserError)) {
       const message = `Rollout Gate itself failed on ${file}`
       printCrash(stderr, message, error)

@@ -115,7 +115,7 @@ export function flagAsWritten({ writtenFlags }: Pick<Arguments, 'writtenFlags'>,
   return writtenFlags.get(name) ?? `--${name}`
 }
 
-/** Names the flag instead of the input in a mistake, as the user wrote it; of a repeated flag also its value. */
+/** Returns a function that replaces the input of a mistake by the flag that the user wrote; if it is repeated, with the value. */
 export function onFlag(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistake: Mistake) => Mistake {
   return (mistake) => {
     const { input, line, message } = mistake
@@ -128,17 +128,17 @@ export function onFlag(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistak
 }
 
 interface CommandReferences {
-  /** The references as the user wrote them, a line each, without the flags that stand for all. A recording contains this text. */
+  /** The references as the user wrote them, one a line, without the shared flags. A recording contains this text. */
   readonly text: string
   readonly parsed: ParsedReferences
-  /** What all references wait for that have no `--for` of their own. */
+  /** The shared `--for`, for all references without one of their own. */
   readonly waitFor: WaitFor | undefined
-  /** Mistakes of flags that stand for all references, each once. */
+  /** The mistakes in shared flags, each once. */
   readonly mistakes: readonly Mistake[]
 }
 
 /**
- * Reads the references of a command line, each with the flags that stand for all. The lines of stdin replace `-`.
+ * Reads the references of a command line. Flags outside quotes are shared by all references. The lines of stdin replace `-`.
  * @param stdin empty unless `-` is among the references
  * @param options.hasManifests whether objects are named by manifests too
  * @param options.isOptional whether no reference is required; by default only with manifests
@@ -174,7 +174,7 @@ export function readReferences(
   return { text: lines.map(({ text }) => text).join('\n'), parsed: { ...parsed, places }, waitFor, mistakes }
 }
 
-/** A quoted reference is a line already. */
+/** The line of an argument. A reference in quotes is one word that is written like a line. */
 function argumentLine(words: readonly string[]): Line {
   const [text = ''] = words
   const place = { input: words.join(' ') }
@@ -185,7 +185,7 @@ function textLines(text: string, input: string): Line[] {
   return text === '' ? [] : linesOf(text.replace(/\r?\n$/, ''), input)
 }
 
-/** The flags that stand for all references, checked. `--for` holds for the objects of manifests too. */
+/** Checks the flags that all references share. The objects of manifests share `--for` too. */
 function readSharedFlags(args: Pick<Arguments, 'referenceFlags' | 'writtenFlags'>) {
   const shared = new Map(args.referenceFlags)
   const mistakes: Mistake[] = []
@@ -193,11 +193,11 @@ function readSharedFlags(args: Pick<Arguments, 'referenceFlags' | 'writtenFlags'
     void mistakes.push({ input: flagAsWritten(args, name), message })
   const { waitFor } = readFlagValues(shared, addMistakeOf(shared.has('for') ? 'for' : 'revision'))
   if (waitFor === undefined) shared.delete('for')
-  // The mistake is reported once, not for each reference too.
+  // So the mistake is not reported for each reference too.
   if (mistakes.length > 0) shared.delete('revision')
   const before = mistakes.length
   readSelector(shared, addMistakeOf(shared.has('selector') ? 'selector' : 'all'))
-  // A kind alone is no second mistake.
+  // So a kind without a name is not reported as a second mistake.
   if (mistakes.length > before) shared.set('all', 'true').delete('selector')
   return { waitFor, mistakes, shared }
 }

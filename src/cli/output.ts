@@ -17,19 +17,19 @@ export interface Output {
   hasColors?(): boolean
 }
 
-/** An output in which secrets are replaced. What cuts, folds or quotes a text redacts it before. */
-export interface RedactedOutput extends Output {
+/** A stream that replaces secrets. Code that cuts, folds or quotes a text must redact the text before, with `redact`. */
+export interface RedactedStream extends Output {
   readonly redact: (text: string) => string
 }
 
-/** What a command gets from the process. */
+/** The streams, environment and signals of the process, as a command uses them. */
 export interface CommandContext {
-  readonly stdout: RedactedOutput
-  readonly stderr: RedactedOutput
+  readonly stdout: RedactedStream
+  readonly stderr: RedactedStream
   readonly env: Readonly<Record<string, string | undefined>>
   /** The name of the program: `rollout-gate`, `kubectl rollout-gate`. */
   readonly program: string
-  /** Redacted in all output. Commands add the secrets that they read. */
+  /** The secrets that all output redacts. Commands add the secrets that they read. */
   readonly secrets: Secrets
   /** Aborted at the first Ctrl-C. */
   readonly cancelled: AbortSignal
@@ -38,9 +38,9 @@ export interface CommandContext {
   readStdin(): Promise<string>
 }
 
-/** Redacts secrets in everything written to a stream. */
-export function redactOutput(output: Output, { redact }: Secrets): RedactedOutput {
-  // The size of a terminal changes.
+/** Returns a stream that redacts secrets in everything that is written to `output`. */
+export function redactOutput(output: Output, { redact }: Secrets): RedactedStream {
+  // The prototype gives the present size of the terminal, which may change.
   const changing = Object.create(output) as Output
   const write = (text: string) => output.write(redact(text))
   return Object.assign(changing, { redact, write, hasColors: () => output.hasColors?.() === true })
@@ -62,11 +62,11 @@ export function printLines(output: Output, lines: readonly string[]): void {
 }
 
 /** Prints text as one line that is safe in a terminal. */
-export function printMessage(output: RedactedOutput, text: string): void {
+export function printMessage(output: RedactedStream, text: string): void {
   output.write(`${safeLine(output.redact(text))}\n`)
 }
 
-/** The secrets, notices and clock of a command's connection to the cluster, and that its user writes flags. */
+/** The options of a command's connection to the cluster. */
 export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets' | 'stderr'>) {
   return {
     mask: () => {},
@@ -79,8 +79,8 @@ export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets'
 
 /**
  * Prints the mistakes of invalid input. Returns the exit code.
- * @param report the start and end of the gate that its report contains; without them, no report is printed
- * @throws any other error
+ * @param report the start and end of the gate, for a report; without them, no report is printed
+ * @throws `error`, if it is no UserError
  */
 export function endWithMistakes(
   error: unknown,
@@ -93,8 +93,8 @@ export function endWithMistakes(
   return misconfiguredCode
 }
 
-/** Prints an error of this program. */
-export function printCrash(output: RedactedOutput, message: string, error: unknown): void {
+/** Prints an error that is a fault of this program. */
+export function printCrash(output: RedactedStream, message: string, error: unknown): void {
   printMessage(output, `${message}. Please report it with the lines below.`)
   printLines(output, safeLines(output.redact(inspect(error))))
 }

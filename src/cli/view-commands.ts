@@ -82,7 +82,7 @@ function showRun(
   })
 }
 
-/** Prints only what concerns the inputs. */
+/** Prints only warnings, and notices about the inputs. */
 function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter'] {
   return {
     onStart: (_, notices) =>
@@ -111,8 +111,8 @@ function readMoment(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): 
 }
 
 /**
- * `why`: one look at what is not ready, and why. Returns 1 if something failed or has a problem that stands in its way, else 0,
- * also while it progresses.
+ * `why`: a single check, which prints what is not ready, and why. Returns 1 if a resource has failed or has a problem that
+ * stands in its way, else 0.
  */
 export function why(args: Arguments, context: CommandContext): Promise<number> {
   const { flags } = args
@@ -142,7 +142,7 @@ function flagMistakes(args: Arguments): readonly Mistake[] {
   return [{ input: flagAsWritten(args, 'all-namespaces'), message }]
 }
 
-/** Finds the references for a call without references: all objects of the namespace, or of all namespaces. */
+/** Returns a function that finds all objects of the namespace, or of all namespaces, if the user names no reference. */
 function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findReferences'] {
   const slots = new Semaphore(releaseListsAtOnce)
   return async (cluster, kinds) => {
@@ -159,12 +159,12 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findR
 
 const maxNames = 5
 
-/** Ends a view, which has no other purpose, together with its output. */
+/** A context that cancels a command when its output ends: a view has no other purpose. */
 function endingWithOutput(context: CommandContext): CommandContext {
   return { ...context, cancelled: AbortSignal.any([context.cancelled, context.outputEnded]) }
 }
 
-/** `trace`: shows a resource and everything behind it, live or as it was recorded. Returns the exit code. */
+/** `trace`: shows a resource and the objects that belong to it, live or from a recording. Returns the exit code. */
 export function trace(args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
   return showRun('trace', args, context, { purpose: 'view' }, async (run) => {
@@ -234,7 +234,7 @@ export function openDrawing(
       const lines = renderTrace(state)
       const text = stableText(lines)
       if (text === printed) return
-      // A blank line separates a state from the one before.
+      // A blank line separates two states.
       printLines(stdout, [...(printed === undefined ? [] : ['']), ...lines.flatMap((line) => paintLines(line, paint))])
       printed = text
     },
@@ -274,8 +274,8 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
 }
 
 /**
- * Prints changes. Before changes of the status as text, it also prints an overview.
- * @param print calls the function once the secrets in the lines are known
+ * Returns functions that print changes as text or JSON. In text, an overview comes before the changes of the status.
+ * @param print calls the function that it receives once the secrets in the lines are known
  */
 export function changePrinter(
   part: Part,
@@ -317,7 +317,7 @@ function messagesTo(
   }
 }
 
-/** Prints nothing if the server does not answer or namespaces cannot be read, and for a recording. */
+/** Prints a message if the server reports that a namespace does not exist. */
 async function reportMissingNamespace(
   name: string | undefined,
   cluster: Run['cluster'],
@@ -357,9 +357,9 @@ function mistake(target: Target | undefined, { references }: RunPlan, message: s
 }
 
 /**
- * References to the objects of a namespace that are judged, and that no other of them controls: that one explains them. Of
- * the objects that run once, as the Jobs of a CronJob, the newest of each controller is named too.
- * @param scope without a namespace: all of them
+ * References to the objects of a namespace that can be judged. An object is left out if its controller is judged too, because
+ * the controller explains it. But the newest Job of each controller, such as a CronJob, is included.
+ * @param scope without a namespace: all namespaces
  * @param list returns the metadata of the objects that match a request; undefined if they cannot be listed
  */
 async function namespaceObjects(
@@ -377,7 +377,7 @@ async function namespaceObjects(
   )
   const found = lists.flat()
   const uids = new Set(found.map(({ object }) => object.metadata.uid))
-  const newest = newestRuns(found.map(({ object }) => object))
+  const newest = newestJobs(found.map(({ object }) => object))
   const lines = found
     .filter(({ object }) => !uids.has(controllerOf(object) ?? '') || newest.has(object))
     .map(({ resource: { group, version, plural }, object: { metadata } }) => {
@@ -387,7 +387,7 @@ async function namespaceObjects(
   return parseReferences(lines.join('\n'), 'the namespace', { alone: false })
 }
 
-function newestRuns(objects: readonly KubeObject[]): ReadonlySet<KubeObject> {
+function newestJobs(objects: readonly KubeObject[]): ReadonlySet<KubeObject> {
   const jobs = objects.filter((object) => object.kind === 'Job' && controllerOf(object) !== undefined)
   const created = ({ metadata }: KubeObject) => metadata.creationTimestamp
   return new Set(

@@ -9,7 +9,7 @@ import { consolidate } from '../gate/watch-requests.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
 
-/** One change of the followed part of an object. */
+/** One change of the part of an object that a view follows (`Part`). */
 export interface ObjectChange {
   /** Milliseconds since the epoch on this machine's clock. */
   readonly at: number
@@ -19,18 +19,19 @@ export interface ObjectChange {
   readonly existedBefore: boolean
   /** The field manager that wrote the change, if known. */
   readonly by?: string
-  /** The followed part before and after; absent before the creation and after the deletion. */
+  /** The part before the change; absent if the change created the object. */
   readonly before?: unknown
+  /** The part after the change; absent if the change deleted the object. */
   readonly after?: unknown
 }
 
-/** The change without secrets: its texts are redacted before they are quoted as YAML or JSON and compared by lines. */
+/** The change without secrets. Texts are redacted before they are written as YAML or JSON and compared line by line. */
 export function redactChange(change: ObjectChange, redact: (text: string) => string): ObjectChange {
   const redacted = ({ before, after, by }: ObjectChange) => mapTexts({ before, after, by }, redact)
   return { ...change, ...(redacted(change) as Pick<ObjectChange, 'before' | 'after' | 'by'>) }
 }
 
-/** Finds changes in the followed part of objects. Ignores fields that change with every write. */
+/** Finds changes in the part of objects that a view follows. Ignores fields that change with every write. */
 export class Changes {
   readonly #part: Part
   readonly #isFollowed: (object: KubeObject) => boolean
@@ -107,7 +108,7 @@ export interface ChangeListener {
 /** How long the changes wait for the overview, which comes before them. */
 const overviewMs = 3_000
 
-/** The changes of targets, with an overview before them. Throws UserError if a target cannot be read. */
+/** A view of the changes of targets, which begins with an overview. Throws UserError if a target cannot be read. */
 export class ChangesView extends View {
   readonly #targets: ReadonlyMap<string, Target>
   readonly #watches: readonly WatchRequest[]
@@ -116,7 +117,7 @@ export class ChangesView extends View {
   readonly #gate: Gate | undefined
   readonly #endsWhenReady: boolean
   readonly #overviewMs: number
-  /** The keys of the targets of which neither an object nor its absence was reported. */
+  /** The keys of the targets for which neither the object nor its absence was reported yet. */
   readonly #unknown: Set<string>
   /** The changes that wait for the overview; undefined once it is shown, and without one. */
   #waitingChanges: ObjectChange[] | undefined
@@ -170,14 +171,14 @@ export class ChangesView extends View {
   }
 
   protected draw(now: number): boolean {
-    if (this.#waitingChanges !== undefined) this.#introduce(now)
+    if (this.#waitingChanges !== undefined) this.#reportOverview(now)
     if (!this.#endsWhenReady || this.#gate === undefined) return false
     this.#gate.advance(now)
     return this.#gate.record(now).targets.every(({ outcome }) => outcome === 'ready')
   }
 
-  /** Reports the overview and the changes before it, once the first lists have arrived. */
-  #introduce(now: number): void {
+  /** Reports the overview and then the waiting changes, once the first lists have arrived or `overviewMs` have passed. */
+  #reportOverview(now: number): void {
     this.#gate?.advance(now)
     const record = this.#gate?.isComplete ? judgeNow(this.#gate, now) : undefined
     if (record === undefined && now < (this.#startedAt ?? now) + this.#overviewMs) return

@@ -20,7 +20,7 @@ export interface Line {
   readonly indent: number
   /** Printed with one space between them, unless they are joined. */
   readonly spans: readonly Span[]
-  /** The last span is broken between words, where other lines are cut: a command in it can be copied. */
+  /** Whether a long line is wrapped in its last span, so that a command can be copied. Other lines are cut. */
   readonly wraps?: boolean
 }
 
@@ -119,7 +119,7 @@ export function age(ms: number): string {
   return duration(Math.floor(Math.max(0, ms) / 1_000) * 1_000)
 }
 
-/** Lines below an empty line and a title; nothing without lines. */
+/** An empty line, a title and the lines; empty without lines. */
 export function section(title: string, lines: readonly Line[]): readonly Line[] {
   return lines.length === 0 ? [] : [emptyLine, line(0, { text: title, style: 'cyan' }), ...lines]
 }

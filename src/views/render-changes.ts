@@ -13,8 +13,8 @@ import type { ObjectChange } from './changes.ts'
 import { colored, dim, emptyLine, type Line, line, type Mark, mark } from './line.ts'
 
 /**
- * One line for each object, the worst first, below the number of objects by outcome, then what serves in place of those that fail
- * and the way back; nothing if none exists.
+ * The overview: the number of objects by outcome, a line for each object, the worst first, and the lines of `wayBackLines`.
+ * Empty if no object exists.
  */
 export function overviewLines(record: RunRecord): readonly Line[] {
   const { targets } = record
@@ -58,8 +58,8 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
 }
 
 /**
- * A change as one line of JSON. `patch` (RFC 6902) converts the previous state to the present one. The first previous
- * state is null.
+ * A change as one line of JSON. `patch` (RFC 6902) converts the previous state to the present one. Before the first state,
+ * the state is null.
  */
 export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
   const { namespace } = object.metadata
@@ -176,7 +176,7 @@ function signOf(line: string): ' ' | '+' | '-' {
   return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
 }
 
-/** The path of what contains a line of a document: `status.containerStatuses[app].state`. */
+/** Returns a function: the path of the field that contains a line of a document, `status.containerStatuses[app].state`. */
 function pathsIn(lines: readonly string[]): (line: number) => string {
   const { contents } = parseDocument(lines.join('\n'), { logLevel: 'silent', uniqueKeys: false })
   return (line) => {
@@ -186,7 +186,7 @@ function pathsIn(lines: readonly string[]): (line: number) => string {
   }
 }
 
-/** The path from a node to the innermost one that begins before a line, or is a list item that begins in it. */
+/** The path from a node to the deepest node that contains the line from `start` to `end`. A list item contains its first line. */
 function pathTo(node: ParsedNode | null | undefined, start: number, end: number): string {
   if (isMap(node)) {
     const pair = node.items.findLast(({ key }) => key.range[0] < end)

@@ -137,7 +137,7 @@ function shareWords(served: number, all: number): string {
   return served === 0 ? 'none of them gets traffic' : `${served} of them ${served === 1 ? 'gets' : 'get'} traffic`
 }
 
-/** The address of its first endpoint; without an endpoint, the pod's IP address, if known. */
+/** The address of the pod's first endpoint; without an endpoint, the pod's IP address, if known. */
 function addressOf({ pod, endpoints: [first] }: SelectedPod): string {
   return (first && addressText(first)) || (pod.status?.podIP ?? '')
 }

@@ -69,7 +69,7 @@ function viewLines(state: TraceState, detail: Detail): readonly Line[] {
       : [
           ...problemLines(state, traced),
           ...(detail.milestones === 'list' ? milestoneLines(traced) : [milestoneSummary(traced)]),
-          ...behindLines(traced),
+          ...belongingLines(traced),
           ...(detail.conditions ? conditionLines(traced) : []),
           ...eventLines(traced, detail.events),
         ]),
@@ -143,7 +143,7 @@ function statusLines({
 
 const maxNames = 10
 
-/** The objects that exist of the kind of a missing one: most often a name is misspelt, or the namespace is another one. */
+/** The existing objects of the kind of a missing object: often a name is misspelt, or the namespace is another one. */
 function existingLines({ kind, name, namespace }: Target, existing: readonly string[] | undefined): readonly Line[] {
   if (existing === undefined) return []
   const plural = pluralOf(kind).toLowerCase()
@@ -232,14 +232,14 @@ function milestoneSummary({ assessment }: TracedObject): Line {
   )
 }
 
-function behindLines(traced: TracedObject): readonly Line[] {
+function belongingLines(traced: TracedObject): readonly Line[] {
   const { object } = traced
   if (isKind(object, '', 'Pod')) return containerLines(object, traced)
   if (isKind(object, '', 'Service')) return serviceLines(object, traced)
   return treeLines(traced)
 }
 
-/** The objects whose events are shown: all behind the resource; for a Service only pods with a problem. */
+/** The objects whose events are shown: the resource and all that it owns; for a Service only the pods with a problem. */
 function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
   const { object } = traced
   const others = isKind(object, '', 'Service')
@@ -306,7 +306,7 @@ function conditionLines({ object, reader }: TracedObject): readonly Line[] {
   )
 }
 
-/** The latest events, newest last. New Normal events alone do not print the view again. */
+/** The latest events, the newest last. If only events of the type Normal are new, the view is not printed again. */
 function eventLines(traced: TracedObject, maxEvents: number): readonly Line[] {
   const { reader } = traced
   if (maxEvents === 0) return []

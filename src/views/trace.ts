@@ -43,7 +43,7 @@ export interface TraceState {
   readonly wayBack: readonly string[]
   /** Why the server does not answer at present. */
   readonly connectionError?: string
-  /** The names of the objects of its kind in its namespace, if they are known and the resource does not exist. */
+  /** If the resource does not exist: the names of the objects of its kind in its namespace, if they are known. */
   readonly existing: readonly string[] | undefined
   /** Whether the first list of a watch did not arrive yet. */
   readonly isLoading: boolean
@@ -75,8 +75,8 @@ export interface DepartedObject {
 const departedMs = 15_000
 
 /**
- * The state of one resource and of the objects that belong to it, as an endless gate of this target judges them: a failed
- * resource may recover, and a deleted one may be created again. Its time advances only when `handle` or `state` is called.
+ * The state of one resource and of the objects that belong to it, as judged by a gate that does not end: a failed resource may
+ * recover, and a deleted resource may be created again. The time of the gate advances only when `handle` or `state` is called.
  * Throws UserError if the resource cannot be read.
  */
 export class Trace extends View {
@@ -91,7 +91,7 @@ export class Trace extends View {
   #connectionError: string | undefined
 
   /**
-   * @param source the names of the objects of its kind are those from which the nearest of a missing resource is shown
+   * @param source `namesOf` gives the names of which the view shows the nearest, if the resource does not exist
    * @param draw called with every state that is shown; returns true to end the view
    */
   constructor(target: Target, settings: GateSettings, source: ViewSource, draw: (state: TraceState) => boolean) {
@@ -178,7 +178,7 @@ export class Trace extends View {
     return isSelectedBy(service, before) && !isSelected ? service.metadata.uid : undefined
   }
 
-  /** Empty beside a slow problem, which may end by itself; any other is shown as a failure, also before it is proven. */
+  /** The way back; empty if the first problem is `slow`, because it may end by itself. */
   #wayBack(now: number): readonly string[] {
     const record = judgeNow(this.#gate, now)
     const [problem] = record.targets.flatMap(({ problems }) => problems)
@@ -220,14 +220,14 @@ export class Trace extends View {
 }
 
 /**
- * The watches of the kinds behind a resource. They cover the whole namespace without selectors, to show pods whose labels
- * change, and pods that a selector nearly matches.
+ * The watches of the kinds that belong to a resource. They cover the whole namespace without selectors, to show pods whose
+ * labels change, and pods that a selector nearly matches.
  */
 function requestsBehind(target: Target, settings: GateSettings): readonly WatchRequest[] {
   const { namespace, name } = target
   if (namespace === undefined) return []
   const { kinds } = kindsBehind(target, settings)
-  // The tree of an owner includes what its owned objects own.
+  // The tree of an owner also contains the objects that its owned objects own.
   const all = [...kinds, ...kinds.flatMap((kind) => (kindsBehind(kind).isKnown ? kindsBehind(kind).kinds : []))]
   const requests = all.map((kind) => {
     const labelSelector = kind.kind === 'EndpointSlice' ? `kubernetes.io/service-name=${name}` : undefined

@@ -19,7 +19,7 @@ import type { DepartedObject, TracedObject } from './trace.ts'
  */
 const maxDepth = 5
 
-/** The tree of objects that a resource owns, with those that recently left it. Empty if there are none. */
+/** The tree of objects that a resource owns, with the objects that recently left the tree. Empty if there are none. */
 export function treeLines(traced: TracedObject): readonly Line[] {
   return section(titleOf(traced.object), childrenLines(traced.object, 2, traced, maxDepth))
 }
@@ -81,7 +81,7 @@ function replicaSetLines(
   })
 }
 
-/** Pods of an older revision serve until the new ones are available. */
+/** The role of an old ReplicaSet. Its pods serve until the new pods are available. */
 function oldRole({ status }: ReplicaSet, hasPods: boolean): string {
   if (!hasPods) return 'previous'
   return (status?.availableReplicas ?? 0) > 0 ? 'still serving' : 'draining'

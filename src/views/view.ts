@@ -20,7 +20,7 @@ export interface ViewSource {
   namesOf(request: WatchRequest): readonly string[] | undefined
 }
 
-/** Shows the events of a run, live or recorded: it is drawn soon after each change, and every second. */
+/** Shows the events of a run, live or recorded. A view is drawn soon after each change, and every second. */
 export abstract class View implements EventConsumer {
   readonly #source: Pick<ViewSource, 'now'>
   #drawAt: number
@@ -34,7 +34,7 @@ export abstract class View implements EventConsumer {
   abstract readonly requests: readonly WatchRequest[]
 
   /**
-   * Takes in an event. `request` is the watch that reported it; absent in a recording.
+   * Handles an event. `request`: the watch that reported the event; absent in a recording.
    * @throws UserError if objects cannot be read
    */
   protected abstract observe(event: FeedEvent, request?: WatchRequest): void
