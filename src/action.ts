@@ -54,7 +54,7 @@ export async function runAction(action: ActionName): Promise<void> {
     for (const line of safeLines(secrets.redact(inspect(error)))) console.error(line)
     write('The outputs', () => setOutputs({ outcome: 'unknown', message: crashMessage }))
   }
-  // An error that no promise of the gate reports, such as that of a stream. Work that has begun may never end.
+  // For an error that rejects no promise of the gate, such as an error of a stream. The gate might never end.
   const crash = (error: unknown) => {
     reportCrash(error)
     decide('unknown', crashMessage)
@@ -69,7 +69,7 @@ export async function runAction(action: ActionName): Promise<void> {
   }
   try {
     const texts = inputNames.map((name) => [name, core.getInput(name, { trimWhitespace: false })])
-    // They contain the kubeconfig and tokens. No program gets them, also none that a library starts.
+    // These variables contain the kubeconfig and tokens: no program that this process starts must get them.
     for (const name of Object.keys(process.env)) if (name.startsWith('INPUT_')) delete process.env[name]
     const read = readInputs(Object.fromEntries(texts), action)
     const run = workflowRun(read.inputs)
@@ -97,7 +97,7 @@ export async function runAction(action: ActionName): Promise<void> {
   }
 }
 
-/** Records what the extras have opened: for the step at the end of the job, and as outputs for later steps. */
+/** Records the objects that the extras open: for the step at the end of the job, and as outputs for later steps. */
 function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, 'onOpened' | 'onClosed'> {
   return {
     onOpened: (opened) => {
@@ -111,7 +111,7 @@ function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, '
   }
 }
 
-/** Credentials that are read again contain the same secrets. */
+/** Masks a secret in the log, unless it is masked already: credentials that are read again contain the same secrets. */
 function maskOnce(secret: string, secrets: Secrets): void {
   if (secrets.has(secret)) return
   secrets.add(secret)
@@ -135,8 +135,7 @@ export async function runPost(): Promise<void> {
     // The runner warns about an empty mask.
     if (token !== '') core.setSecret(token)
     const endedItself = await endAction(left, systemClock)
-    // Statuses show whether they are open, comments do not: a process that ended by itself has closed its
-    // comment.
+    // A process that ended by itself has closed its comment. Statuses show whether they are open.
     const open = endedItself ? left.open.filter(({ extra }) => extra !== 'comment') : left.open
     const { closeExtras, createOctokit } = await import('./github/extras.ts')
     await closeExtras(
@@ -227,7 +226,7 @@ async function mergeGates(job: Job): Promise<EndedRunRecord> {
   return record
 }
 
-/** Reports may be of several environments, so only the deployment that triggered the workflow can get their outcome. */
+/** Reports may be of several environments, so only a deployment that triggered the workflow can show the merged outcome. */
 function mistakesOfMerge({ read, run }: Job): readonly Mistake[] {
   const hasDeployment = !(run instanceof Error) && run.deploymentId !== undefined
   if (!read.inputs.reportTo.includes('deployment') || hasDeployment) return []
@@ -259,7 +258,7 @@ function workspace(): string {
   return resolve(process.env['GITHUB_WORKSPACE'] || '.')
 }
 
-/** With a mistake in one of these, an extra would write to another place than the user means. */
+/** With a mistake in one of these inputs, an extra would write to another place than the user means. */
 const placesOfExtras = ['name', 'sha']
 
 /** The enabled extras. GitHub's API is loaded only if one is enabled. */
@@ -285,16 +284,16 @@ async function openExtras(
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
-/** The record with its workflow run, and with the logs that may be in a report: outside of a workflow, nothing is published. */
+/** The record for the report: with the workflow run, and only with logs that may be published. Unchanged outside of a workflow. */
 function recordOfReport(record: EndedRunRecord, { run }: Job): EndedRunRecord {
   if (run instanceof Error) return record
-  // Reports that are merged contain only such logs.
+  // Merged reports contain only logs that may be published.
   return { ...(record.gates === undefined ? forReaders(record, run) : record), run: reportRun(run) }
 }
 
 /**
  * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first, since
- * later steps depend on them. A file that cannot be written is a warning: it decides nothing.
+ * later steps depend on them. If a file cannot be written, there is a warning, and the verdict does not change.
  */
 function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, tracked }: Job, extras: ExtraOutputs): void {
   const { summary: isSummaryOn, onSuperseded } = read.inputs

@@ -30,7 +30,7 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
     return reject(`has no unit. Write ${written}s for seconds or ${written}m for minutes.`)
   if (/\d[dw]/i.test(written)) return reject('uses days or weeks, which Kubernetes does not support. Use hours: 24h.')
 
-  const milliseconds = readDuration(written)
+  const milliseconds = durationToMs(written)
   if (milliseconds === undefined)
     return reject('is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.')
   if (milliseconds > maxDurationMs)
@@ -38,8 +38,8 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
   return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
 }
 
-/** The milliseconds of a duration of any length and sign, also fractions of them; undefined for any other text. */
-export function readDuration(text: string): number | undefined {
+/** The milliseconds of a duration of any length and sign, which may be a fraction; undefined for any other text. */
+export function durationToMs(text: string): number | undefined {
   if (!/^-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[nuµμm]?s|m|h))+$/.test(text)) return undefined
   const parts = [...text.matchAll(/([\d.]+)(\D+)/g)]
   const sum = parts.reduce((total, [, count, unit = '']) => total + Number(count) * (millisecondsOf[unit] ?? NaN), 0)

@@ -103,7 +103,7 @@ export function describePlace({ input, line }: Place): string {
   return line === undefined ? input : `${input}, line ${line}`
 }
 
-/** A parser calls it for each mistake, in full sentences. The parser's caller adds the input and line. */
+/** A parser calls this function for each mistake, with full sentences. The parser's caller adds the input and line. */
 export type AddMistake = (message: string) => void
 
 /** The user's text in quotes, shortened for a message. */
@@ -111,7 +111,7 @@ export function quote(text: string): string {
   return `"${cutText(text, 80)}"`
 }
 
-/** The start of a long text. In a text that is redacted later, a part of a secret is found only before such a mark. */
+/** The start of a long text, with `…` at its end. Later redaction finds a part of a secret only before this mark. */
 export function cutText(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit)}…` : text
 }
@@ -121,7 +121,7 @@ export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
 /**
  * Throws if there are mistakes.
- * @throws UserError with all mistakes, grouped by input or file and sorted by line. Its reason is that of the first
+ * @throws UserError with all mistakes, grouped by input or file and sorted by line, and with the reason of the first mistake
  */
 export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
@@ -171,7 +171,7 @@ function distanceOf(word: string, other: string): number {
 
 /**
  * A hint for the end of a message: ` Did you mean timeout?`, or empty.
- * @param dashes what precedes the candidates, and may precede the word: of flags, `--`
+ * @param dashes for flags, `--`: written before each candidate; the word may begin with dashes too
  */
 export function didYouMean(word: string, candidates: Iterable<string>, dashes = ''): string {
   const near = nearest(dashes === '' ? word : word.replace(/^--?/, ''), candidates)

@@ -9,14 +9,14 @@ export type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
 export interface ValueType<T> {
   readonly placeholder: string
   readonly parse: Parse<T>
-  /** The text has several lines. It is not trimmed, because mistakes contain its line numbers. */
+  /** The text has several lines. The text is not trimmed, because mistakes contain line numbers. */
   readonly isLines?: boolean
 }
 
 /** A duration as Kubernetes writes it, in milliseconds. */
 export const duration: ValueType<number> = { placeholder: 'DURATION', parse: parseDuration }
 
-/** The same; 0 if empty. */
+/** Like `duration`, but an empty text is 0. */
 export const optionalDuration: ValueType<number> = {
   ...duration,
   parse: (written, addMistake) => (written === '' ? 0 : parseDuration(written, addMistake)),
@@ -28,7 +28,7 @@ export const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse:
 /** Several lines, unchanged. */
 export const lines: ValueType<string> = { placeholder: 'LINES', parse: (written) => written, isLines: true }
 
-/** The lines of a text, trimmed and counted from 1, without empty ones and comments. */
+/** The lines of a text, trimmed and counted from 1, without empty lines and comments. */
 export function writtenLines(text: string): readonly { readonly line: number; readonly text: string }[] {
   const all = text.split(/\r\n|\r|\n/).map((raw, index) => ({ line: index + 1, text: raw.trim() }))
   return all.filter(({ text }) => text !== '' && !text.startsWith('#'))
@@ -80,11 +80,11 @@ export function listOf<const W extends string>(...words: W[]): ValueType<readonl
   }
 }
 
-/** What the runner alone knows of a job. */
+/** The facts about a job that only the runner knows. */
 export interface JobValues {
-  /** Texts of the matrix that distinguish its legs: `eu`. */
+  /** The texts of the matrix, which distinguish its jobs (legs): `eu`. */
   readonly words: readonly string[]
-  /** Numbers, durations, flags and the leaves of objects of the matrix: most often settings of a leg, which change. */
+  /** The numbers, durations, booleans and fields of objects of the matrix: most often settings of a leg, which change. */
   readonly settings: readonly string[]
   /** The position of the job among the legs of its matrix, from 0; undefined on a server that has none. */
   readonly index: number | undefined

@@ -79,9 +79,9 @@ export interface InputDefinition {
   readonly isLines: boolean
   /** The default in `action.yml`, with expressions that the runner evaluates; empty if it declares none. */
   readonly runnerDefault: string
-  /** Whether a recording contains it. Never true for secrets. */
+  /** Whether a recording contains the input. Never true for secrets. */
   readonly isRecorded: boolean
-  /** Whether a replay reads it from the recording, and has a flag for it; by default if a recording contains it. */
+  /** Whether a replay reads the input from the recording, and has a flag for the input; by default, as `isRecorded`. */
   readonly isReplayed: boolean
   readonly actions: readonly ActionName[]
   /** `hidden`: the command line accepts the flag, but the help does not list it. `none`: there is no flag. */
@@ -173,7 +173,7 @@ export type ExpectedImages = Readonly<Record<string, string>>
 
 /**
  * Reads `container=sha256:…` lines; the output `digest` of `docker/build-push-action` is such a digest. An image name may
- * precede it (`app=registry/app@sha256:…`); `#` begins a comment.
+ * precede the digest (`app=registry/app@sha256:…`); `#` begins a comment.
  * @returns digests by container, without invalid lines
  */
 export function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {
@@ -200,14 +200,14 @@ const commitId = pattern(
   /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i,
   'the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id',
 )
-/** GitHub rejects these characters, and names of more than 255. */
+/** GitHub rejects these characters, and names of more than 255 characters. */
 const environmentName = pattern(
   /^[^'"`,;\\\p{Cc}]{1,255}$/u,
   'the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\',
 )
 const webAddress = pattern(/^https?:\/\/[^\s/]+\S*$/i, 'a web address. Write one that begins with https:// or http://')
 
-/** The extras on GitHub by their names in `report-to`: the permission of the token, and the output of what is written. */
+/** By extra, as `report-to` names it: the permission that its token needs, and the output that refers to what it writes. */
 export const knownExtras = {
   'commit-status': { permission: 'statuses: write', output: undefined },
   deployment: { permission: 'deployments: write', output: 'deployment-id' },
@@ -495,15 +495,15 @@ const definitions = {
 
 type Definitions = typeof definitions
 
-/** The values of all inputs, with defaults. Durations are in milliseconds; 0 turns a clock off. */
+/** The values of all inputs, with defaults. Durations are in milliseconds; a timeout of 0 is off. */
 export type Inputs = {
   readonly [P in keyof Definitions]: Definitions[P] extends TypedInput<infer T> ? T : never
 } & {
-  /** The texts that the user wrote, by input name. The gate never extends a clock that the user set. */
+  /** The texts that the user wrote, by input name. For example, the gate never extends a timeout that the user set. */
   readonly written: ReadonlyMap<string, string>
 }
 
-/** Whether the gate has checks after its targets are ready. Without them, it does not load their code. */
+/** Whether the gate has checks after its targets are ready. Without such checks, the gate does not load their code. */
 export function hasChecks({ written }: Pick<Inputs, 'written'>): boolean {
   return ['http-checks', 'hold'].some((name) => written.has(name))
 }
@@ -513,7 +513,7 @@ const allDefinitions: readonly InputDefinition[] = Object.values(definitions)
 /** Every input of `action.yml`, in the order of the documentation. */
 export const inputDefinitions = allDefinitions.filter(({ actions }) => actions.includes('gate'))
 
-/** Every input of `merge/action.yml`, its own first. */
+/** Every input of `merge/action.yml`. The inputs that only this action has come first. */
 export const mergeInputDefinitions = allDefinitions
   .filter(({ actions }) => actions.includes('merge'))
   .toSorted((one, other) => one.actions.length - other.actions.length)
@@ -523,13 +523,13 @@ const byAction: Readonly<Record<ActionName, ReadonlyMap<string, InputDefinition>
   merge: new Map(mergeInputDefinitions.map((definition) => [definition.name, definition])),
 }
 
-/** Inputs of the other action, with what to do. */
+/** By action: what to do about an input that only the other action has. */
 const inputsOfOther: Readonly<Record<ActionName, string>> = {
   gate: 'It is an input of the action `rollout-gate/rollout-gate/merge`, which merges reports.',
   merge: 'It has no effect on a merge, which watches no cluster. Remove it, or gate in a step of its own.',
 }
 
-/** The names to read: what the user wrote for the other action is a mistake, and not ignored. */
+/** The names of all inputs. An action reads all of them, because an input of the other action is a mistake. */
 export const inputNames: readonly string[] = allDefinitions.map(({ name }) => name)
 
 export function unknownInput(name: string, action: ActionName = 'gate'): Mistake {
@@ -543,7 +543,7 @@ export function unknownInput(name: string, action: ActionName = 'gate'): Mistake
  * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and
  * is not in `written`.
  * @param raw texts by input name; blank means absent, because the runner sets absent inputs to ''
- * @param action an input that it does not have is a mistake, and gets its default
+ * @param action an input that this action does not have is a mistake, and gets its default
  */
 export function readInputs(
   raw: Readonly<Record<string, string | undefined>>,

@@ -13,12 +13,12 @@ import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
 /** The outputs of the extras. They are set again as soon as an extra has written to GitHub. */
 export type ExtraOutputs = Partial<Record<NonNullable<(typeof knownExtras)[ExtraName]['output']>, string>>
 
-/** What a gate leaves behind. */
+/** The results of a gate that its record does not contain. */
 interface Results {
   /** The paths of the written files. */
   readonly report: string
   readonly summary: string
-  /** What the extras have opened so far. */
+  /** The objects that the extras have opened so far. */
   readonly extras?: ExtraOutputs
 }
 
@@ -72,7 +72,7 @@ export const outputDefinitions = {
     description:
       'The commands that undo what this change broke, on one line: `kubectl --context prod rollout undo deployment/web -n shop --to-revision=6`.',
     details: `Set only if the outcome is \`failed\`, and only for resources whose version came within ${recentVersionMs / 60_000} minutes before the gate ([all conditions](recipes.md#roll-back)). Every name in it is checked, so it may be run as it is. Empty otherwise: \`rollback-note\` has the reason.`,
-    // Its names are checked, and a command must not be cut.
+    // The names in the command are checked, and the command must not be cut.
     value: (record) => rollbackOf(record).command,
   },
   'rollback-note': {
@@ -147,7 +147,7 @@ function changedResources(record: EndedRunRecord): string {
   return jsonArray(entries)
 }
 
-/** A target with these facts as JSON, each of its texts plain. */
+/** A target with these facts as JSON. Each text is made by `safeLine`. */
 function entryOf(
   { target, namespace, gate }: TargetRecord,
   facts: Readonly<Record<string, string | undefined>>,
@@ -155,7 +155,7 @@ function entryOf(
   return JSON.stringify(mapRecord({ target, namespace, gate, ...facts }, (text) => safeLine(String(text))))
 }
 
-/** An array of JSON texts, cut to the largest size; then its last entry has the number of omitted ones. */
+/** An array of JSON texts. If the array is too large, its last entry contains the number of omitted entries. */
 function jsonArray(entries: readonly string[]): string {
   const shown: string[] = []
   let bytes = '[]'.length + longestMore

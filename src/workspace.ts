@@ -81,7 +81,7 @@ export interface TrackedFile {
   readonly url: string
 }
 
-/** Files by their path relative to the workspace. Without git, or outside of a checkout, a file is not in it. */
+/** Files by their path relative to the workspace. Without git, or outside of a checkout, a file is not in this map. */
 export type TrackedFiles = ReadonlyMap<string, TrackedFile | 'untracked'>
 
 /** The repository that this workflow runs for. */
@@ -93,7 +93,7 @@ interface LinkedRepository {
 }
 
 /**
- * Finds out which files the checked-out commit contains. Links to others would lead to nothing: rendered charts, files of
+ * Finds out which files the checked-out commit contains. Links to other files would be broken: rendered charts, files of
  * a second repository or a submodule, files of a commit that was made in the job. Never rejects.
  * @param files paths relative to the workspace
  */
@@ -138,14 +138,14 @@ function checkoutOf(folder: string, known: Map<string, string | undefined>): str
   return root
 }
 
-/** The commits before and after one of the checkout. */
+/** The commits before and after a commit of the checkout. */
 export interface CommitsAround {
   readonly older: readonly string[]
   readonly newer: readonly string[]
 }
 
 /**
- * The commits around a revision in the history of the checkout, as far as that was fetched: the latest of each side.
+ * The commits before and after a revision in the fetched history of the checkout: the latest `maxCommitsAround` of each.
  * Undefined without git, outside of a checkout, and if the checkout does not contain the revision. Never rejects.
  * @param revision a commit or a tag
  */
@@ -167,20 +167,20 @@ export async function findCommitsAround(
   return { older: older.filter(isCommit), newer: newer.filter(isCommit) }
 }
 
-/** Name and type of each object, such as `0123abc blob`; empty if git fails. */
+/** The name and type of each object, such as `0123abc blob`; empty if git fails. */
 function readObjects(root: string, names: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
   return runGit(root, args, env, names.map((name) => `${name}\n`).join(''))
 }
 
-/** The lines that a command of git prints, which only reads; none if it fails. */
+/** The lines that a git command prints; none if the command fails. The command must only read. */
 async function runGit(
   root: string,
   command: readonly string[],
   env: NodeJS.ProcessEnv,
   input = '',
 ): Promise<readonly string[]> {
-  // A gate without manifests starts faster without it.
+  // A gate without manifests starts faster without this module.
   const { execFile } = await import('node:child_process')
   // In a container, another user owns the checkout. The command only reads objects, and runs no hook.
   const args = ['-c', 'safe.directory=*', '-C', root, ...command]

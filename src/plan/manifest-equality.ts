@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { describePath, describePointer, type PathStep, pointerTo, stepsByKey } from '../cluster/field-paths.ts'
 import { type Fields, isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
-import { readDuration } from '../duration.ts'
+import { durationToMs } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
 import { words } from './names.ts'
 import type { Plan } from './resolve-targets.ts'
@@ -425,7 +425,7 @@ function nanosOf(text: string): bigint | undefined {
 
 /** Compares two durations as Go writes them: `8760h` and `8760h0m0s`. */
 function isSameDuration(a: string, b: string): boolean {
-  const [left, right] = [readDuration(a), readDuration(b)]
+  const [left, right] = [durationToMs(a), durationToMs(b)]
   return left !== undefined && left === right
 }
 
