@@ -41,7 +41,7 @@ export function hintFor(target: Target, reason: ReasonCode | '', details: HintDe
   const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
   if (reason === '' && endedBy !== undefined) return wait ?? openHint(target, endedBy, details)
-  const namespace = traitsOf({ reason }).isOver ? undefined : missingNamespaceHint(target, details)
+  const namespace = traitsOf({ reason }).hasExisted ? undefined : missingNamespaceHint(target, details)
   return namespace ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
 
@@ -63,7 +63,7 @@ function hintTarget(target: Target, { subject, isElsewhere }: Partial<Problem> =
   const { kind, name } = subject
   const namespace = isElsewhere ? subject.namespace : target.namespace
   const isOwn = kind === target.kind || isPodSubject(subject) || kind === 'ReplicaSet'
-  return isOwn ? { ...target, namespace } : { ...target, namespace, kind, name, isBehind: true, selector: undefined }
+  return isOwn ? { ...target, namespace } : { ...target, namespace, kind, name, isNotTarget: true, selector: undefined }
 }
 
 /** The namespace of the target does not exist. */

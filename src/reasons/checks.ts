@@ -1,16 +1,16 @@
 import { type Container, isPodSubject, type Probe, subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { HintWords, ReasonFamily, SentenceFacts } from './spec.ts'
-import { logHint, optional, withoutMiddle } from './wording.ts'
+import { ifPresent, logHint, withoutMiddle } from './wording.ts'
 
 /** How many characters of a body a sentence contains: the summary has more. */
 const bodyLimit = 80
 
-/** A request that was not answered as expected. Its texts are hostile. */
+/** A request of `http-checks` that was not answered as expected. */
 interface RequestDetail {
   /** `GET /healthz` */
   readonly request: string
-  /** The port of the pod; absent if none is asked. */
+  /** The port of the pod; absent if no pod with the port is known. */
   readonly port?: number | undefined
   readonly scheme: 'http' | 'https'
   /** The declared ports of the pod: `8080 (http)`. */
@@ -27,7 +27,7 @@ interface MissingAnswer extends RequestDetail {
 interface WrongAnswer extends RequestDetail {
   readonly status: number
   readonly body: string
-  /** The answer is that of a server to a plain request at a port with TLS. */
+  /** The answer is an error about plain HTTP at a port with TLS. */
   readonly expectsTls: boolean
   /** The expected statuses: `200-299`. */
   readonly expectStatus: string
@@ -44,6 +44,7 @@ export interface CheckDetails {
   readonly 'not-held': { readonly holdMs: number; readonly afterMs: number; readonly cause: string }
 }
 
+/** The reasons of `http-checks` and `hold`: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const checkReasons: ReasonFamily<CheckDetails> = {
   'no-answer': {
     class: 'strike',
@@ -88,7 +89,7 @@ function shortText(text: string): string {
 
 const addScheme = 'If it serves TLS, add --scheme=https to the line.'
 
-/** Hint for a request without an answer: the way to the process, step by step. */
+/** Hint for a request without an answer, by the step that failed. */
 function missingHint({ port, declared = '', error, cause, scheme }: Partial<MissingAnswer>, words: HintWords): string {
   if (port === undefined) return 'See whether its pods are ready, and serve on the port of the line.'
   if (error === undefined) return `No answer came from port ${port}: see whether its pods are ready and serve there.`
@@ -118,7 +119,7 @@ function wrongHint({ status, expectsTls, expectBody, location }: Partial<WrongAn
     return 'Its status is right, but not its body: another version may run there, or the text of --expect-body is wrong.'
   if (expectsTls) return `The server expects TLS. ${addScheme}`
   if (status >= 300 && status < 400)
-    return `Redirects are not followed${optional`, this one leads to ${location && shortText(location)}`}. Ask the path that it leads to, accept it with --expect-status=${status}, or give the host that the server expects: --header='Host: …'.`
+    return `Redirects are not followed${ifPresent`, this one leads to ${location && shortText(location)}`}. Ask the path that it leads to, accept it with --expect-status=${status}, or give the host that the server expects: --header='Host: …'.`
   if (status === 401 || status === 403)
     return `The application asks for credentials. Give them in a header, --header='Authorization: …', or ask a path that needs none.`
   if (status === 404) return 'The application does not know this path. Correct the path in the line.'
@@ -159,7 +160,7 @@ export type ProbeKind = 'liveness' | 'readiness' | 'startup'
 
 export function probeSentence(kind: ProbeKind, detail: ProbeDetail, { times, isStarting }: SentenceFacts): string {
   const { isRunning, wasReady, failure } = detail
-  const why = optional`: ${failure}`
+  const why = ifPresent`: ${failure}`
   if (!isRunning) return `is killed because its ${kind} probe fails${times}`
   if (wasReady) return `was ready, and then not ready${why}${times}`
   if (detail.answer?.type === 'not-asked') return `is not ready, because its ${kind} probe cannot be run${why}`
@@ -167,7 +168,7 @@ export function probeSentence(kind: ProbeKind, detail: ProbeDetail, { times, isS
   return failure === undefined ? `runs, but its ${kind} probe has not succeeded` : `fails its ${kind} probe${why}`
 }
 
-/** The probe's request, and the answer of the container. */
+/** Hint for a failing probe: what the probe asks, and what the container answers. */
 export function probeHint(kind: ProbeKind, { answer }: Partial<ProbeDetail>, words: HintWords): string {
   const { spec } = words
   const probe = spec?.[`${kind}Probe`]
@@ -242,7 +243,7 @@ function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1, httpG
   }
 }
 
-/** ` (now 30, every 10 s)`: 3 and 10 s are the API's defaults. Without a probe ` × periodSeconds`. */
+/** The threshold and period of a probe: ` (now 30, every 10 s)`. Without a known probe: ` × periodSeconds`. */
 function periodText(probe: Probe | undefined): string {
   if (probe === undefined) return ' × periodSeconds'
   return ` (now ${probe.failureThreshold ?? 3}, every ${probe.periodSeconds ?? 10} s)`

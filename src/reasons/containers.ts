@@ -1,7 +1,7 @@
 import type { Pod } from '../cluster/objects.ts'
 import { type ProbeDetail, type ProbeKind, probeHint, probeSentence } from './checks.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily, type ReasonSpec, type Sentence } from './spec.ts'
-import { clusterCommand, type Exit, exited, exitText, logHint, named, optional, platformHint } from './wording.ts'
+import { clusterCommand, type Exit, exited, exitText, ifPresent, logHint, platformHint, withNames } from './wording.ts'
 
 interface CrashDetail extends Exit {
   /** The event about its failed postStart hook: the kubelet ends a container whose hook fails. */
@@ -15,8 +15,9 @@ interface StartDetail extends Exit {
   readonly image?: string
   /** The runtime's error; empty if it gave none. */
   readonly message: string
-  /** The program exists, but is not executable, or is a folder. */
+  /** The program exists, but is not executable. */
   readonly isNotExecutable?: boolean
+  /** The program is a folder. */
   readonly isFolder?: boolean
 }
 
@@ -44,7 +45,7 @@ export interface MissingObject {
   /** Absent if the kubelet does not report it. */
   readonly name?: string
   readonly key?: string
-  /** Absent if it is that of the pod. */
+  /** Absent if it is the namespace of the pod. */
   readonly namespace?: string
 }
 
@@ -87,6 +88,7 @@ const crashSentence: ReasonSpec<CrashDetail>['sentence'] = (detail, { times }) =
 const startSentence: ReasonSpec<StartDetail>['sentence'] = (detail, { times }) =>
   `cannot start: ${detail.message || exitText(detail)}${times}`
 
+/** The reasons about the containers of pods: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const containerReasons: ReasonFamily<ContainerDetails> = {
   'crash-loop': {
     class: 'strike',
@@ -94,8 +96,8 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     title: 'a container keeps crashing',
     headline: ({ failedHook, exitCode }, { container }) =>
       failedHook === undefined
-        ? named`container ${container} keeps crashing${optional` (exit code ${exitCode})`}`
-        : named`the postStart hook of container ${container} fails`,
+        ? withNames`container ${container} keeps crashing${ifPresent` (exit code ${exitCode})`}`
+        : withNames`the postStart hook of container ${container} fails`,
     sentence: crashSentence,
     hint: crashHint,
     evidence: ['logs'],
@@ -105,7 +107,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     isDeath: true,
     title: 'a container ran out of memory',
-    headline: (_, { container }) => named`container ${container} ran out of memory`,
+    headline: (_, { container }) => withNames`container ${container} ran out of memory`,
     sentence: (detail, { times }) => `was killed for using more memory than ${memoryLimit(detail)}${times}`,
     hint: memoryHint,
     evidence: ['logs', 'node'],
@@ -115,7 +117,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     isDeath: true,
     title: 'the command could not be run',
-    headline: (_, { container }) => named`the command of container ${container} could not be run`,
+    headline: (_, { container }) => withNames`the command of container ${container} could not be run`,
     sentence: startSentence,
     hint: commandHint,
     evidence: ['logs'],
@@ -125,7 +127,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     isDeath: true,
     title: 'the image is built for another architecture',
-    headline: (_, { container }) => named`the image of container ${container} is built for another architecture`,
+    headline: (_, { container }) => withNames`the image of container ${container} is built for another architecture`,
     sentence: ({ message }, { times }) => `cannot run on this node's architecture: ${message}${times}`,
     hint: (_, words) => platformHint(words),
     evidence: ['logs'],
@@ -136,7 +138,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     isDeath: true,
     title: 'an init container failed',
     headline: ({ exitCode }, { container }) =>
-      named`init container ${container} failed${optional` (exit code ${exitCode})`}`,
+      withNames`init container ${container} failed${ifPresent` (exit code ${exitCode})`}`,
     sentence: crashSentence,
     hint: (_, words) => `${initContainerHint(words)} ${logHint(words, { isPrevious: true, isNamed: true })}`,
     evidence: ['logs'],
@@ -146,7 +148,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'slow',
     awaits: 'time',
     title: 'an init container is still running',
-    headline: (_, { container }) => named`init container ${container} is still running`,
+    headline: (_, { container }) => withNames`init container ${container} is still running`,
     sentence: () => 'is still running, and the next containers wait for its end',
     hint: (_, words) =>
       `${initContainerHint(words)} It may wait for something that is missing. ${logHint(words, { isNamed: true })}`,
@@ -157,7 +159,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'slow',
     awaits: 'time',
     title: 'a postStart hook is still running',
-    headline: (_, { container }) => named`the postStart hook of container ${container} is still running`,
+    headline: (_, { container }) => withNames`the postStart hook of container ${container} is still running`,
     sentence: () => 'waits for its postStart hook, which is still running',
     hint: (_, { problem, theContainer }) =>
       `The pod is ready only when \`lifecycle.postStart\` of ${problem === undefined ? 'its container' : theContainer} has ended. It may wait for something that is missing.`,
@@ -194,9 +196,9 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     title: 'a Secret, ConfigMap or key is missing',
     headline: ({ missing: { kind, name, key } = {} }) => {
-      const object = optional`${kind}/${name}`
+      const object = ifPresent`${kind}/${name}`
       if (object === '') return undefined
-      return key === undefined ? named`${object} is missing` : named`${object} lacks the key ${key}`
+      return key === undefined ? withNames`${object} is missing` : withNames`${object} lacks the key ${key}`
     },
     sentence: ({ missing, volume, message }, { container }) => {
       const why = missing?.name === undefined ? message : missingText(missing)
@@ -221,14 +223,14 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     title: 'a container could not be created',
     headline: ({ mount }, { container }) =>
       mount === undefined
-        ? named`container ${container} could not be created`
-        : named`volume ${mount.volume} cannot be mounted`,
+        ? withNames`container ${container} could not be created`
+        : withNames`volume ${mount.volume} cannot be mounted`,
     sentence: (detail, facts) => {
       const { isCreated, message, mount } = detail
       if (!isCreated) return `cannot be created: ${message}`
       if (mount === undefined) return startSentence(detail, facts)
       const { volume, subPath, path, error } = mount
-      return `cannot start: volume "${volume}"${optional` (subPath ${subPath})`} cannot be mounted at ${path}: ${error}${facts.times}`
+      return `cannot start: volume "${volume}"${ifPresent` (subPath ${subPath})`} cannot be mounted at ${path}: ${error}${facts.times}`
     },
     hint: createHint,
     evidence: ['node'],
@@ -238,7 +240,9 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
 function probeTexts(kind: ProbeKind): Pick<ReasonSpec<ProbeDetail>, 'headline' | 'sentence' | 'hint'> {
   return {
     headline: (_, { container, isStarting }) =>
-      isStarting ? named`container ${container} is starting` : named`container ${container} fails its ${kind} probe`,
+      isStarting
+        ? withNames`container ${container} is starting`
+        : withNames`container ${container} fails its ${kind} probe`,
     sentence: (detail, facts) => probeSentence(kind, detail, facts),
     hint: (detail, words) => probeHint(kind, detail, words),
   }
@@ -274,7 +278,7 @@ function crashHint({ exitCode, signal, failedHook }: Partial<CrashDetail>, words
       ? `${capitalizeFirst(theContainer)} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
       : `Find out why ${theContainer} exits.`
   const meaning = exitCode === undefined ? undefined : exitMeanings[exitCode]
-  return `${what}${optional` ${meaning}`} ${logHint(words, { isPrevious: true, isNamed: true })}`
+  return `${what}${ifPresent` ${meaning}`} ${logHint(words, { isPrevious: true, isNamed: true })}`
 }
 
 const exitMeanings: Readonly<Record<number, string>> = {
@@ -290,7 +294,7 @@ function memoryLimit({ limit, podLimit }: ContainerDetails['out-of-memory']): st
   return podLimit === undefined ? 'the node has' : `the limit of its pod, ${podLimit}`
 }
 
-/** The memory limit, and how soon the container used it up. */
+/** Hint for a lack of memory: the limit, and how soon the container reached it. */
 function memoryHint(
   { limit, podLimit }: Partial<ContainerDetails['out-of-memory']>,
   { problem, pod, theContainer }: HintWords,
@@ -341,7 +345,7 @@ function createHint({ mayBeRoot, step, mount }: Partial<CreateDetail>, words: Hi
   }
 }
 
-/** If a volume has no such subPath, the kubelet creates a folder, which cannot be mounted onto a file. */
+/** Hint for a subPath that its volume lacks: the kubelet creates a folder, which cannot be mounted onto a file. */
 function subPathHint(mount: FailedMount | undefined, { pod, command }: HintWords): string | undefined {
   if (mount?.subPath === undefined || !mount.error.startsWith('not a directory')) return undefined
   const source = sourceOf(mount.volume, pod)
@@ -355,17 +359,15 @@ function sourceOf(volume: string, pod: Pod | undefined): string | undefined {
   return secret?.secretName === undefined ? undefined : `secret/${secret.secretName}`
 }
 
-/**
- * Hint for a missing object: which object to create, what refers to it, and the command that lists existing objects.
- */
+/** Hint for a missing object: what to create, what refers to it, and the command that lists the existing objects. */
 function missingHint({ missing }: Partial<MissingDetail>, { pod, command, inNamespace }: HintWords): string {
   const { namespace } = missing ?? {}
-  const where = optional` in namespace ${namespace}` || inNamespace || ' in the same namespace'
+  const where = ifPresent` in namespace ${namespace}` || inNamespace || ' in the same namespace'
   if (missing?.name === undefined)
     return `Create the Secret or ConfigMap (or the key in it) that the message names,${where}, or correct the reference.`
   const { kind, key } = missing
   const object = missingName(missing)
-  const reference = `the reference${optional` (${referencesTo(missing, pod)})`}`
+  const reference = `the reference${ifPresent` (${referencesTo(missing, pod)})`}`
   const list = namespace === undefined ? command('get', kind) : clusterCommand('get', kind, '-n', namespace)
   return key === undefined
     ? `Create ${object}${where}, or correct ${reference}. ${list} lists what is there.`

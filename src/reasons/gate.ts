@@ -2,7 +2,7 @@ import { isAbsolute, posix } from 'node:path'
 import { clockText, duration } from '../duration.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily, type Sentence } from './spec.ts'
-import { clusterCommand, describeGrants, hintWords, optional } from './wording.ts'
+import { clusterCommand, describeGrants, hintWords, ifPresent } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** Who changed the pod template, and the generations of the object before and after the change. */
@@ -19,7 +19,7 @@ export interface RevisionChange {
   readonly operator: 'Argo CD' | 'Flux'
   readonly wanted: string
   readonly current: string
-  /** When the present one was deployed, as the operator wrote it. */
+  /** When the current revision was deployed, as the operator wrote it. */
   readonly since?: string | undefined
 }
 
@@ -43,12 +43,15 @@ export interface GateDetails {
   readonly 'wrong-revision': {
     readonly operator: 'Argo CD' | 'Flux'
     readonly wanted: string
-    /** What is deployed, since when as the operator wrote it, and how long before the gate began (negative: after). */
+    /** What is deployed; absent if nothing is. */
     readonly current?: string
+    /** When it was deployed, as the operator wrote it. */
     readonly since?: string | undefined
+    /** How long before the gate's start it was deployed; negative: after the start. */
     readonly beforeStartMs?: number
-    /** What the operator reports about it. */
+    /** Why the operator deploys nothing, in its own words. */
     readonly complaint?: string | undefined
+    /** How often the operator looks for a new revision. */
     readonly intervalMs?: number | undefined
   }
   /** `ageMs`: the age of the present version at the gate's start. `applied`: what kubectl printed about the object. */
@@ -84,6 +87,7 @@ interface RunOfReport {
   readonly commit: string
 }
 
+/** The reasons that no other file has: of deadlines, changes, access and input. See `ReasonSpec`. */
 export const gateReasons: ReasonFamily<GateDetails> = {
   'no-progress': {
     class: 'clock',
@@ -110,14 +114,14 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: ({ isSelector, timeoutMs, hook }) => {
       if (isSelector) return 'matches nothing'
       const after = timeoutMs === undefined ? '' : `, ${duration(timeoutMs)} after the gate began`
-      return `does not exist${after}${optional`: it is a hook (${hook})`}`
+      return `does not exist${after}${ifPresent`: it is a hook (${hook})`}`
     },
     hint: (_, words) => notFoundHint(words),
     evidence: ['namespace'],
   },
   deleted: {
     class: 'clock',
-    isOver: true,
+    hasExisted: true,
     title: 'deleted during the rollout',
     sentence: () => 'was deleted during the wait',
     hint: (_, words) => deletedHint(words),
@@ -130,7 +134,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: (detail) =>
       'message' in detail
         ? refusalSentence(detail)
-        : `is being deleted${optional` and waits for its finalizers: ${detail.finalizers.join(', ')}`}`,
+        : `is being deleted${ifPresent` and waits for its finalizers: ${detail.finalizers.join(', ')}`}`,
     hint: (detail, words) => {
       const { target, name, namespaceState } = words
       const { namespace } = target
@@ -157,7 +161,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       const more = others.length === 0 ? '' : `, and ${others.length} more`
       const what = difference === undefined ? '' : `: ${difference}${more}`
       return clause(
-        `another change${optional` by ${author}`} replaced the one being gated${generations(detail)}${what}`,
+        `another change${ifPresent` by ${author}`} replaced the one being gated${generations(detail)}${what}`,
       )
     },
     hint: () =>
@@ -168,8 +172,8 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     title: 'rolled back',
     sentence: (detail) => {
       if ('operator' in detail) return otherRevision(detail, 'an older revision')
-      const revision = optional`revision ${detail.revision}` || 'an older revision'
-      return `was rolled back to ${revision} during the wait${optional` by ${detail.author}`}${generations(detail)}`
+      const revision = ifPresent`revision ${detail.revision}` || 'an older revision'
+      return `was rolled back to ${revision} during the wait${ifPresent` by ${detail.author}`}${generations(detail)}`
     },
     hint: (_, words) => {
       const history = commandOf(words, 'history') ?? words.command('rollout', 'history', words.name)
@@ -181,7 +185,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     awaits: 'change',
     title: 'the change never arrived',
     sentence: ({ awaitChangeMs, cause }) =>
-      clause(`its change did not arrive in ${duration(awaitChangeMs)}${optional`: ${cause}`}`),
+      clause(`its change did not arrive in ${duration(awaitChangeMs)}${ifPresent`: ${cause}`}`),
     hint: (_, { target: { namespace, manifest }, usesFlags, setting }) => {
       const named = usesFlags ? 'name its manifests with -f' : 'name its `manifests`'
       // Without a manifest, only a write after the start shows it.
@@ -189,7 +193,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
         manifest === undefined
           ? ` It may have come before the gate began: start the gate before the apply, or ${named}, by which the gate sees it whenever it came.`
           : ''
-      return `Check that the change was applied, to this cluster${optional` and namespace ${namespace}`}, or raise ${setting('await-change')} if it arrives later.${before}`
+      return `Check that the change was applied, to this cluster${ifPresent` and namespace ${namespace}`}, or raise ${setting('await-change')} if it arrives later.${before}`
     },
     evidence: ['namespace'],
   },
@@ -205,7 +209,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
         current === undefined
           ? `${operator} has deployed no revision yet; ${wanted} is awaited`
           : `${operator} is at ${current}${sinceText(detail)}, not at ${wanted}`
-      return clause(`${is}${optional`: ${complaint}`}`)
+      return clause(`${is}${ifPresent`: ${complaint}`}`)
     },
     hint: ({ operator = 'Its operator', intervalMs }, words) => {
       const every =
@@ -213,15 +217,15 @@ export const gateReasons: ReasonFamily<GateDetails> = {
           ? 'looks for new revisions at the interval of the source'
           : `polls every ${duration(intervalMs)}`
       const [sync, source] = [commandOf(words, 'sync'), commandOf(words, 'source')]
-      return `${operator} ${every}: ${optional`run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.${optional` ${source} shows whether Flux can fetch it.`}`
+      return `${operator} ${every}: ${ifPresent`run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.${ifPresent` ${source} shows whether Flux can fetch it.`}`
     },
   },
   'not-changed': {
     class: 'identity',
-    isOver: true,
+    hasExisted: true,
     title: 'nothing was deployed',
     sentence: ({ ageMs, requiredMs, applied }) =>
-      `has been unchanged for ${duration(ageMs)}, and require-change is ${duration(requiredMs)}${optional`; kubectl reported it as ${applied}`}`,
+      `has been unchanged for ${duration(ageMs)}, and require-change is ${duration(requiredMs)}${ifPresent`; kubectl reported it as ${applied}`}`,
     hint: (_, { target: { namespace }, name, command, setting }) => {
       const place = namespace === undefined ? 'context' : `context, and to namespace ${namespace}`
       return `Look at these: was the image built, under a tag that was not applied before? The same tag or digest makes no new version: ${command('get', name, '-o', 'wide')} shows what runs. Did the apply go to this ${place}? Does a tool apply it later (Argo CD, Flux, an image updater)? Then set ${setting('await-change')}. Was only a ConfigMap, a label or the number of replicas changed? That restarts no pod.`
@@ -230,7 +234,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   'credentials-expired': {
     class: 'api',
     title: 'the cluster refused the credentials',
-    sentence: ({ message }) => clause(`the API server refuses the credentials${optional`: ${message}`}`),
+    sentence: ({ message }) => clause(`the API server refuses the credentials${ifPresent`: ${message}`}`),
     hint: () => `Renew the credentials in the kubeconfig. Fetch short-lived ones in this job. ${rolloutMayBeFine}`,
   },
   forbidden: {
@@ -248,7 +252,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   'api-unreachable': {
     class: 'api',
     title: 'the cluster could not be reached',
-    sentence: ({ outage, message }) => clause(`${outage}${optional`: ${message}`}`),
+    sentence: ({ outage, message }) => clause(`${outage}${ifPresent`: ${message}`}`),
     hint: (_, { unreadable }) =>
       `${
         unreadable === undefined
@@ -358,7 +362,7 @@ function notFoundHint({ target, hasEnded, usesFlags, command, operatorCommand }:
     const render = hook.annotation.startsWith('helm.sh/') ? ' (helm template --no-hooks)' : ''
     return `Its tool creates a hook only when it runs it. Leave hooks out of the manifests${render}, or give this one the annotation rollout-gate/skip: "true". ${list} lists what is there.`
   }
-  const place = optional` and in namespace ${namespace}`
+  const place = ifPresent` and in namespace ${namespace}`
   const folder = posix.dirname(source?.file ?? '')
   const recursion =
     folder.includes('/') && !isAbsolute(folder)

@@ -1,13 +1,11 @@
 import { notFoundRefusals, unauthorizedRefusals } from '../thresholds.ts'
 import { clause, type HintWords, type ReasonFamily, type ReasonSpec } from './spec.ts'
-import { clusterCommand, named, optional, platformHint } from './wording.ts'
+import { clusterCommand, ifPresent, platformHint, withNames } from './wording.ts'
 
-/** An image that cannot be used. */
 interface ImageDetail {
   readonly image: string
 }
 
-/** A pull that was refused or that failed. */
 export interface PullDetail extends ImageDetail {
   /** The answer of the registry or of the node's runtime; empty if unknown. */
   readonly answer: string
@@ -55,14 +53,15 @@ export type PullReason = {
 }[keyof ImageDetails]
 
 const pullSentence: ReasonSpec<PullDetail>['sentence'] = ({ image, answer }, { times }) =>
-  `cannot pull image "${image}"${optional`: ${answer}`}${times}`
+  `cannot pull image "${image}"${ifPresent`: ${answer}`}${times}`
 
+/** The reasons about the images of containers: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-not-found': {
     class: 'terminal',
     provenAfter: notFoundRefusals,
     title: 'image not found',
-    headline: ({ image }) => named`image ${image} not found`,
+    headline: ({ image }) => withNames`image ${image} not found`,
     sentence: pullSentence,
     hint: notFoundHint,
     field: { container: ['image'] },
@@ -71,7 +70,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     class: 'terminal',
     provenAfter: notFoundRefusals,
     title: 'the image is not built for the platform of the node',
-    headline: ({ image }) => named`image ${image} is not built for the platform of the node`,
+    headline: ({ image }) => withNames`image ${image} is not built for the platform of the node`,
     sentence: pullSentence,
     hint: (_, words) => platformHint(words),
     field: { container: ['image'] },
@@ -80,7 +79,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     class: 'strike',
     provenAfter: unauthorizedRefusals,
     title: 'not allowed to pull the image',
-    headline: ({ image }) => named`not allowed to pull image ${image}`,
+    headline: ({ image }) => withNames`not allowed to pull image ${image}`,
     sentence: pullSentence,
     hint: unauthorizedHint,
     field: { container: ['image'] },
@@ -89,7 +88,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     class: 'slow',
     isOutsideTemplate: true,
     title: 'the registry limits the rate of pulls',
-    headline: ({ image }) => named`the registry limits pulls of image ${image}`,
+    headline: ({ image }) => withNames`the registry limits pulls of image ${image}`,
     sentence: pullSentence,
     hint: (_, { theImage }) =>
       `The registry of ${theImage} limits pulls. Pull with credentials (an imagePullSecret), or through a mirror, then try again.`,
@@ -99,7 +98,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     class: 'slow',
     isOutsideTemplate: true,
     title: 'image registry unreachable',
-    headline: ({ image }) => named`the registry of image ${image} cannot be reached`,
+    headline: ({ image }) => withNames`the registry of image ${image} cannot be reached`,
     sentence: pullSentence,
     hint: ({ cause }, { theImage }) =>
       `The node cannot pull from ${hostOf(theImage)}: ${(cause && unreachableCauses[cause]) ?? 'check the registry’s name, its certificate, and the node’s network.'}`,
@@ -108,7 +107,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-name-invalid': {
     class: 'terminal',
     title: 'invalid image name',
-    headline: ({ image }) => named`invalid image name ${image}`,
+    headline: ({ image }) => withNames`invalid image name ${image}`,
     sentence: ({ image }) => clause(`"${image}" is not a valid image name`),
     hint: invalidNameHint,
     field: { container: ['image'] },
@@ -116,7 +115,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-never-pull': {
     class: 'terminal',
     title: 'image not on the node, and pulling it is forbidden',
-    headline: ({ image }) => named`image ${image} is not on the node, and pulling it is forbidden`,
+    headline: ({ image }) => withNames`image ${image} is not on the node, and pulling it is forbidden`,
     sentence: ({ image }) =>
       clause(`image "${image}" is not on the node, and imagePullPolicy Never forbids pulling it`),
     hint: (_, { theImage }) => `Load ${theImage} onto every node, or set imagePullPolicy to IfNotPresent.`,
@@ -125,7 +124,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-pull-failed': {
     class: 'slow',
     title: 'image could not be pulled',
-    headline: ({ image }) => named`image ${image} could not be pulled`,
+    headline: ({ image }) => withNames`image ${image} could not be pulled`,
     sentence: pullSentence,
     hint: pullFailedHint,
     field: { container: ['image'] },
@@ -136,7 +135,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     headline: (detail) => {
       if (!('missingContainers' in detail)) return undefined
       const { missingContainers: names } = detail
-      return named`no pod has the expected container${names.length === 1 ? '' : 's'} ${names.join(', ')}`
+      return withNames`no pod has the expected container${names.length === 1 ? '' : 's'} ${names.join(', ')}`
     },
     sentence: (detail) => {
       if ('missingContainers' in detail)
@@ -164,14 +163,14 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
 }
 
-/** An image that the registry does not have. */
+/** Hint for an image that the registry does not have. */
 function notFoundHint(_: Partial<PullDetail>, { theImage }: HintWords): string {
   const isUntagged = theImage !== 'the image' && !/[:@]/.test(theImage.slice(theImage.lastIndexOf('/') + 1))
   const push = `Push ${theImage} before deploying it, or correct the image's name or tag.`
   return isUntagged ? `${push} It names no tag, which means \`latest\`.` : push
 }
 
-/** A pull that failed on the node itself. */
+/** Hint for a pull that failed on the node itself. */
 function pullFailedHint({ cause }: Partial<PullDetail>, { theImage, pod, describePod }: HintWords): string {
   const node = pod?.spec?.nodeName
   if (cause === 'disk-full')
@@ -181,7 +180,7 @@ function pullFailedHint({ cause }: Partial<PullDetail>, { theImage, pod, describ
   return `The events of the pod contain the node's error about ${theImage}: ${describePod}.`
 }
 
-/** An invalid image name, usually one with capital letters. */
+/** Hint for an invalid image name, usually one with capital letters. */
 function invalidNameHint(_: Partial<ImageDetail>, { theImage: image }: HintWords): string {
   const at = image.lastIndexOf('/') + 1
   const tag = /[:@].*$/s.exec(image.slice(at))?.[0] ?? ''

@@ -1,5 +1,5 @@
 import { clause, type HintWords, type ReasonFamily, type Sentence } from './spec.ts'
-import { counted, labelsText, optional } from './wording.ts'
+import { counted, ifPresent, labelsText } from './wording.ts'
 
 /** The number of pods that a Service selects, without those that have ended. */
 interface PodCounts {
@@ -44,7 +44,7 @@ export interface NetworkDetails {
   }
   readonly 'selector-matches-nothing': {
     readonly selector: string
-    /** The labels of its keys that pods have, the most common first. */
+    /** The labels that pods have for the keys of the selector, the most common first. */
     readonly present: readonly string[]
   }
   readonly 'address-pending': {
@@ -58,6 +58,7 @@ export interface NetworkDetails {
     | { readonly service: string; readonly state: 'port-missing'; readonly port: string | number }
 }
 
+/** The reasons about Services, routes and addresses: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const networkReasons: ReasonFamily<NetworkDetails> = {
   'no-endpoints': {
     class: 'slow',
@@ -93,7 +94,7 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
         other === undefined
           ? `has no ${isLoadBalancer ? 'load balancer ' : ''}address yet`
           : `has the address ${otherAddressText(other)}`
-      return `${state}${optional`: ${report}`}`
+      return `${state}${ifPresent`: ${report}`}`
     },
     hint: ({ report, other }, { describeTarget }) =>
       report !== undefined
@@ -136,7 +137,7 @@ export function describeFinding(
   finding: EndpointsFinding,
   cause: string | undefined,
 ): { readonly sentence: string | Sentence; readonly check: string } {
-  const because = optional`: ${cause}`
+  const because = ifPresent`: ${cause}`
   switch (finding.type) {
     case 'pods-unreadable': {
       const text = `has ${counted(finding.endpoints, 'endpoint')}, none of them ready`
@@ -162,7 +163,7 @@ export function describeFinding(
         ? `${none} scheduled to a node${because}`
         : isOldReady
           ? `only pods of an older revision are ready${because}`
-          : `${none} ready${because || optional`: ${podMessage}`}`
+          : `${none} ready${because || ifPresent`: ${podMessage}`}`
       return { sentence: `${selectedPods(finding)}${unreadyPods(finding)}${because}`, check }
     }
     case 'endpoints-not-made': {

@@ -2,7 +2,7 @@ import type { Pod } from '../cluster/objects.ts'
 import { subjectText } from '../cluster/objects.ts'
 import { mountSentence } from './containers.ts'
 import { clause, type HintWords, type Occurrence, type ReasonFamily } from './spec.ts'
-import { clusterCommand, counted, type Exit, exited, logHint, named, optional } from './wording.ts'
+import { clusterCommand, counted, type Exit, exited, ifPresent, logHint, withNames } from './wording.ts'
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
@@ -41,7 +41,6 @@ export type SchedulingCause = { readonly nodes?: number } & (
   | { readonly type: 'unbound-claims' | 'claim' | 'resource-claim' | 'other'; readonly message: string }
 )
 
-/** How a pod ended, by its status. */
 export interface EndedDetail {
   /** `Evicted`, `NodeAffinity` … */
   readonly statusReason?: string
@@ -69,7 +68,7 @@ export interface PodDetails {
   readonly 'devices-not-prepared': { readonly message: string }
   /** `handler`: the handler of the pod's RuntimeClass, if the runtime of the node has none of this name. */
   readonly 'sandbox-failed': { readonly message: string; readonly handler?: string }
-  /** The readiness gates that are not True: their condition types, and what their controllers report, else nothing. */
+  /** The readiness gates that are not True: the type of each, and the report of its controller, which may be empty. */
   readonly 'readiness-gate-pending': { readonly gates: readonly (PodReport & { readonly type: string })[] }
   readonly 'node-unresponsive': { readonly node: string; readonly state: NodeState }
   readonly evicted: EndedDetail
@@ -85,6 +84,7 @@ export interface PodReport {
   readonly message: string
 }
 
+/** The reasons about whole pods: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
     class: 'slow',
@@ -92,12 +92,13 @@ export const podReasons: ReasonFamily<PodDetails> = {
     title: 'no node can take the pods',
     headline: (detail, { cause }) => {
       if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
-      if ('scheduler' in detail) return named`scheduler ${detail.scheduler} does not report why the pods have no node`
+      if ('scheduler' in detail)
+        return withNames`scheduler ${detail.scheduler} does not report why the pods have no node`
       const missing = detail.causes.find(({ type }) => type === 'missing-claim')
       if (missing?.type === 'missing-claim')
-        return named`${`persistentvolumeclaim/${missing.name}`}, which the pods need, does not exist`
+        return withNames`${`persistentvolumeclaim/${missing.name}`}, which the pods need, does not exist`
       return cause?.reason === 'claim-pending'
-        ? named`${subjectText(cause.subject)}, which the pods need, is not bound`
+        ? withNames`${subjectText(cause.subject)}, which the pods need, is not bound`
         : undefined
     },
     sentence: (detail, { cause }) => {
@@ -106,8 +107,8 @@ export const podReasons: ReasonFamily<PodDetails> = {
         return `cannot be scheduled before its scheduling ${which} ${detail.schedulingGates.join(', ')} ${verb} removed`
       }
       if ('scheduler' in detail) return `has no node, and its scheduler ${detail.scheduler} does not report why`
-      const refusal = optional`; its autoscaler adds no node: ${detail.autoscaler}`
-      return `cannot be scheduled: ${nodeWords(detail)}${optional`: ${cause?.sentence}`}${refusal}`
+      const refusal = ifPresent`; its autoscaler adds no node: ${detail.autoscaler}`
+      return `cannot be scheduled: ${nodeWords(detail)}${ifPresent`: ${cause?.sentence}`}${refusal}`
     },
     hint: (detail, words) =>
       words.cause?.reason === 'claim-pending' ? words.cause.hint : schedulingHint(detail, words),
@@ -153,7 +154,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     sentence: ({ gates }) => {
       const [gate, is] = gates.length === 1 ? ['gate', 'is'] : ['gates', 'are']
       const reports = gates.map(reportText).filter((each) => each !== '')
-      return `runs, but its readiness ${gate} ${gates.map(({ type }) => type).join(', ')} ${is} not True yet${optional`: ${reports.join('; ')}`}`
+      return `runs, but its readiness ${gate} ${gates.map(({ type }) => type).join(', ')} ${is} not True yet${ifPresent`: ${reports.join('; ')}`}`
     },
     hint: ({ gates = [] }, { describePod }) =>
       gates.some((each) => reportText(each) !== '')
@@ -166,7 +167,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     isOutsideTemplate: true,
     awaits: 'time',
     title: 'a node does not respond',
-    headline: ({ node, state }) => named`node ${node} does not ${state === 'missing' ? 'exist' : 'respond'}`,
+    headline: ({ node, state }) => withNames`node ${node} does not ${state === 'missing' ? 'exist' : 'respond'}`,
     sentence: ({ node, state }) => nodeSentences[state](node),
     hint: ({ node = 'NODE', state }) => {
       if (state === 'missing')
@@ -180,7 +181,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     title: 'a pod is not ready',
     sentence: ({ container, waiting, warning }) => {
       const state = waiting === undefined ? '' : `: container ${container} waits (${reportText(waiting)})`
-      return `is not ready${state}${optional`; its newest Warning is ${warning && reportText(warning)}`}`
+      return `is not ready${state}${ifPresent`; its newest Warning is ${warning && reportText(warning)}`}`
     },
     hint: (_, { describePod }) => `See its events: ${describePod}.`,
     evidence: ['conditions', 'node'],
@@ -243,7 +244,7 @@ function nodeWords({
   if (nodes === 1 && first?.nodes === 1 && others.length === 0 && !('message' in first))
     return `the only node ${causeText(first)}`
   const of = nodes === undefined ? '' : `of ${counted(nodes, 'node')}, `
-  return of + causes.map((each) => optional`${each.nodes} ` + causeText(each)).join(', ')
+  return of + causes.map((each) => ifPresent`${each.nodes} ` + causeText(each)).join(', ')
 }
 
 /** The cause for one node (`lacks cpu`) or several nodes (`lack cpu`). */
@@ -255,7 +256,7 @@ function causeText(cause: SchedulingCause): string {
     case 'pod-count':
       return `${is} full of pods`
     case 'taint':
-      return `${has} a taint that the pod does not tolerate${optional` (${taintOf(cause)})`}`
+      return `${has} a taint that the pod does not tolerate${ifPresent` (${taintOf(cause)})`}`
     case 'cordoned':
       return `${is} cordoned`
     case 'node-selector':
@@ -287,14 +288,14 @@ function taintOf({ key = '', value }: { readonly key?: string; readonly value?: 
   return value === undefined ? key : `${key}=${value}`
 }
 
-/** A pod that has ended; `count`: how many pods its controller has replaced so far. */
+/** The sentence about a pod that has ended; `count`: how many pods its controller has replaced so far. */
 function endedSentence(verb: string, why: string, detail: EndedDetail, { isReplaced, count }: Occurrence): string {
   if (isReplaced) {
     const pods = count > 1 ? ` (${count} pods so far)` : ''
-    return `${verb} and is replaced${pods}${optional`: ${why}`}`
+    return `${verb} and is replaced${pods}${ifPresent`: ${why}`}`
   }
   const { exit } = detail
-  if (exit === undefined) return `failed${optional`: ${statusOf(detail)}`}`
+  if (exit === undefined) return `failed${ifPresent`: ${statusOf(detail)}`}`
   const how = exit.isOutOfMemory ? 'was killed for using too much memory' : exited(exit)
   return `${how}, and nothing restarts it`
 }
@@ -306,7 +307,7 @@ function statusOf({ statusReason = '', message }: EndedDetail): string {
 /** In a rolling update, an old pod may hold what the new one needs. */
 const oldPodFirst = 'If it is the old pod, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1).'
 
-/** Advice for each cause. */
+/** Hint for a pod without a node: advice for each cause. */
 function schedulingHint(detail: Partial<UnschedulableDetail>, { pod, command }: HintWords): string {
   if ('schedulingGates' in detail)
     return 'The controller that set the scheduling gates must remove them, most often that of a queue or a quota: check that it runs, and that the queue has room.'
@@ -394,7 +395,7 @@ function taintAdvice(causes: readonly SchedulingCause[]): readonly string[] {
 /** Finalizers of Kubernetes itself, which protect used objects or wait for dependents: users should not remove them. */
 const kubernetesFinalizers = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
 
-/** How the finalizers of a deleted object are removed. */
+/** How the finalizers of a deleted object are removed. @param about the object, as kubectl names it */
 export function finalizerAdvice({ command }: HintWords, about: string, finalizers: readonly string[]): string {
   const names = finalizers.join(', ')
   if (finalizers.every((each) => kubernetesFinalizers.test(each)))

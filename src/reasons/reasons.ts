@@ -78,7 +78,7 @@ function specOf(reason: ReasonCode): ReasonSpec<unknown> {
   return reasons[reason] as ReasonSpec<unknown>
 }
 
-/** What the reason of a problem or verdict is like; nothing for the empty reason. */
+/** The traits of the reason of a problem or verdict; none for the empty reason. */
 export function traitsOf({ reason }: { readonly reason: ReasonCode | '' }): Partial<ReasonSpec<unknown>> {
   return reason === '' ? {} : specOf(reason)
 }
@@ -122,7 +122,7 @@ function factsOf({ cause, ...problem }: Pick<Problem, 'cause'> & Occurrence): Se
   return {
     ...problem,
     times: count > 1 ? `, ${count} times` : '',
-    // Rendered where a text contains them: a chain of causes would render both of each cause twice.
+    // Rendered only when a text uses them: otherwise each cause in a chain would double the work.
     cause: cause && {
       reason: cause.reason,
       subject: cause.subject,

@@ -2,13 +2,13 @@ import type { DeniedAccess } from '../cluster/failures.ts'
 import type { Container, KubeObject, Pod, Subject } from '../cluster/objects.ts'
 
 /**
- * How certain a problem is. `terminal`: only a new apply can fix it. `strike`: only repetition proves it.
- * `slow`: only a deadline ends it.
+ * How a problem fails its target. `terminal`: at once, because only a new apply can fix it. `strike`: after it has
+ * occurred several times, or for long. `slow`: not by itself; it is the reason when a deadline ends the target.
  */
 export type ProblemClass = 'terminal' | 'strike' | 'slow'
 
 /**
- * The class of a reason: the class of its problems. For a reason without problems, the class is what decided: a deadline
+ * The class of a reason: the class of its problems. For a reason without problems, what ended the target: a deadline
  * (`clock`), another change (`identity`), an unavailable API (`api`), the user's input or cancellation (`input`).
  */
 type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
@@ -33,7 +33,7 @@ export function clause(text: string): Sentence {
   return { text, form: 'clause' }
 }
 
-/** Where and how often a problem occurs: what the problems of all reasons have. */
+/** Where and how often a problem occurs: the fields of problems of all reasons. */
 export interface Occurrence {
   /** The object that has the problem. */
   readonly subject: Subject
@@ -76,8 +76,8 @@ export interface HintTarget {
   readonly kind: string
   readonly name: string
   readonly namespace?: string
-  /** The object is not the target: another controller behind the target has the problem. */
-  readonly isBehind?: true
+  /** The object is not the target, but a controller on which the target depends: it has the problem. */
+  readonly isNotTarget?: true
   /** Present when the reference is a selector; empty for all objects of the kind. */
   readonly selector?: string
   /** Present when the object is a hook of Helm or Argo CD. */
@@ -97,7 +97,7 @@ export interface HintFacts {
   readonly spec?: Container
   /** The line of the log to quote: the last line that looks like an error, else the last line. */
   readonly logLine?: { readonly text: string; readonly isError: boolean }
-  /** The runs of the container whose log the node no longer has: no command shows it. */
+  /** Whether the node no longer has the log of the present or the previous run of the container. */
   readonly lostLogs?: { readonly present: boolean; readonly previous: boolean }
   /** The log contains the error of a program for another architecture: a shell starts the program, and exits. */
   readonly isOfOtherArchitecture?: boolean
@@ -145,9 +145,7 @@ export interface HintWords extends HintFacts {
   readonly setting: (name: string, value?: string) => string
 }
 
-/**
- * The manifest field to change for a problem, as a path inside the container, the pod (`metadata`, `spec`) or the object.
- */
+/** The manifest field to change, as a path inside the container, the pod or the object. `[]`: the whole container. */
 interface ManifestField {
   readonly container?: readonly string[]
   readonly pod?: readonly string[]
@@ -159,32 +157,32 @@ interface ReasonTraits {
   /** How many observations prove the problem; absent if their number does not decide. */
   readonly provenAfter?: number
   /**
-   * What ends the problem, besides a new apply. `time`: other objects may crash because they wait for this one. `node`,
-   * `volume`: the pod has none, and the end of another pod may make room. `user`: only a user. `deletion`: the object is
-   * being deleted. `change`: the change that is gated has not arrived, so the target has no current milestone.
+   * What may end the problem without a new apply. `time`: only time; containers of other targets may crash meanwhile.
+   * `node`, `volume`: another pod may free one. `user`: an action of a user. `deletion`: the object is being deleted.
+   * `change`: the gated change has not arrived, so the target has no current milestone.
    */
   readonly awaits?: 'time' | 'node' | 'volume' | 'user' | 'deletion' | 'change'
   /**
-   * What may explain the problem, and then takes its place. `pods`: the terminal or strike problem of a pod. `owned`: the
-   * object itself reports the failure, and an object that it owns may explain it. `owner`: it decides whether the failure
-   * is its own. `awaited`: while the awaited object is a target and not ready, the log omits the problem. `node`: the
-   * node of the pod. `problem`: the problem that the target has now; the hint is the one of that problem.
+   * What may explain the problem, and is then shown instead. `pods`: the terminal or strike problem of a pod. `owned`:
+   * an object that this one owns, if this one itself reports the failure. `owner`: the owner of this object, which
+   * decides whether it has failed too. `awaited`: the awaited object; while that is a target and not ready, the log
+   * omits the problem. `node`: the node of the pod. `problem`: the present problem of the target, which gives the hint.
    */
   readonly yieldsTo?: 'pods' | 'owned' | 'owner' | 'awaited' | 'node' | 'problem'
-  /** A container died. */
+  /** The problem is that a container died. */
   readonly isDeath?: true
-  /** The headline does not name its subject ("it …"), so the name has to be added. */
+  /** The headline does not contain the name of its subject ("it …"), so renderers add the name. */
   readonly isAnonymous?: true
   /** Answers to `http-checks` prove the problem. If it breaks the hold, it is the reason in place of `not-held`. */
   readonly isAnswer?: true
-  /** No pod template causes it: it is about the node, the registry or a webhook. */
+  /** The pod template is not the cause: it is the node, the registry or a webhook. */
   readonly isOutsideTemplate?: true
-  /** A clock ended a target that has no problem. */
+  /** A deadline ended a target that has no problem. */
   readonly hasNoProblem?: true
-  /** `on-superseded: pass` accepts it. */
+  /** `on-superseded: pass` accepts a target that ended with this reason. */
   readonly mayPass?: true
-  /** The object existed: a missing namespace does not explain why it is absent. */
-  readonly isOver?: true
+  /** The object has existed, so a missing namespace is not the reason why it is absent. */
+  readonly hasExisted?: true
   /**
    * Which evidence is read besides events: the logs of the container, the state of the node, the namespace, the open
    * conditions of the pod, the access of the credentials.
@@ -197,9 +195,9 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   readonly class: ReasonClass
   /** The class of one problem, if it depends on its detail. */
   classOf?(detail: Detail): ProblemClass
-  /** A few words for a headline: `image not found`. */
+  /** The headline without names: `image not found`. */
   readonly title: string
-  /** The title with the names of this problem; empty or undefined if they are unknown. */
+  /** The headline with the names of one problem: `image app:v2 not found`. Without a result, the title is shown. */
   headline?(detail: Detail, facts: SentenceFacts): string | undefined
   /** What is wrong, in one sentence: a text that continues the name of the object (`is paused`), or a clause. */
   sentence(detail: Detail, facts: SentenceFacts): string | Sentence
@@ -214,5 +212,5 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   readonly field?: ManifestField
 }
 
-/** The specs of reasons that belong together; `Details` maps each reason to its detail. */
+/** The specs of the reasons of one file; `Details` maps each reason to its detail. */
 export type ReasonFamily<Details> = { readonly [Reason in keyof Details]: ReasonSpec<Details[Reason]> }

@@ -1,6 +1,6 @@
 import { subjectText } from '../cluster/objects.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
-import { clusterCommand, named, optional } from './wording.ts'
+import { clusterCommand, ifPresent, withNames } from './wording.ts'
 
 /** One fact that an object states: a condition, or a field of its status or spec. */
 export interface StatusSignal {
@@ -16,11 +16,13 @@ export interface StatusSignal {
 
 export interface StatusDetails {
   readonly 'claim-pending': {
-    /** The latest event of the binder or a provisioner, and the missing class that it names. */
+    /** The latest event of the binder or a provisioner. */
     readonly message?: string
+    /** The StorageClass that does not exist. */
     readonly missingClass?: string
+    /** The claim has no StorageClass, and no class is the default. */
     readonly needsClass?: boolean
-    /** The program outside of the binder that has not created the volume yet. */
+    /** The external provisioner that has not created the volume yet. */
     readonly provisioner?: string
     /** The volume that the claim names, if no event is known. */
     readonly volume?: string
@@ -40,8 +42,9 @@ export interface StatusDetails {
     readonly signals: readonly StatusSignal[]
     /** The operator's own sentence about the cause, which replaces the signals. */
     readonly cause?: string
-    /** The Helm release whose revision has failed, and the Job of a hook that explains it. */
+    /** The Helm release whose revision has failed. */
     readonly release?: string
+    /** The Job of its hook that has failed. */
     readonly hook?: string | undefined
     /** The revision that follows the failed one, such as that of a rollback. */
     readonly next?: { readonly number: number; readonly status: string } | undefined
@@ -59,6 +62,7 @@ export interface StatusDetails {
 /** The maximum length of a text in a headline. */
 const statedLimit = 80
 
+/** The reasons that the status of an object shows: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const statusReasons: ReasonFamily<StatusDetails> = {
   'claim-pending': {
     class: 'slow',
@@ -66,7 +70,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     sentence: ({ message, volume, provisioner }) => {
       if (volume !== undefined) return `is not bound to volume ${volume}, which it names`
       const why = provisioner === undefined ? message : `provisioner ${provisioner} has not created a volume yet`
-      return `is not bound${optional`: ${why}`}`
+      return `is not bound${ifPresent`: ${why}`}`
     },
     hint: claimHint,
     field: { object: ['spec', 'storageClassName'] },
@@ -88,7 +92,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
         return 'the autoscaler cannot read its metric'
       const [first] = signals
       return first?.part === undefined && first?.value === 'False'
-        ? named`its condition ${first.name} is False`
+        ? withNames`its condition ${first.name} is False`
         : undefined
     },
     sentence: ({ cause, signals }) => clause(cause ?? signalsText(signals)),
@@ -105,9 +109,9 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     headline: (detail, { cause }) => cause?.headline ?? statedFailure(detail),
     sentence: ({ signals, cause, healthCheck }, { cause: behind }) => {
       const own = cause ?? signalsText(signals)
-      const text = [own, optional`cause: ${behind?.sentence}`].filter((part) => part !== '').join('; ')
+      const text = [own, ifPresent`cause: ${behind?.sentence}`].filter((part) => part !== '').join('; ')
       if (healthCheck === undefined) return text === '' ? 'has failed by its status' : clause(text)
-      return `has failed by its health check${optional`: ${text}`}`
+      return `has failed by its health check${ifPresent`: ${text}`}`
     },
     hint: (detail, words) => {
       const { cause, signals = [] } = detail
@@ -177,7 +181,7 @@ function releaseHint(
   return `${history} has the error of Helm. ${now}`
 }
 
-/** Helm itself reports no difference between an operation that runs and one whose process was killed. */
+/** Hint for a pending revision of Helm, which may run or was killed: Helm reports no difference. */
 function pendingHint(
   { release, signals = [] }: Partial<StatusDetails['condition-false']>,
   { setting, operatorCommand }: HintWords,
@@ -190,7 +194,7 @@ function pendingHint(
 /** `Ready is False (NoQuota): no quota left`, `phase is Failed`, `listener https: Accepted is False` */
 export function signalText({ part, name, value, reason, message }: StatusSignal): string {
   const is = value === undefined ? '' : ` is ${value}`
-  return `${optional`${part}: `}${name}${is}${optional` (${reason})`}${optional`: ${message}`}`
+  return `${ifPresent`${part}: `}${name}${is}${ifPresent` (${reason})`}${ifPresent`: ${message}`}`
 }
 
 /** The text of several signals. If a message contains another one, only the first is quoted. */
@@ -216,7 +220,7 @@ function notReconciledHint(
   return `No controller has written a status of ${name}: check that the controller of its kind is installed and runs. If the kind has none, gate it with \`${name.replaceAll('`', '')} --for=create\`.`
 }
 
-/** Why a PersistentVolumeClaim has no volume. */
+/** Hint for a PersistentVolumeClaim without a volume. */
 function claimHint(
   { missingClass, needsClass, provisioner }: Partial<StatusDetails['claim-pending']>,
   { name, problem, command }: HintWords,

@@ -17,15 +17,15 @@ export function listNames(names: readonly string[], limit: number): string {
  * A text with values, or an empty text if one of the values is absent or empty: ` (exit code 3)`, `: ` and the answer of a
  * registry.
  */
-export function optional(texts: TemplateStringsArray, ...values: readonly (string | number | undefined)[]): string {
+export function ifPresent(texts: TemplateStringsArray, ...values: readonly (string | number | undefined)[]): string {
   return values.some((value) => (value ?? '') === '') ? '' : String.raw({ raw: texts }, ...values)
 }
 
 /** The maximum length of a name in a headline. */
 const nameLimit = 70
 
-/** A headline that contains names, which are shortened; an empty text if one of them is absent. */
-export function named(texts: TemplateStringsArray, ...names: readonly (string | undefined)[]): string {
+/** A headline with names, which are shortened; an empty text if one of them is absent. */
+export function withNames(texts: TemplateStringsArray, ...names: readonly (string | undefined)[]): string {
   const shown = names.map((name) => name && withoutMiddle(name, nameLimit))
   return shown.includes(undefined) ? '' : String.raw({ raw: texts }, ...shown)
 }
@@ -49,12 +49,12 @@ export function hintWords(facts: HintFacts): HintWords {
       problem?.container === undefined
         ? 'the container'
         : `${problem.isInit ? 'init container' : 'container'} ${problem.container}`,
-    inNamespace: optional` in namespace ${namespace}`,
+    inNamespace: ifPresent` in namespace ${namespace}`,
     describeTarget: command('describe', ...ofTarget),
     describePod: command('describe', ...ofPod),
     command,
     operatorCommand: (template) => filledCommand(target, template),
-    setting: (input, value) => (usesFlags ? `--${input}${optional`=${value}`}` : `${input}${optional`: ${value}`}`),
+    setting: (input, value) => (usesFlags ? `--${input}${ifPresent`=${value}`}` : `${input}${ifPresent`: ${value}`}`),
   }
 }
 
@@ -68,7 +68,7 @@ function filledCommand({ kind, name, namespace = '' }: HintTarget, template: str
   return `\`${filled}\``
 }
 
-/** A command about an object that has no namespace. */
+/** A kubectl command without a namespace, as inline code. */
 export function clusterCommand(...words: readonly string[]): string {
   return `\`kubectl ${words.map(quoted).join(' ')}\``
 }

@@ -1,5 +1,5 @@
 import { clause, type HintWords, type ReasonFamily } from './spec.ts'
-import { clusterCommand, exited, logHint, named, optional } from './wording.ts'
+import { clusterCommand, exited, ifPresent, logHint, withNames } from './wording.ts'
 
 /** A request of a controller that the API server refused. */
 export interface Refusal {
@@ -55,11 +55,12 @@ export interface WorkloadDetails {
     /** The API server finds the pods invalid. */
     readonly isInvalid?: boolean
   }
-  /** Without fields for a Deployment. */
+  /** Empty for a Deployment. */
   readonly paused: Suspension
   readonly 'job-failed': {
-    /** The exit code of the container that failed last; see `Exit`. */
+    /** The exit code of the container that failed last. */
     readonly exitCode?: number
+    /** See `Exit`. */
     readonly isOwnCode?: boolean
     /** Why the pod that failed last ended, if not by a container. */
     readonly podMessage?: string
@@ -71,11 +72,11 @@ export interface WorkloadDetails {
   /** `isAdded`: the template of the Job does not have the container. */
   readonly 'sidecar-running': { readonly isAdded: boolean }
   readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
-  /** Without fields for a Job. */
+  /** Empty for a Job. */
   readonly suspended: Suspension
 }
 
-/** A custom resource that is paused or suspended. */
+/** Details that only a custom resource has, if it is paused or suspended. */
 interface Suspension {
   /** The signals of the suspension: `spec.paused is true`. */
   readonly signals?: string
@@ -83,6 +84,7 @@ interface Suspension {
   readonly resume?: string
 }
 
+/** The reasons about workloads and their refused pods: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'progress-deadline-exceeded': {
     class: 'terminal',
@@ -91,13 +93,13 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     sentence: ({ deadlineSeconds, message }, { cause }) =>
       `made no progress within its progressDeadlineSeconds of ${deadlineSeconds} s: ${cause?.sentence ?? message}`,
     hint: ({ deadlineSeconds }, { cause, describeTarget }) =>
-      `${cause?.hint ?? `The events of its pods show what they wait for: ${describeTarget}.`} If it only needs longer, raise progressDeadlineSeconds${optional` (now ${deadlineSeconds})`}.`,
+      `${cause?.hint ?? `The events of its pods show what they wait for: ${describeTarget}.`} If it only needs longer, raise progressDeadlineSeconds${ifPresent` (now ${deadlineSeconds})`}.`,
     field: { object: ['spec', 'progressDeadlineSeconds'] },
   },
   'quota-exceeded': {
     class: 'slow',
     title: 'quota exceeded',
-    headline: ({ quota, shortages }) => (shortages === undefined ? undefined : named`quota ${quota} exceeded`),
+    headline: ({ quota, shortages }) => (shortages === undefined ? undefined : withNames`quota ${quota} exceeded`),
     sentence: quotaSentence,
     hint: quotaHint,
   },
@@ -132,7 +134,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     title: 'an admission webhook is unavailable',
     sentence: refusalSentence,
     hint: ({ webhook }) =>
-      `The admission webhook ${optional`${webhook} `}does not answer. Bring its Service back. If pods may be created without its check, set its failurePolicy to Ignore: ${clusterCommand('get', 'validatingwebhookconfigurations,mutatingwebhookconfigurations')} lists the webhooks.`,
+      `The admission webhook ${ifPresent`${webhook} `}does not answer. Bring its Service back. If pods may be created without its check, set its failurePolicy to Ignore: ${clusterCommand('get', 'validatingwebhookconfigurations,mutatingwebhookconfigurations')} lists the webhooks.`,
   },
   'replica-failure': {
     class: 'slow',
@@ -140,7 +142,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     title: 'pods could not be created',
     headline: (detail) => {
       const missing = missingClass(detail)
-      return missing && named`${missing.kind} ${missing.name} is missing`
+      return missing && withNames`${missing.kind} ${missing.name} is missing`
     },
     sentence: refusalSentence,
     hint: creationHint,
@@ -159,12 +161,12 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     title: 'the Job failed',
     headline: ({ exitCode }, { cause, container }) =>
       cause === undefined
-        ? named`the Job failed in container ${container}${optional` (exit code ${exitCode})`}`
+        ? withNames`the Job failed in container ${container}${ifPresent` (exit code ${exitCode})`}`
         : `the Job failed: ${cause.headline}`,
     sentence: (detail, { cause }) => {
       const { message, failedIndexes, conditionReason, exitCode, isOwnCode, podMessage } = detail
-      const why = optional`: ${message}` + optional`: ${failedIndexes}`
-      const failed = `the Job failed${why}${optional` (${conditionReason})`}`
+      const why = ifPresent`: ${message}` + ifPresent`: ${failedIndexes}`
+      const failed = `the Job failed${why}${ifPresent` (${conditionReason})`}`
       if (cause !== undefined) return clause(`${failed}: ${cause.sentence}`)
       if (podMessage !== undefined) return `failed: ${podMessage}; ${failed}`
       return exitCode === undefined ? clause(failed) : `${exited({ exitCode, isOwnCode })}; ${failed}`
@@ -175,11 +177,11 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
       const why =
         cause?.hint ??
         (podMessage === undefined
-          ? target.isBehind && target.kind === 'Job'
+          ? target.isNotTarget && target.kind === 'Job'
             ? `The log of the Job may show why: ${command('logs', `job/${target.name}`)}.`
             : logHint(words)
           : `The message contains why the node or a controller ended the pod: ${describePod}.`)
-      if (target.kind !== 'Job' || target.isBehind) return why
+      if (target.kind !== 'Job' || target.isNotTarget) return why
       return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command('delete', name)}) and apply it again.`
     },
     evidence: ['logs'],
@@ -189,7 +191,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     awaits: 'time',
     title: 'a container keeps the Job from completing',
     headline: ({ isAdded }, { container }) =>
-      named`container ${container}${isAdded ? ', which was added to the pod,' : ''} keeps the Job from completing`,
+      withNames`container ${container}${isAdded ? ', which was added to the pod,' : ''} keeps the Job from completing`,
     sentence: ({ isAdded }) =>
       `runs on after the ${isAdded ? '' : 'other '}containers of the Job have completed, so the Job does not complete`,
     hint: ({ isAdded }, { theContainer }) =>
@@ -202,7 +204,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     yieldsTo: 'owner',
     title: 'the Job ran out of time',
     sentence: ({ activeDeadlineSeconds: seconds }) =>
-      `ran longer than its activeDeadlineSeconds${optional` of ${seconds} s`}`,
+      `ran longer than its activeDeadlineSeconds${ifPresent` of ${seconds} s`}`,
     hint: (_, { command, name }) =>
       `Raise activeDeadlineSeconds, or make the Job faster; then delete the Job (${command('delete', name)}) and apply it again.`,
     field: { object: ['spec', 'activeDeadlineSeconds'] },
@@ -218,7 +220,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
 }
 
-/** @param usual the command if the operator has no command of its own */
+/** Hint for a paused or suspended object. @param usual the command if the operator has no command of its own */
 function resumeHint(template: string | undefined, { operatorCommand }: HintWords, usual: string): string {
   return `Resume it: ${(template === undefined ? undefined : operatorCommand(template)) ?? usual}.`
 }
@@ -249,10 +251,10 @@ function quotaHint({ quota, shortages, mustSpecify }: Partial<QuotaRefusal>, { c
 
 /** The headline and the hint for each known kind of denial; a webhook and a policy have the common hint. */
 const denials = {
-  webhook: { headline: (name: string) => named`denied by the webhook ${name}`, hint: undefined },
-  policy: { headline: (name: string) => named`denied by the policy ${name}`, hint: undefined },
+  webhook: { headline: (name: string) => withNames`denied by the webhook ${name}`, hint: undefined },
+  policy: { headline: (name: string) => withNames`denied by the policy ${name}`, hint: undefined },
   'pod-security': {
-    headline: (level: string) => named`denied by the Pod Security standard "${level}"`,
+    headline: (level: string) => withNames`denied by the Pod Security standard "${level}"`,
     hint: (level: string) =>
       `The namespace enforces the Pod Security standard "${level}": set in securityContext what the message lists, or relax the label pod-security.kubernetes.io/enforce of the namespace.`,
   },
@@ -276,7 +278,7 @@ function denialHint({ by, requirement }: Partial<AdmissionRefusal>, words: HintW
   const own = by && denials[by.type].hint?.(by.name, words)
   if (own !== undefined) return own
   const who = by === undefined ? 'the policy' : `the ${by.type} ${by.name}`
-  return `Change the pod template so that ${who} accepts it${optional`: ${requirement}`}.`
+  return `Change the pod template so that ${who} accepts it${ifPresent`: ${requirement}`}.`
 }
 
 /** The class that the pods name and that does not exist. */
@@ -287,7 +289,6 @@ function missingClass({ priorityClass, runtimeClass }: Partial<WorkloadDetails['
     : { kind: 'RuntimeClass', field: 'runtimeClassName', name: runtimeClass }
 }
 
-/** The hint for a refused creation of pods. */
 function creationHint(detail: Partial<WorkloadDetails['replica-failure']>, { describePod }: HintWords): string {
   const missing = missingClass(detail)
   if (missing !== undefined)

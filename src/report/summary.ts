@@ -2,7 +2,7 @@ import { duration } from '../duration.ts'
 import { causeOf, type Entry, gateDurationMs, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
-import { counted, listNames, optional } from '../reasons/wording.ts'
+import { counted, ifPresent, listNames } from '../reasons/wording.ts'
 import {
   maxDetails,
   maxEvidenceLines,
@@ -318,7 +318,7 @@ const columns: readonly Column[] = [
 function readyChange({ outcome, changes = [], changesSince }: TargetRecord): string[] {
   if (outcome !== 'ready' || changes.length === 0) return []
   const shown = changes.map((change) => prose(shortenWords(change, maxNameWidth), 200))
-  return [`${optional`since revision ${changesSince}: `}${listNames(shown, 1)}`]
+  return [`${ifPresent`since revision ${changesSince}: `}${listNames(shown, 1)}`]
 }
 
 /** The table of some targets, with the columns that they need. */

@@ -28,8 +28,8 @@ export interface Backend {
 }
 
 /**
- * The problems of the backends of an object, one for each Service or port that does not exist; undefined if Services cannot be read.
- * They are watched.
+ * The problems of the backends of an object, one for each Service or port that does not exist; undefined if Services
+ * cannot be read. Asks for the watch of the Services.
  */
 export function backendProblems(
   object: KubeObject,

@@ -16,7 +16,7 @@ import { portsOf } from '../workloads/pod-fields.ts'
  * How a Service reaches its pods: the pods that it selects, their endpoints, and the workloads that make such pods.
  */
 
-/** The watch of the EndpointSlices of a Service. Always the same request for an object. */
+/** The watch of the EndpointSlices of a Service. */
 export const endpointSliceRequest = oncePerObject(
   ({ metadata }: KubeObject): RequestOf<'EndpointSlice'> => ({
     apiVersion: 'discovery.k8s.io/v1',
@@ -42,13 +42,13 @@ export interface SelectedPod {
   readonly endpoints: readonly ServiceEndpoint[]
 }
 
-/** Whom a Service reaches: all its endpoints, and the pods that its selector matches. */
+/** All endpoints of a Service, and the pods that its selector matches. */
 export interface ReachedPods {
   readonly endpoints: readonly ServiceEndpoint[]
   readonly pods: readonly SelectedPod[]
 }
 
-/** Finds the endpoints of a Service, and of each pod that it selects. Both lists are watched. */
+/** The endpoints of a Service, and the pods that it selects, each with its endpoints. Asks for both watches. */
 export function reachedPods(service: Service, { list }: Pick<Reader, 'list'>): ReachedPods {
   // https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership
   const isOfService = ({ metadata: { labels } }: KubeObject) =>
@@ -79,7 +79,7 @@ export function isSelectedBy({ spec }: Service, { metadata }: Labelled): boolean
   return wanted.length > 0 && wanted.every((key) => metadata.labels?.[key] === selector[key])
 }
 
-/** The watches of workloads that may be behind it, to find those scaled to zero. Always the same requests for an object. */
+/** The watches that find the workloads behind a Service, also those that are scaled to zero and have no pods. */
 export const workloadRequests = oncePerObject(({ metadata }: KubeObject): readonly WatchRequest[] =>
   ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'].map((kind) => ({
     apiVersion: 'apps/v1',
@@ -88,7 +88,7 @@ export const workloadRequests = oncePerObject(({ metadata }: KubeObject): readon
   })),
 )
 
-/** The workloads of the namespace of a Service, without the ReplicaSets of Deployments. */
+/** The workloads in the namespace of a Service, without the ReplicaSets of Deployments. */
 export function standaloneWorkloads(
   service: Service,
   { list }: Pick<Reader, 'list'>,
@@ -99,7 +99,7 @@ export function standaloneWorkloads(
   return workloadRequests(service).flatMap((request) => list(request, (each) => isStandalone(each) && where(each)))
 }
 
-/** The workloads whose pods a Service selects, even without pods. */
+/** The workloads whose pod template a Service selects. */
 export function workloadsBehind(service: Service, reader: Pick<Reader, 'list'>): readonly KubeObject[] {
   return standaloneWorkloads(service, reader, (each) => isSelectedBy(service, podsMetadata(each)))
 }
@@ -108,7 +108,7 @@ export function workloadsBehind(service: Service, reader: Pick<Reader, 'list'>):
  * The ports of pods. Of a pod, those of its containers and sidecars count: init containers that end serve no traffic.
  */
 
-/** The port of a Service as far as it names one of its pods. */
+/** The part of a Service's port that names the port of the pods. */
 type TargetPort = Pick<ServicePort, 'port' | 'targetPort' | 'protocol'>
 
 /**

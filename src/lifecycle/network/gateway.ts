@@ -86,7 +86,7 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   return { ready, message: ready ? message : waiting, readyConditions: signals.map(({ condition }) => condition) }
 }
 
-/** A reference of a route to a parent, with the defaults of the API: a Gateway (or, in a mesh, a Service), and one of its listeners. */
+/** A route's reference to a parent, with the API's defaults: a Gateway (in a mesh, a Service), or a listener of it. */
 interface ParentRef {
   readonly group: string
   readonly kind: string
@@ -122,7 +122,7 @@ function parentRefs(written: unknown, { metadata: { namespace } }: KubeObject): 
   })
 }
 
-/** Whether two references name the same parent. Controllers may omit or add other fields. */
+/** Whether two references are to the same parent. Controllers may omit fields: then these are not compared. */
 function isSameParent(a: ParentRef, b: ParentRef): boolean {
   const isOfSameKind = a.group === b.group && a.kind === b.kind && a.namespace === b.namespace
   const fields = ['name', 'sectionName', 'port'] as const
@@ -212,7 +212,7 @@ function finalFailures(signals: readonly ConditionSignal[]): readonly string[] {
   return signals.filter((each) => isBad(each) && isFinal(each)).map(signalKey)
 }
 
-/** The problem of all bad conditions; final ones decide. Undefined when there are none. */
+/** The problem that bad conditions show; of these, only the final ones if there are any. Undefined if none is bad. */
 function badConditionsProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],

@@ -125,7 +125,7 @@ function remark(text: string): Check {
   return { state: 'remark', text }
 }
 
-/** The ports of the containers and sidecars; init containers that end serve no traffic. */
+/** The check whether pods declare the target port; empty if they declare no ports. */
 function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   const { targetPort = port.port } = port
   if (typeof targetPort === 'string') {
@@ -141,7 +141,7 @@ function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
 }
 
-/** The labels of its selector's keys that pods and the pod templates of workloads have, the most common first. */
+/** The labels that pods and pod templates have for the keys of a Service's selector, the most common first. */
 function presentLabels({ spec }: Service, pods: readonly Pod[], workloads: readonly KubeObject[]): readonly string[] {
   const keys = Object.keys(spec?.selector ?? {})
   const labels = [...pods.filter((pod) => !isReplaced(pod)), ...workloads.map(podsMetadata)]

@@ -81,14 +81,14 @@ function selectsPods({ spec = {} }: Service): boolean {
   return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0
 }
 
-/** A Service without endpoints to wait for. */
+/** The judgement of a Service without endpoints to wait for. */
 function judgeWithoutEndpoints(message: string, reader: RuleReader): Judgement {
   for (const name of ['endpoints', 'ready'])
     reader.milestone({ name, state: 'skipped', message: 'has no endpoints to wait for' })
   return { ready: true, message }
 }
 
-/** An endpoint that gets traffic for some ports of a Service, or will once its pod has settled; one for all of a pod. */
+/** All endpoints of a pod (or one without a pod) that get traffic for some ports, or will when the pod has settled. */
 interface CountedEndpoint {
   readonly ports: readonly ServicePort[]
   /** When its pod is settled, in milliseconds on the runner's clock; 0 without a known pod. */
@@ -150,7 +150,7 @@ function servedFrom(ports: readonly ServicePort[], serving: readonly CountedEndp
   return Number.isFinite(at) ? at : undefined
 }
 
-/** The endpoints that count. Without permission to read pods, every ready one does, for all ports. */
+/** The endpoints that get traffic. Without permission to read pods, each ready endpoint does, for all ports. */
 function countedEndpoints(
   { spec }: Service,
   { endpoints, pods }: ReachedPods,
@@ -194,7 +194,7 @@ function needsEndpoint({ metadata, status }: Pod): boolean {
   return status?.phase !== 'Failed' || controllerOf({ metadata }) === undefined
 }
 
-/** The pods that it selects, without those of older revisions of the gated workloads behind it. */
+/** The pods that a Service selects, without the older pods of gated workloads. */
 function servingPods(service: Service, _: unknown, reader: Reader): readonly Pod[] {
   if (!selectsPods(service)) return []
   for (const request of workloadRequests(service)) reader.watch(request)
@@ -203,9 +203,7 @@ function servingPods(service: Service, _: unknown, reader: Reader): readonly Pod
     .filter((pod) => (reader.revisionOf(pod) ?? 'gated') === 'gated')
 }
 
-/**
- * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets cannot be read, their pods show them.
- */
+/** Whether all workloads behind a Service are scaled to zero. Unreadable ReplicaSets and DaemonSets are ignored. */
 function isScaledToZero(service: Service, reader: Reader): boolean {
   const isListed = (request: WatchRequest) => reader.listState(request) === 'complete'
   const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
@@ -214,7 +212,7 @@ function isScaledToZero(service: Service, reader: Reader): boolean {
   return behind.length > 0 && behind.every((each) => replicasOf(each) === 0)
 }
 
-/** The milestone of the address of its load balancer. */
+/** The milestone `address`. States a problem while the address is awaited. */
 function judgeAddress(service: Service, reader: RuleReader): Milestone {
   const name = 'address'
   if (service.spec?.type !== 'LoadBalancer') return { name, state: 'skipped', message: 'no load balancer' }

@@ -16,9 +16,10 @@ import {
 import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
 
 /**
- * Judges an object by its conditions: ready when those of these types are True and no failure is reported.
- * @param conditions those of the present spec
- * @param failures those of the conditions that report a failure
+ * Judges an object by its conditions.
+ * @param types the conditions that must be True
+ * @param conditions all conditions of the present spec
+ * @param failures the conditions that report a failure: then the object is not ready
  */
 function judgeConditions(
   object: KubeObject,
@@ -72,9 +73,7 @@ function refusedNames(definition: KubeObject): readonly ConditionSignal[] {
     .map((each) => conditionSignal(each))
 }
 
-/**
- * Temporary reasons why a CRD is not established: this changes by itself, or when cert-manager writes a certificate.
- */
+/** Temporary reasons why a CRD is not established: they end by themselves, or with a certificate of cert-manager. */
 const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing', 'InvalidCABundle'])
 
 /**
@@ -179,9 +178,7 @@ function refusalsOf(object: KubeObject): readonly ConditionSignal[] {
     .map((each) => conditionSignal(each))
 }
 
-/**
- * Kinds that are ready once they exist: they work later (CronJob) or elsewhere (ConfigMap, Secret, RBAC, NetworkPolicy …).
- */
+/** The rule of kinds that are ready once they exist: CronJob, ConfigMap, Secret, RBAC, NetworkPolicy … */
 export const existsRule: Rule = {
   milestones: commonMilestones,
   judge: (object, reader) => {

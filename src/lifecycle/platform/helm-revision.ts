@@ -36,7 +36,7 @@ export function revisionsOfRelease({ metadata }: KubeObject, reader: Reader): re
   return reader.list(request, (other) => readRevision(other.metadata).release === release, 'optional')
 }
 
-/** Another revision has followed: by `helm rollback`, or by another upgrade. After a failure that is no news: it stays failed. */
+/** Whether an upgrade (`superseded`) or a rollback has followed the gated revision. A failed revision stays failed. */
 export function compareRevisions(
   gated: KubeObject,
   object: KubeObject,
@@ -61,7 +61,7 @@ function judgeRevision(object: KubeObject, reader: RuleReader): Judgement {
   return { ready, message }
 }
 
-/** What an operation of Helm waits for. If its process was killed, the revision stays pending. */
+/** Judges a pending revision, which Helm or its hook still works on. If Helm was killed, the revision stays pending. */
 function judgePending(object: KubeObject, reader: RuleReader): Judgement {
   const { release, number, status, createdAt } = readRevision(object.metadata)
   const since = reader.time(createdAt) ?? reader.history.firstSeenAt
@@ -83,8 +83,8 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
 }
 
 /**
- * Helm never retries a revision: another `helm upgrade` or a rollback begins the next one. So a failure is final at once. Only the
- * end of a hook that failed may be seen later.
+ * Helm never retries a revision: another `helm upgrade` or a rollback begins the next one. So a failure is final at
+ * once, except while a hook seems to run: its failed end may be reported later, and explains the failure.
  */
 function failedRevision(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
   const { release, number } = readRevision(object.metadata)

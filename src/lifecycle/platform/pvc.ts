@@ -161,7 +161,7 @@ function waitsForConsumer(claim: PersistentVolumeClaim, reader: Reader): boolean
 /** The binder's events about a claim whose class waits for a consumer (pkg/controller/volume/events). */
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
-/** Whether the scheduler chooses a node for a pod that uses the claim, by the binder's last event: if pods cannot be read. */
+/** Whether a pod uses the claim, if pods cannot be read: the binder's last event is that its scheduling is awaited. */
 function isScheduling(claim: PersistentVolumeClaim, reader: Reader): boolean {
   const last = reader.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))
   return last?.reason === 'WaitForPodScheduled'
