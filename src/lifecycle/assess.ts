@@ -23,6 +23,7 @@ export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gate
   return failure === undefined ? { ...facts, status: 'progressing' } : { ...facts, status: 'failed', failure }
 }
 
+/** The draft of an assessment: what the rule has found, before its checks. */
 function draftOf(
   object: KubeObject,
   reader: Reader,
@@ -76,10 +77,7 @@ class Stated {
     },
   }
 
-  /**
-   * The milestones in the order of their names. If the rule has not stated them, `created` is done, and `ready` has the
-   * message of the judgement.
-   */
+  /** The milestones in order. Unless the rule states them, `created` is done, and `ready` has the message given. */
   milestonesOf(names: readonly string[], isReady: boolean, message: string): readonly Milestone[] {
     const byDefault: Readonly<Record<string, Milestone>> = {
       created: { name: 'created', state: 'done', message: 'created' },

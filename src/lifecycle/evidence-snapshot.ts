@@ -37,10 +37,7 @@ export function isEvidence(event: FeedEvent, isTarget: (reference: ObjectName) =
   return !isTarget({ apiVersion: 'v1', kind: event.kind, name: event.name })
 }
 
-/**
- * Whether an event that comes after the verdict explains the verdict. It does if it contains a Node or Namespace, or if
- * it reports the refused access that ended the gate.
- */
+/** Whether an event after the verdict explains it: a Node, a Namespace, or the refused access that ended the gate. */
 export function containsEvidence(event: FeedEvent): boolean {
   return deniesAccess(event) || (event.type === 'ADDED' && kindsRead.has(event.object.kind))
 }

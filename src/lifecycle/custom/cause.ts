@@ -39,6 +39,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
   })
 }
 
+/** Whether the object itself reports the problem, so that an object that it owns may explain it. */
 function isReported(problem: Problem): boolean {
   return traitsOf(problem).yieldsTo === 'owned'
 }

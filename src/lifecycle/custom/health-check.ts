@@ -159,6 +159,7 @@ function meaningBy(object: KubeObject, check: HealthCheck): Meaning | undefined 
   return check.isUsers || isDescribed(object, check) ? 'progressing' : undefined
 }
 
+/** Whether a status has a field that the expressions of an entry read. */
 function isDescribed({ status }: KubeObject, { statusFields }: HealthCheck): boolean {
   return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
 }

@@ -71,6 +71,7 @@ function asUpdatedByOperator(workload: KubeObject, custom: KubeObject): KubeObje
   return isOnDelete ? { ...workload, spec } : workload
 }
 
+/** The message while the gate waits for a workload to change after the spec; undefined if it does not wait. */
 function awaitChange(
   changedAt: number,
   workloads: readonly Pick<ObjectBehind, 'object'>[],

@@ -71,7 +71,7 @@ export function withRevision(
     const { hookJobs, objects, attempt } = report
     const watched = objects === 'elsewhere' ? [] : hookJobs
     for (const request of watched.flatMap(hookRequests)) reader.watch(request, 'optional')
-    return judge(own, object, reader, report, {
+    return judgeArrival(own, object, reader, report, {
       deployed: listObjects(report, reader).filter(needsMoreThanToExist),
       applied: (attempt?.applied ?? []).filter(needsMoreThanToExist),
     })
@@ -172,7 +172,8 @@ interface GatedObjects {
   readonly applied: readonly ObjectName[]
 }
 
-function judge(
+/** The draft of an object that awaits a revision: that of its rule, changed by the arrival of the revision. */
+function judgeArrival(
   own: Draft,
   object: KubeObject,
   reader: Reader,

@@ -78,6 +78,7 @@ export function readFields(fields: Fields, position: Position): readonly Signal[
   return [...signals, ...readCounts(fields, position)]
 }
 
+/** The signals of one field, by the type of its value and by its name. */
 function readField(key: string, value: unknown, fields: Fields, position: Position): readonly Signal[] {
   const { path = '', depth = 0 } = position
   // An empty phase: its controller has not written it yet.

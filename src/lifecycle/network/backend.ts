@@ -27,10 +27,7 @@ export interface Backend {
   readonly port?: string | number | undefined
 }
 
-/**
- * The problems of the backends of an object, one for each Service or port that does not exist; undefined if Services
- * cannot be read. Asks for the watch of the Services.
- */
+/** The missing Services and ports of an object's backends, as problems; undefined if Services cannot be read. */
 export function backendProblems(
   object: KubeObject,
   backends: readonly Backend[],

@@ -119,6 +119,7 @@ function endedCondition(job: Job): Condition | undefined {
   return trueCondition(job, 'Failed') ?? trueCondition(job, 'Complete')
 }
 
+/** Why a Job ended, with a colon before it; empty if unknown. */
 function whyOf(job: Job): string {
   const { reason, message } = endedCondition(job) ?? {}
   return message ? `: ${message}` : reason ? `: ${reason}` : ''

@@ -263,10 +263,7 @@ function progressDeadlineProblem(
   ]
 }
 
-/**
- * Whether a pod has a problem that only repetition proves, and that is not proven yet. The apply may have fixed its
- * cause: then the next attempt succeeds.
- */
+/** Whether a pod has an unproven problem that only repetition proves: the apply may have fixed its cause. */
 function hasUnprovenPod(state: ExaminedPods['state']): boolean {
   return (
     state?.problems.some((problem) => classOf(problem) !== 'slow' && !problem.proven && !problem.neverFails) === true

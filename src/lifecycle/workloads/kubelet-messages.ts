@@ -195,6 +195,7 @@ export function deviceError(message: string): string {
   return message.replace(/^(?:Failed to )?prepare dynamic resources: (?:prepare dynamic resources: )?/i, '')
 }
 
+/** An error of the setup of a pod, without the texts that the kubelet and the runtime write before it. */
 function setupError(message: string): string {
   return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
 }
@@ -209,10 +210,7 @@ export function backOffSeconds({ state }: ContainerStatus): number | undefined {
   return seconds === undefined ? undefined : Number(minutes ?? 0) * 60 + Number(seconds)
 }
 
-/**
- * The step of a container runtime that failed. `command`, the last one, runs the program of the container. `other`: a
- * step that the gate does not know.
- */
+/** The failed step of a container runtime. `command` runs the program; `other`: a step that the gate does not know. */
 type RuntimeStep = 'command' | 'hook' | 'memory' | 'mount' | 'sub-path' | 'working-directory' | 'other'
 
 /** An error of a container runtime: the step that failed, and the message from this step on. */

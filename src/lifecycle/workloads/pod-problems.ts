@@ -95,6 +95,7 @@ function lostNode({ pod }: PodView, { now, time }: TimeReader): Finding | undefi
   return () => nodeProblem(pod, 'lost', since)
 }
 
+/** Whether the node controller made a pod not ready; see `lostNode`. */
 function isLostWithNode(pod: Pod): boolean {
   const ready = condition(pod, 'Ready')
   return ready?.status === 'False' && !ready.reason && trueCondition(pod, 'ContainersReady') !== undefined

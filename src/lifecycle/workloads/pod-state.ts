@@ -44,6 +44,7 @@ export function viewOf(pod: Pod, reader: Reader): PodView {
   return examinationOf(pod, reader).state
 }
 
+/** The cached examination of a pod, if it is still valid; else a new one. */
 function examinationOf(pod: Pod, reader: Reader): Examination {
   const { now, time, settings } = reader
   const history = reader.podHistory(pod)

@@ -62,10 +62,7 @@ interface PodMoments {
   readonly settled: number | undefined
 }
 
-/**
- * The part of a reader with the time, and with what never changes during a run. A result from this part is valid until
- * the next moment that `passed` was asked for.
- */
+/** The part of a reader whose results are valid until the next moment that `passed` was asked for. */
 export type TimeReader = Pick<Reader, 'now' | 'passed' | 'time' | 'startedAt' | 'settings'>
 
 /** Returns a found problem. Other targets and objects may decide whether it is proven, so each assessment calls it. */

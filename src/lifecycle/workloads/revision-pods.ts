@@ -78,6 +78,7 @@ export function examinePods(
   }
 }
 
+/** The nodes that may be lost: nothing has been reported about a pod of each for long. */
 function quietNodes(pods: readonly PodState[]): readonly string[] {
   return [...new Set(pods.flatMap(({ quietNode }) => quietNode ?? []))].slice(0, maxQuietNodes)
 }

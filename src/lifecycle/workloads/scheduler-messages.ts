@@ -65,6 +65,7 @@ function taintCause(taint?: string): SchedulingCause {
   return { type: 'taint', key, value: value || undefined }
 }
 
+/** The cause for a message that has no pattern in `causes`. */
 function messageCause(message: string): SchedulingCause {
   const missing = /^persistentvolumeclaim "([^"]{1,253})" not found$/.exec(message)?.[1]
   if (missing !== undefined) return { type: 'missing-claim', name: missing }
