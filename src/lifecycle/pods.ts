@@ -19,7 +19,7 @@ export interface RunningInstance {
   /** The timestamp as the status contains it. */
   readonly startedAt: string | undefined
   readonly seenAt: number
-  /** Absent while it is not ready. */
+  /** Since when the instance is ready; absent while it is not. */
   readonly readySince?: number
 }
 
@@ -113,15 +113,15 @@ export interface PodHistory {
  * which contain each pod at most once. The gated revision is the one that the target waits for.
  */
 export interface Pods {
-  /** Of the gated revision. */
+  /** The pods of the gated revision. */
   readonly new: readonly Pod[]
-  /** Of an older revision: the controller replaces them. */
+  /** Pods of an older revision, which the controller replaces. */
   readonly old: readonly Pod[]
-  /** Of an older revision, and the controller keeps them: below a partition, or with OnDelete. */
+  /** Pods of an older revision, which the controller keeps: below a partition, or with OnDelete. */
   readonly kept: readonly Pod[]
-  /** Of the gated revision, and ended: the controller replaces them. */
+  /** Pods of the gated revision that have ended: the controller replaces them. */
   readonly ended: readonly Pod[]
-  /** Of the gated revision, and being deleted. */
+  /** Pods of the gated revision that are being deleted. */
   readonly leaving: readonly Pod[]
   /** All other pods that are being deleted. */
   readonly draining: readonly Pod[]

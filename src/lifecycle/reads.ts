@@ -23,10 +23,7 @@ export interface KeyedChange {
   readonly keys: readonly string[]
 }
 
-/**
- * Finds the keys of a change once for all targets.
- * @param pod the pod whose history an Event changes: the Event concerns those that have read the pod
- */
+/** The keys of a change, found once for all targets. @param pod if an Event changes the history of a pod: this pod */
 export function keyedChange({ before, after }: Change, pod: Pod | undefined): KeyedChange {
   const versions = [before, after, pod].filter((object) => object !== undefined)
   return { versions, pod, keys: [...new Set(versions.flatMap(keysOf))] }

@@ -97,8 +97,8 @@ export function isRequestOpen({ status, metadata: { annotations } }: KubeObject)
 }
 
 /**
- * The last write of an object's spec and metadata, or of one subresource, which the API server dates for each manager. See
- * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
+ * The last write of an object's spec and metadata, or of one subresource, by any manager. The API server records the
+ * time: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
  * @returns milliseconds since the epoch on the runner's clock; undefined if unknown
  */
 export function lastWriteOf(

@@ -353,6 +353,7 @@ function subPathHint(mount: FailedMount | undefined, { pod, command }: HintWords
   return `Probably ${source ?? 'the volume'} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key.${keys}`
 }
 
+/** The ConfigMap or Secret of a volume, as kubectl names it. */
 function sourceOf(volume: string, pod: Pod | undefined): string | undefined {
   const { configMap, secret } = pod?.spec?.volumes?.find(({ name }) => name === volume) ?? {}
   if (configMap?.name !== undefined) return `configmap/${configMap.name}`

@@ -331,6 +331,7 @@ function missingReport(path: string, isPattern: boolean): string {
 
 const rolloutMayBeFine = 'The rollout itself may be fine: look before you roll back.'
 
+/** ` (generation 3 → 4)`; empty for a change without generations. */
 function generations({ isRecreated, fromGeneration, toGeneration }: TemplateChange): string {
   if (isRecreated) return ' (deleted and created again)'
   // The revision of a Helm release has no generation.

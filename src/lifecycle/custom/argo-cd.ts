@@ -141,8 +141,8 @@ function attemptOf(state: Fields, result: Fields): Attempt | undefined {
 }
 
 /**
- * The result of the last operation. While an operation begins, its state may still have the result of the one before. The result
- * of a retry may be a newer commit than the requested one.
+ * The result of the last operation; empty if it is that of the operation before, while a new one begins. The result of
+ * a retry may be a newer commit than the requested one.
  */
 function resultOf(state: Fields): Fields {
   const requested = fields(fields(state['operation'])['sync'])

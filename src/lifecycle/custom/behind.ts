@@ -137,9 +137,9 @@ function isLabelledBy({ metadata: { labels = {} } }: KubeObject, { apiVersion, n
 }
 
 /**
- * Whether an object has the label or annotation by which a GitOps operator marks what it deploys: the labels of Flux; of Argo
- * CD the annotation `argocd.argoproj.io/tracking-id: APP:…`, with `NAMESPACE_` before it for applications outside of
- * its own namespace, or a label with the same value
+ * Whether an object has the mark of the GitOps operator that deploys it: the labels of Flux, or of Argo CD the
+ * annotation `argocd.argoproj.io/tracking-id: APP:…` or an instance label with `APP`. For an application outside of
+ * Argo CD's own namespace, `APP` is `NAMESPACE_NAME`
  * (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
  */
 export function isMarkedBy(object: KubeObject, deployer: ObjectName): boolean {

@@ -57,7 +57,7 @@ const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject =>
   return { ...object, status: { ...object.status, conditions: conditions.filter((each) => !stale.includes(each)) } }
 })
 
-/** The object for the expressions of a check. */
+/** The object as the expressions of a check read it: those of the catalogue read no conditions of older generations. */
 function readBy(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
   return isUsers ? object : withoutStaleConditions(object)
 }

@@ -143,6 +143,7 @@ function readGoodNotTrue(
   return { ...good, meaning: isSuspended ? 'suspended' : 'progressing' }
 }
 
+/** Whether a reason means the end: `Completed`. */
 function isDone(reason: string): boolean {
   const tokens = tokensOf(reason)
   return doneReasons.has(tokens.at(-1) ?? '') && !hasAny(tokens, otherWords.negation)
@@ -175,7 +176,7 @@ function asList(conditions: unknown): unknown {
   return Object.entries(conditions).map(([type, value]) => ({ ...(isObject(value) ? value : { status: value }), type }))
 }
 
-/** The conditions of the present generation. If the status is older, only those with the present generation. */
+/** The conditions of the present generation. If the status is older, a condition must have its own generation. */
 export function presentConditionSignals(object: KubeObject): readonly StatusCondition[] {
   const isOld = isGenerationStale(object)
   return conditionSignals(object).filter(

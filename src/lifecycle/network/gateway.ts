@@ -115,6 +115,7 @@ function parentsOf(route: KubeObject): readonly Parent[] {
   }))
 }
 
+/** The references in a spec or status, with the API's defaults for absent fields. */
 function parentRefs(written: unknown, { metadata: { namespace } }: KubeObject): readonly ParentRef[] {
   return fieldsOf(written).map((each) => {
     const valid = Object.entries(each).filter(([key, value]) => typeof value === (key === 'port' ? 'number' : 'string'))

@@ -212,7 +212,7 @@ function judgeAutoscaler(autoscaler: KubeObject, reader: RuleReader): Judgement 
   return {
     ...judgement,
     message: judgement.ready && isDisabled ? 'disabled while its target has zero replicas' : judgement.message,
-    // Without its running pods there is no metric.
+    // There is no metric until the pods of the target run.
     awaits: judgement.ready || target === undefined ? undefined : [target],
   }
 }

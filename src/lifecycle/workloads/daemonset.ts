@@ -83,6 +83,7 @@ interface SetPods {
   readonly examined: ExaminedPods
   /** The revision of the present template. */
   readonly present: KubeObject | undefined
+  /** Whether a pod is ready and has the present template; with OnDelete, any template. */
   readonly isFinished: (pod: Pod) => boolean
   readonly nodes: AwaitedNodes
 }

@@ -104,9 +104,9 @@ function isLostWithNode(pod: Pod): boolean {
 const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.kubernetes.io/not-ready']
 
 /**
- * Until when a pod tolerates that its node does not respond, on the runner's clock: then it is deleted, and its owner
- * replaces it (pkg/controller/tainteviction). 300 s by default (plugin/pkg/admission/defaulttolerationseconds). Undefined
- * if the node responds as far as known, or for a pod that tolerates it without end.
+ * Until when a pod tolerates that its node does not respond, on the runner's clock. Then the pod is deleted, and its
+ * owner replaces it (pkg/controller/tainteviction). 300 s by default (plugin/pkg/admission/defaulttolerationseconds).
+ * Undefined if the node responds as far as known, or if the pod tolerates this without end.
  */
 export function lostNodeToleratedUntil(pod: Pod, reader: Reader): number | undefined {
   const tolerated = (pod.spec?.tolerations ?? []).filter(
@@ -228,6 +228,7 @@ function isSetUp({ containers, hasContainers }: PodView): boolean {
   )
 }
 
+/** Whether a waiting reason is of a step after the setup of the pod. */
 function isPastCreating(waiting: string | undefined): boolean {
   return waiting !== undefined && waiting !== 'ContainerCreating' && waiting !== 'PodInitializing'
 }

@@ -60,6 +60,7 @@ function failedProbes(events: readonly PodEvent[]): ContainerReports['failedProb
   return Object.fromEntries(probes)
 }
 
+/** The probe for which the kubelet killed a container, by the Events about the pod. */
 function killedBy(name: string, events: readonly PodEvent[]): ContainerReports['killedBy'] {
   const killings = events.filter(
     ({ reason, message, container }) => reason === 'Killing' && (container !== undefined || mentions(message, name)),
@@ -69,7 +70,7 @@ function killedBy(name: string, events: readonly PodEvent[]): ContainerReports['
   )
 }
 
-/** An event without a field path may name its container: `Container app failed liveness probe, will be restarted`. */
+/** Whether a message names a container, as in an event without a field path: `Container app failed liveness probe`. */
 function mentions(message: string, container: string): boolean {
   return message.split(/[\s,]+/).includes(container)
 }

@@ -213,6 +213,7 @@ function runningStep(containers: readonly ContainerView[]): string | undefined {
 /** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */
 const afterPull = /^(?:CreateContainer(?:Config)?|PreCreateHook|PreStartHook|RunContainer)Error$/
 
+/** Whether the image of a container has been pulled: a later step shows it. */
 function isPulled({ status, hookStartedAt }: ContainerView): boolean {
   const isAfterPull = (status?.imageID ?? '') !== '' || afterPull.test(status?.state?.waiting?.reason ?? '')
   return hasStarted(status) || isAfterPull || hookStartedAt !== undefined

@@ -115,8 +115,8 @@ export function byImportance(a: Problem, b: Problem): number {
 }
 
 /**
- * The order of problems by how sure they are, the surest first: existing pods, replaced pods, then pods of a node that has
- * stopped reporting, because its reports may only be late.
+ * Ranks a problem by how certain its evidence is. 0: an existing pod. 1: a replaced pod. 2: a pod of a node that has
+ * stopped reporting, whose reports may be late.
  */
 function evidenceRank(problem: Problem): number {
   if (nodeOfProblem(problem)?.isLost === false) return 2

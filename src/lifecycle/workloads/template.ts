@@ -56,6 +56,7 @@ export function isOnlyRestarted(template: PodTemplate | undefined, next: PodTemp
   return isDeepStrictEqual(before, after)
 }
 
+/** Whether an environment variable keeps its value, or has a value that Reloader sets. */
 function isKept(variable: EnvVar, other: EnvVar): boolean {
   return (
     isDeepStrictEqual(variable, other) || (variable.name.startsWith(reloaderPrefix) && variable.name === other.name)
@@ -100,6 +101,7 @@ function normalise(value: unknown): unknown {
   return prune(value) ?? {}
 }
 
+/** A value without empty values; undefined if nothing is left. */
 function prune(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => prune(item) ?? null)
   if (typeof value !== 'object' || value === null) return value ?? undefined
