@@ -74,7 +74,7 @@ export interface AssessedFacts {
   readonly overdue?: Problem
   /** The requests of its `http-checks`; absent until the target itself is ready. */
   readonly questions?: readonly Question[]
-  /** The names of its pods since it was first asked: an answer of one of them requires a new assessment. */
+  /** The names of its pods since its first request: an answer of such a pod requires a new assessment. */
   readonly answering?: ReadonlySet<string> | undefined
   /** Set during the hold. */
   readonly heldPods?: HeldPods

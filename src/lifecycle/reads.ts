@@ -133,7 +133,7 @@ export class ReadIndex<Target> {
   replace(target: Target, before: Reads | undefined, after: Reads): void {
     for (const key of before?.keys ?? []) if (!after.hasKey(key)) this.#byKey.get(key)?.delete(target)
     for (const key of after.keys) {
-      // Most assessments read the same as the one before.
+      // Most assessments read the same as the assessment before.
       if (before?.hasKey(key)) continue
       const targets = this.#byKey.get(key)
       if (targets === undefined) this.#byKey.set(key, new Set([target]))

@@ -99,7 +99,7 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   readonly isOrdered?: true
 }
 
-/** What distinguishes the versions of an object. A member is absent for kinds without such facts. */
+/** What distinguishes the versions of an object. Each member is absent for kinds to which it does not apply. */
 export interface Versions<Gated extends KubeObject = KubeObject> {
   /**
    * When the present version began, in milliseconds since the epoch on the runner's clock; undefined if unknown. A

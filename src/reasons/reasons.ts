@@ -180,7 +180,7 @@ export function placeOfProblem(problem: Pick<Problem, 'subject' | 'isElsewhere' 
   return placeText({ object: subjectText(subject), namespace: isElsewhere && subject.namespace, container, isInit })
 }
 
-/** @param place.namespace the namespace of the object, if it is not that of the target */
+/** Where an object or container is. @param place.namespace the object's namespace, if it is not the target's */
 export function placeText(place: {
   readonly object: string
   readonly namespace?: string | undefined

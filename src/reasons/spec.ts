@@ -203,7 +203,7 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   sentence(detail: Detail, facts: SentenceFacts): string | Sentence
   /** What to do: one or two sentences, and a command if one helps. The documentation shows the hint without a detail. */
   hint(detail: Partial<Detail>, words: HintWords): string
-  /** The node of the problem's pod, if the problem is one of the node; `isLost`: the node no longer reports. */
+  /** The node of the problem's pod, if the node is the problem; `isLost`: the node no longer reports. */
   node?(detail: Detail): { readonly name: string; readonly isLost: boolean }
   /** The other objects that the problem is about: the Service that a route names. */
   otherSubjects?(detail: Detail, problem: Occurrence): readonly Subject[]

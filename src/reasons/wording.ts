@@ -151,7 +151,7 @@ export function logHint(words: HintWords, { isPrevious = false, isNamed = false 
       ? ''
       : `The last ${logLine.isError ? 'error' : 'line'} that ${isNamed ? 'it' : theContainer} logged is "${logLine.text}".`
   const ofPrevious = isPrevious && !problem?.isReplaced && !lostLogs?.previous
-  // The other run is worth reading as well: it fails in the same way.
+  // If one log is gone, the log of the other run is worth reading: the container fails in the same way.
   if (lostLogs?.present && !ofPrevious)
     return quote || `${log} is gone from the node. With \`stream-logs\`, the job log shows it while it is written.`
   const start = quote === '' ? `${log} may show why` : `${quote} The whole log`

@@ -131,7 +131,7 @@ function attemptOf(state: Fields, result: Fields): Attempt | undefined {
   return {
     version,
     state: states.get(state['phase']) ?? 'succeeded',
-    // While an operation begins, its state may still have the message of the one before.
+    // While an operation begins, its state may still have the message of the previous operation.
     message: isRunning && isSuccess(state['message']) ? '' : (text(state['message']) ?? ''),
     since: text(state['finishedAt']),
     applied: fieldsOf(result['resources']).flatMap((each) =>

@@ -21,7 +21,7 @@ import { formatSelector, namespaceRequest } from '../selector.ts'
 import { isOfPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
 
-/** How the objects behind a custom resource are found and judged: those that it owns, selects or has applied. */
+/** How the objects behind a custom resource are found and judged: what the resource owns, selects or has applied. */
 export interface Behind {
   /** The kinds of the objects that the custom resource owns or selects. */
   readonly kinds: readonly KindName[]
@@ -35,7 +35,7 @@ export interface Behind {
   revisionOf?(object: KubeObject): string | undefined
   /** The custom resource runs pods as a Deployment does: a proven problem of a pod fails it. */
   readonly isWorkload: boolean
-  /** Which workloads must be ready before it: all, or those written since its spec; see `withOwnedWorkloads`. */
+  /** Which workloads must be ready first: all, or those written since the spec; see `withOwnedWorkloads`. */
   readonly awaitsWorkloads: 'all' | 'written' | 'none'
   /** The rule of an object, and whether its kind is a custom kind. What a custom object owns is behind it too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
@@ -261,7 +261,7 @@ function selectedPods(object: KubeObject, reader: Reader): readonly Pod[] {
   return reader.known(namespaceRequest('v1', 'Pod', object), (pod) => isSelectedByStatus(object, pod))
 }
 
-/** Whether controllers update such an object in place. For many other kinds, they create a new object instead. */
+/** Whether controllers update an object of this kind in place. For many other kinds, they create a new one instead. */
 function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
   return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
 }
@@ -289,7 +289,7 @@ export interface ObjectBehind {
  */
 const maxDepth = 5
 
-/** The objects directly behind a custom resource, each with those behind it. The reader asks for their watches. */
+/** The objects directly behind a custom resource, each with the objects behind it. Asks for their watches. */
 export function objectsBehind(custom: KubeObject, behind: Behind, reader: Reader): readonly ObjectBehind[] {
   for (const request of ownedRequests(custom, behind)) reader.watch(request)
   const below = (owner: KubeObject, depth: number): readonly ObjectBehind[] =>

@@ -170,7 +170,7 @@ function hasNoStatus({ status }: KubeObject): boolean {
   return observedGeneration === -1 && isEmpty(rest)
 }
 
-/** States the stages of an entry. A ready object has skipped those that were not reached. */
+/** States the milestones that a check adds. If the object is ready, a milestone that was not reached is skipped. */
 function stateStages(object: KubeObject, check: HealthCheck, { ready, message }: Judgement, reader: RuleReader): void {
   for (const { name, done } of check.milestones) {
     const isDone = isObservedBy(object, check) && done(readBy(object, check)).holds

@@ -24,11 +24,11 @@ import { hasAny, meaningOf, tokensOf } from './words.ts'
 const work = {
   kinds:
     /(?:Job|JobSet|Run|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/,
-  /** Conditions that only such work has. */
+  /** Conditions that only objects with such work have. */
   conditions: /^(?:Completed?|Succeeded|Finished)$/,
-  /** Fields of the spec that only such work has. */
+  /** Fields of the spec that only objects with such work have. */
   specFields: ['backoffLimit', 'completions', 'jobTemplate', 'ttlSecondsAfterFinished'],
-  /** Fields of the status that contain when such work ended. */
+  /** Fields of the status with the time when the work ended. */
   endedAt: /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$/,
 }
 /** Fields of a spec that suspend the object. */

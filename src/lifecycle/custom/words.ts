@@ -44,15 +44,15 @@ const stateWords: Readonly<Record<Meaning, ReadonlySet<string>>> = {
 
 /** Words that change what the words of states mean. */
 export const otherWords = {
-  /** For work that ends (a Job, a backup), they mean that the work has started, and is not done. */
+  /** Words that mean, for work that ends (a Job, a backup), that it has started and is not done. */
   started: words('running active started accepted created working scheduled enabled assigned'),
-  /** They mean that such work has ended. `Ready` is not one of them: it may be about what the work has prepared. */
+  /** Words that mean that such work has ended. `Ready` is none: it may be about what the work has prepared. */
   end: words('succeeded succeed success successful successfully completed complete done finished passed pass ended'),
   /** The first steps: as the last word of a state (`ResourcesCreated`), they are not the goal. */
   step: words('created started launched scheduled submitted prepared applied'),
   /** They negate the next word: `NotReady`, `NoErrors`. */
   negation: words('not non un never no without'),
-  /** Words in a type beside those that count: `ErrorOccurred`, `NotYetSynced`, `ScalingUp`. */
+  /** Words in a type that add no meaning: `ErrorOccurred`, `NotYetSynced`, `ScalingUp`. */
   neutral: words('occurred occured detected encountered present seen yet currently fully up down in out over back off'),
 }
 /** Names of work that a controller does to reach its goal: `RunningMigrations`, `Build Running`. */

@@ -206,7 +206,7 @@ export function historyOf(
   return { seenAt, minReadyMs: terms.minReadyMs, reports, containers: new Map(containers) }
 }
 
-/** Adds the refused pulls that Events report to those that the states of a container showed. @param about its Events */
+/** The refused pulls that a container's states showed (`observed`) or Events report. @param about its Events */
 function withReported(
   observed: ContainerObservations['refusals'],
   about: readonly EventObject[],

@@ -31,7 +31,7 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
     restartPolicy !== 'Always' && containers.every(({ name }) => statuses.get(name)?.state?.terminated !== undefined)
   const join = (container: Container, isInit: boolean): PodContainer => {
     const ownStatus = statuses.get(container.name)
-    // Its own policy overrides that of the pod (KEP-753, and KEP-5307 for other containers).
+    // The container's own policy overrides the policy of the pod (KEP-753, and KEP-5307 for other containers).
     const runsOnce = isInit || (container.restartPolicy ?? restartPolicy) !== 'Always'
     const isDoneSidecar = isOver && container.restartPolicy === 'Always'
     return { container, status: ownStatus, isInit, runsOnce, isDoneSidecar, death: presentDeath(ownStatus, runsOnce) }

@@ -27,7 +27,7 @@ export function podEvents(events: readonly EventObject[]): readonly PodEvent[] {
   }))
 }
 
-/** What is reported about a container. @param events those about its pod */
+/** What Events report about a container. @param events the Events about its pod */
 export function containerReports(
   { container, status }: PodContainer,
   events: readonly PodEvent[],
@@ -75,7 +75,7 @@ function mentions(message: string, container: string): boolean {
   return message.split(/[\s,]+/).includes(container)
 }
 
-/** What is reported about a pod. @param events those about it */
+/** What Events report about a pod. @param events the Events about the pod */
 export function podReports(pod: Pod, events: readonly PodEvent[], time: GateTime['time']): PodReports {
   return {
     setupFailure: setupFailure(events, time),

@@ -75,7 +75,7 @@ const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[Refu
     read: (message) => ({ claim: find(/\bpvc (\S+) is being deleted/, message) }),
   },
   {
-    // The last is that of ImagePolicyWebhook (plugin/pkg/admission/imagepolicy).
+    // The last alternative is the error of ImagePolicyWebhook (plugin/pkg/admission/imagepolicy).
     reason: 'webhook-unavailable',
     pattern: /failed calling webhook|failed to call webhook|^Post "?https?:/i,
     read: (message) => ({ webhook: find(/webhook "([^"]+)"/, message) }),

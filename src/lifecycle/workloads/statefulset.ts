@@ -95,7 +95,7 @@ interface SetPods {
   readonly updated: number
   /** The number of updated pods below the partition. */
   readonly newBelow: number
-  /** The number of pods whose ordinal is not among those that the StatefulSet wants. */
+  /** The number of pods outside of the ordinals that the StatefulSet wants. */
   readonly unwanted: number
 }
 
@@ -137,7 +137,7 @@ function isScaled(set: StatefulSet): boolean {
   return isObserved(set) && (set.metadata.generation ?? 0) > 1 && isComplete
 }
 
-/** The ControllerRevision that the status names, else the one with the present template. */
+/** The ControllerRevision that the status names, else the ControllerRevision with the present template. */
 function findUpdateRevision(set: StatefulSet, reader: Pick<Reader, 'owned'>): KubeObject | undefined {
   const { metadata, spec, status } = set
   const revisions = reader.owned(controllerRevisionRequest(set), metadata.uid)
