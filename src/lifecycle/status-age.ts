@@ -178,9 +178,8 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
  * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
  * later than the first sight of the present spec, because other writers may have written last.
  * @param conditions the conditions that decided; an undefined entry stands for another part of the status
- * @param copiesOthers whether the controller may copy the state of other objects, such as a Deployment, that it read
- * before these observed the change. Then only a state that has changed since the write of the spec is not stale,
- * whatever generation it has.
+ * @param copiesOthers whether the controller may copy the state of other objects, such as a Deployment, before these
+ * have observed the change. Then a state of any generation is stale until it changes after the write of the spec.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
  */
 export function staleUntil(

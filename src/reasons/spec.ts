@@ -132,13 +132,13 @@ export interface HintWords extends HintFacts {
   /** `kubectl describe` of the pod that has the problem, else of the target. */
   readonly describePod: string
   /**
-   * A command about the namespace of the target, to copy, as inline code: `kubectl describe deployment/web -n shop`. Names
-   * may be hostile: unusual words are quoted for the shell, and backticks are removed.
+   * A command about the namespace of the target, to copy, as inline code: `kubectl describe deployment/web -n shop`.
+   * Names come from the cluster: unusual words are quoted for the shell, and backticks are removed.
    */
   readonly command: (...words: readonly string[]) => string
   /**
-   * An operator's command to copy, as inline code, from a template with `{kind}`, `{name}` and `{namespace}`; undefined if
-   * a value is absent, or no plain word for the shell.
+   * An operator's command to copy, as inline code, from a template with `{kind}`, `{name}` and `{namespace}`; undefined
+   * if a value is absent, or needs quotes in a shell.
    */
   readonly operatorCommand: (template: string) => string | undefined
   /** How the user writes an input: `stall-timeout` or `--stall-timeout`, `fail-fast: false` or `--fail-fast=false`. */

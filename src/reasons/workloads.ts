@@ -26,8 +26,8 @@ export interface QuotaRefusal extends Refusal {
 
 export interface AdmissionRefusal extends Refusal {
   /**
-   * What refused, if known; `name`: of the policy or webhook, for Pod Security the enforced level, for RBAC the user that may
-   * not create pods.
+   * What refused, if known. `name`: the policy or webhook; for Pod Security the enforced level, for RBAC the user that
+   * may not create pods.
    */
   readonly by?: {
     readonly type: keyof typeof denials

@@ -89,11 +89,11 @@ export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
 }
 
 /**
- * The objects that a composite resource of Crossplane refers to, whose kinds a composition chooses (`spec.resourceRefs`
- * before version 2), and the composite resource of a claim
- * (https://docs.crossplane.io/latest/composition/composite-resources/). A composite resource in a namespace composes only
- * objects of this namespace. That of a claim has no namespace. A name in another scope than that of its kind names nothing;
- * see `Cluster.watch`.
+ * The objects of Crossplane that an object refers to
+ * (https://docs.crossplane.io/latest/composition/composite-resources/): those that a composite resource composes
+ * (`spec.crossplane.resourceRefs`; before version 2 `spec.resourceRefs`), and the composite resource of a claim. A
+ * composite resource in a namespace composes only objects of this namespace. The composite resource of a claim has no
+ * namespace. A name in the wrong scope for its kind names nothing; see `Cluster.watch`.
  */
 function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields

@@ -37,10 +37,10 @@ import { explainUnserved } from './service-explanation.ts'
  * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
  *
  * Ready when each port has a ready endpoint whose pod matches the present selector, is ready and settled, and has the
- * present targetPort. A pod of a gated workload must also be of the gated revision. A LoadBalancer needs its address too,
- * and if it requests one, that one, unless the load balancer ignores the request. The gate does not wait for the endpoints
- * of headless, ExternalName and selectorless Services, nor of a Service that selects no pod because all its workloads are
- * scaled to zero.
+ * present targetPort. A pod of a gated workload must also be of the gated revision. A LoadBalancer also needs an
+ * address: the requested one, if it requests any and the load balancer does not ignore this. The gate does not wait for
+ * the endpoints of headless, ExternalName and selectorless Services, nor of a Service that selects no pod because all
+ * its workloads are scaled to zero.
  */
 export const serviceRule: Rule<Service> = {
   milestones: ['created', 'endpoints', 'ready', 'address'],

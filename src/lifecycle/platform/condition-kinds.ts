@@ -239,9 +239,9 @@ function isDisabling({ type, reason }: Condition): boolean {
 }
 
 /**
- * The conditions that are about the present spec. Since Kubernetes 1.37 the status names the generation that was observed, but not
- * the present one if the controller cannot read the scale of its target: then it only writes that condition (reconcileAutoscaler,
- * pkg/controller/podautoscaler).
+ * The conditions that are about the present spec. Since Kubernetes 1.37, the status contains the observed generation.
+ * Exception: if the controller cannot read the scale of the target, it writes only the condition AbleToScale, and not
+ * the generation (reconcileAutoscaler, pkg/controller/podautoscaler).
  */
 function conditionsOfPresentSpec(autoscaler: KubeObject, { time }: Reader): readonly Condition[] {
   const conditions = [...conditionsOf(autoscaler), ...annotatedConditions(autoscaler)]

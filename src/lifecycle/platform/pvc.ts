@@ -76,8 +76,9 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement
 }
 
 /**
- * When a claim was bound, on the runner's clock: when the controller wrote the name of the volume. The phase follows at once
- * (bindClaimToVolume and updateClaimStatus, pkg/controller/volume/persistentvolume); later writes of the status do not date it.
+ * When a claim was bound, on the runner's clock: when the controller wrote the name of the volume. The phase follows at
+ * once (bindClaimToVolume and updateClaimStatus, pkg/controller/volume/persistentvolume); later status writes do not
+ * count.
  */
 function boundAt({ metadata: { managedFields = [] } }: PersistentVolumeClaim, { time }: Reader): number | undefined {
   const controller = managedFields.find(({ subresource }) => subresource === 'status')?.manager
@@ -106,7 +107,7 @@ const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'Provisio
 
 /**
  * The event that shows why a claim is not bound: the latest failure since its volume was provisioned, else the binder's
- * repeated event that it waits for a provisioner outside of it (provisionClaim, pkg/controller/volume/persistentvolume).
+ * repeated event that it waits for an external provisioner (provisionClaim, pkg/controller/volume/persistentvolume).
  */
 function bindingEvent(events: readonly EventObject[]): EventObject | undefined {
   const present = events.slice(events.findLastIndex(({ reason }) => reason === 'ProvisioningSucceeded') + 1)

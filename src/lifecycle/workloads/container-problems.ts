@@ -199,9 +199,9 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
 }
 
 /**
- * A strike problem: a dead container, proven by its third death. While another target progresses, the container may wait for
- * it. An instance that started before that target was ready may have waited too: only the next one shows it. Of a running
- * container the last death is shown while its probes have time, but proves nothing: this instance may live.
+ * A strike problem: a dead container, proven by its third death. While another target progresses, the container may
+ * wait for it. An instance that started before that target was ready may have failed for this reason: only the next one
+ * is proof. If the container runs again, its last death is shown while its probes have time, but is no proof.
  */
 function repeatedDeath(container: ContainerView, { now, passed, time }: TimeReader): Finding | undefined {
   const { status, history, probesDueAt } = container

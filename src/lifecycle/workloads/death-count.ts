@@ -15,8 +15,8 @@ interface Instance {
 }
 
 /**
- * The observed instances of one container. `countDeaths` decides which of their deaths count. The number of an instance is that
- * of the deaths before it, by the kubelet's restartCount.
+ * The observed instances of one container. `countDeaths` decides which of their deaths count. An instance is numbered
+ * by the deaths before it (the kubelet's restartCount).
  */
 export interface DeathObservations {
   /** The number of deaths over the life of the pod, with one that no restart has followed yet. */
@@ -165,8 +165,8 @@ function unreadySince(pod: Pod, { time }: GateTime): number | undefined {
 }
 
 /**
- * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than its template's
- * last change, its restarts at first sight do not count.
+ * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than the last
+ * change of its template, the restarts before the gate first saw it do not count.
  * @param created when the pod was created, on the runner's clock
  */
 export function countDeaths(

@@ -129,8 +129,8 @@ function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefin
 }
 
 /**
- * The ReplicaSet of the present template; undefined while the controller has not created it. If templates cannot be compared
- * (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count as updated.
+ * The ReplicaSet of the present template; undefined while the controller has not created it. If templates cannot be
+ * compared (a field unknown to the controller's version), the one with the Deployment's number, if pods are updated.
  */
 export function newReplicaSet(deployment: Deployment, reader: Pick<Reader, 'owned'>): ReplicaSet | undefined {
   const owned = reader.owned(replicaSetRequest(deployment), deployment.metadata.uid)

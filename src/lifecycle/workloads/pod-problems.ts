@@ -51,8 +51,8 @@ function unacknowledgedSince({ pod, history }: PodView, reader: TimeReader): num
 }
 
 /**
- * A slow problem: its scheduler or its kubelet has not acknowledged the pod. Either may only be restarting, and a
- * scheduler reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
+ * A slow problem: the scheduler or the kubelet has not acknowledged the pod. Both may only be restarting. A scheduler
+ * reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
 function unacknowledged(view: PodView, moment: TimeReader): Finding | undefined {

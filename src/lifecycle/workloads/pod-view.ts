@@ -156,9 +156,9 @@ function probeSeconds(probe: Probe | undefined): number {
 }
 
 /**
- * When a running container is settled: without a readiness probe after the settle time; with one immediately, unless it
- * has died before: then it must stay ready for the settle time. If its start is in the future or before the creation of
- * its pod, the clock of its node is wrong, and the settle time starts at first sight.
+ * When a running container is settled: without a readiness probe, after the settle time; with one, at once. A probed
+ * container that has died before must stay ready for the settle time. If its start is in the future or before the
+ * creation of its pod, the clock of its node is wrong, and the settle time starts at first sight.
  */
 function settledFrom(
   { container, status, isInit, startedAt, history }: ContainerView,

@@ -78,9 +78,9 @@ function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
 }
 
 /**
- * Whether a container may predate the change of its image. The kubelet reports the new generation before it ends
- * that container (SyncPod, pkg/kubelet), and has the grace period for that. A runtime may report an image by another
- * name or its ID, so after that time the container is the new one.
+ * Whether a container may predate the change of its image. The kubelet reports the new generation before it ends that
+ * container (SyncPod, pkg/kubelet), which takes up to the grace period. A runtime may report an image by another name
+ * or its ID, so after that time the container is the new one.
  */
 function areContainersOutdated({ pod, containers }: PodState, reader: Reader): boolean {
   const { generation = 1, managedFields = [] } = pod.metadata
@@ -182,8 +182,9 @@ function initProgress(inits: readonly ContainerView[]): string {
 }
 
 /**
- * A terminal problem: the pod has failed or will fail, and no controller replaces a bare pod. Slow if a StatefulSet owns the
- * pod: it deletes the failed pod and creates another of the same name (processReplica, pkg/controller/statefulset).
+ * A terminal problem: the pod has failed or will fail, and no controller replaces a bare pod. Slow if a StatefulSet
+ * owns the pod: its controller deletes the failed pod and creates another of the same name (processReplica,
+ * pkg/controller/statefulset).
  */
 function failureOf({ pod, containers }: PodState, reader: Reader): Problem | undefined {
   // The pod garbage collector writes only the condition.

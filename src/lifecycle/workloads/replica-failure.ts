@@ -39,8 +39,8 @@ interface RefusalKind<Reason extends RefusalReason> {
 }
 
 /**
- * Errors of the API server or of what it asks, and conflicts: the next attempt may succeed. Admission plugins refuse
- * pods as long as their caches are empty, and OpenShift's until it has annotated a new namespace.
+ * Errors of the API server or of a server that it asks, and conflicts: the next attempt may succeed. Admission plugins
+ * refuse pods until their caches are filled, and those of OpenShift until it has annotated a new namespace.
  */
 const transientErrors =
   /^(?:Internal error|Timeout\b|Operation cannot be fulfilled)|\btim(?:ed |e)out\b|deadline exceeded|\bEOF\b|dial tcp|connection (?:refused|reset|lost)|broken pipe|etcdserver|leader changed|unable to handle the request|too many requests|rate limit|temporarily unavailable|already exists|\bnot found\b|could not find|not yet ready|not synchronized|unable to find annotation|object is being deleted/i
@@ -171,10 +171,10 @@ export function creationProblem(
 }
 
 /**
- * Why a Deployment has no pods of its present template. It copies the condition of its new ReplicaSet, else of an older
- * one (getReplicaFailures, pkg/controller/deployment/progress.go). The condition of an older one never fails the
- * rollout. If the ReplicaSet itself is refused, the controller writes the condition Progressing, without an observed
- * generation, and an event for each attempt (getNewReplicaSet, pkg/controller/deployment/sync.go).
+ * Why a Deployment has no pods of its present template. A Deployment copies the condition of its new ReplicaSet, else
+ * of an older one (getReplicaFailures, pkg/controller/deployment/progress.go). The condition of an older one never
+ * fails the rollout. If the ReplicaSet itself is refused, the controller writes the condition Progressing, without an
+ * observed generation, and an event for each attempt (getNewReplicaSet, pkg/controller/deployment/sync.go).
  * @param current the ReplicaSet of the present template, if it exists
  * @param owned all ReplicaSets of the Deployment
  */
@@ -317,8 +317,8 @@ function withoutPreamble(message: string): string {
 }
 
 /**
- * The message of OpenShift's admission without the SecurityContextConstraints that the ServiceAccount may not use: they are
- * all others of the cluster, in any order. Unchanged if it may use none.
+ * The message of OpenShift's admission without the SecurityContextConstraints that the ServiceAccount may not use,
+ * which are listed in any order. Unchanged if the ServiceAccount may use none.
  */
 function withoutUnusable(message: string): string {
   const [, start = '', list = ''] =

@@ -129,9 +129,9 @@ function depth(problem: Problem): number {
 }
 
 /**
- * A slow problem: pods that failed since a moment, and are replaced by their controller: evicted by their node, refused by
- * the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of
- * each kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+ * Slow problems: pods that failed since a moment, and that their controller replaces. They were evicted by their node,
+ * refused by the kubelet, ended with their node, or are failed pods of a Job. The most recent problem of each kind is
+ * reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
 function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): readonly Problem[] {
   const losses = lost

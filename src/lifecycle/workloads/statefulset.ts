@@ -148,9 +148,9 @@ function findUpdateRevision(set: StatefulSet, reader: Pick<Reader, 'owned'>): Ku
 
 /**
  * The number of pods of the present revision. If the current revision is the updated one, `currentReplicas` counts the
- * same pods (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`. The controller writes
- * both revisions: a status without them proves nothing. Then the pods with the hash of the present template count; if
- * its revision is unknown, `currentReplicas` of an object that was never changed.
+ * same pods (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`. If the status has
+ * neither revisions nor `updatedReplicas`, the pods with the hash of the present template count. If its revision is
+ * unknown too, `currentReplicas` counts for an object that was never changed.
  */
 function updatedReplicas(
   { metadata, status = {} }: StatefulSet,
@@ -166,8 +166,8 @@ function updatedReplicas(
 }
 
 /**
- * The number of replicas that the update replaces. If pods cannot be read, the counts do not show which ones are below
- * the partition: after an undo of a canary, all have the present revision.
+ * The number of replicas that the update replaces. If pods cannot be read, the counts do not show which pods are below
+ * the partition: after the undo of a canary, all pods have the present revision.
  */
 function replicasToUpdate({ spec, status = {} }: StatefulSet, canReadPods: boolean): number {
   const { currentRevision, updateRevision } = status

@@ -284,8 +284,8 @@ function readyMilestone(
 }
 
 /**
- * The pods that must end before the workload can continue: the pods of the gated revision, which the controller replaces. Old
- * pods too if the controller creates no new pod before their end, or if a new pod has no node or volume until then.
+ * The terminating pods that must end before the workload can continue: those of the gated revision, which the
+ * controller replaces. Older ones too, if a new pod is created, or gets a node or volume, only after their end.
  */
 function awaitedEnds({ state, pods, waitsForTermination }: ExaminedPods): readonly Pod[] {
   const hasNoRoom = state?.problems.map(traitsOf).some(({ awaits }) => awaits === 'node' || awaits === 'volume')
