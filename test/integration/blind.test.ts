@@ -10,6 +10,9 @@ import { gateInVirtualTime } from '../support/gate-rollout.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
 
+// Thousands of pages need many turns of the event loop.
+import.meta.jest.setTimeout(30_000)
+
 const token = 'sesame-open-0123456789'
 /** A rollout that waits for a readiness that never comes. */
 const name = 'stalled'
