@@ -7,10 +7,7 @@ import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 /** Shows the rollout on GitHub outside the job log: as a commit status, a deployment or a comment on a pull request. */
 export interface Extra {
   readonly name: ExtraName
-  /**
-   * Creates or updates the comment or status. The caller may call it again after a failure. Rejects with the
-   * error of octokit, or if the signal is aborted.
-   */
+  /** Creates or updates the object. May be called again after a failure. Rejects with octokit's error or if the signal is aborted. */
   show(record: RunRecord, signal: AbortSignal): Promise<void>
 }
 

@@ -116,7 +116,7 @@ function referenceName({ kind, name, selector }: Pick<Reference, 'kind' | 'name'
   return selector ? `${kind.toLowerCase()} -l ${selector}` : `${kind.toLowerCase()} --all`
 }
 
-/** The parts of a reference that decide which objects are gated: all but its line and its clocks. */
+/** The fields of a reference that decide which objects are gated, and until when; without its line and its timeouts. */
 function fullReference({ kind, name, selector, namespace, exclude, waitFor }: Reference): string {
   return JSON.stringify([kind.toLowerCase(), name, selector, namespace, exclude, waitFor])
 }

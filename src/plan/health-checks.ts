@@ -83,7 +83,6 @@ const conditionCall = /\b(isTrue|isFalse|messageOf)\(((?:\s*(?:'[^']*'|"[^"]*")\
  * - `isTrue('Ready')`: the condition is True. `isTrue('Ready', 'Synced', 'Healthy')`: with one of these two reasons.
  * - `isFalse('Ready', 'InvalidConfig')`: the condition is False.
  * - `messageOf('Ready')`: the message of the condition if it is not True. `messageOf('Degraded', 'False')`: if it is not False.
- *
  * @throws Error if an argument is no text in quotes
  */
 function withConditions(source: string): string {

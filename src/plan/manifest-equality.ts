@@ -314,6 +314,7 @@ class Comparison {
     return other.found.length === 0
   }
 
+  /** Whether the API server would store both scalars equally. `parent`: the map of the live object that contains the field. */
   protected isSame(ours: unknown, live: unknown, path: Path, parent: Fields): boolean {
     if (ours === live) return true
     const name = String(path.at(-1))

@@ -50,10 +50,10 @@ export interface Resolution {
 }
 
 /**
- * Finds the kind of each reference among the kinds of the server and those that CustomResourceDefinitions in the
+ * Finds the kind of each reference among the kinds of the server and the kinds that CustomResourceDefinitions in the
  * manifests define.
  * @param resources the server's resource types, in the order of discovery
- * @throws UserError with every mistake of the lines and of their kinds, names and milestones
+ * @throws UserError with every mistake in the lines, kinds, names and milestones
  */
 export function resolveReferences(
   parsed: ParsedReferences,

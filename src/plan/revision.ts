@@ -83,7 +83,7 @@ export function matchesRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
   const [want, report] = [partsOf(wanted), partsOf(reported)]
   const [, version, digits] = appendix.exec(reported) ?? []
-  // Flux writes a version without its `v` when it appends something.
+  // If Flux appends digits, it writes the version without its `v`.
   if (want.hash === '') return want.name !== '' && [report.name, version, version && `v${version}`].includes(want.name)
   if (report.hash.startsWith(want.hash) || (digits && want.hash.startsWith(digits))) return true
   // A tag may look like a commit.

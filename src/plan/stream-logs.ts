@@ -107,7 +107,7 @@ async function matchesOf(
     .map(([index]) => index)
 }
 
-/** The targets of a reference's kind, or its Helm release, with their indexes. A namespace of the reference must be equal. */
+/** The targets of a reference's kind, or its Helm release, with their indexes; only in its namespace, if it has one. */
 function candidatesOf(
   { reference, resource, release }: ResolvedReference,
   targets: readonly Target[],

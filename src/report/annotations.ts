@@ -29,10 +29,10 @@ const maxLineLength = 500
  */
 export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
   const { targets, outcome, gates } = record
-  if (gates !== undefined) return outcome === 'ready' ? [] : [ofGate(record)]
+  if (gates !== undefined) return outcome === 'ready' ? [] : [gateAnnotation(record)]
   const deciding = decidingTarget(record)
   const isOwn = outcome === 'unknown' || outcome === 'misconfigured'
-  const own = isOwn && targets.length > 0 ? [ofGate(record)] : []
+  const own = isOwn && targets.length > 0 ? [gateAnnotation(record)] : []
   const names = fullNames(targets)
   const waiting = waitingLines(record)
   const failing = targets.flatMap((target, index) =>
@@ -41,7 +41,7 @@ export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new 
   // The deciding target must not be among those that are only counted.
   failing.sort((one, other) => Number(other.target === deciding) - Number(one.target === deciding))
   const room = maxAnnotations - own.length
-  const annotate = (each: FailingTarget) => ofTarget(each, tracked)
+  const annotate = (each: FailingTarget) => targetAnnotation(each, tracked)
   if (failing.length <= room) return [...own, ...failing.map(annotate)]
   const shown = failing.slice(0, room - 1)
   const rest = failing.slice(shown.length)
@@ -74,7 +74,7 @@ export function buildWarnings({ targets, gates }: RunRecord, tracked: TrackedFil
     .slice(0, maxAnnotations)
 }
 
-function ofGate(record: RunRecord): Annotation {
+function gateAnnotation(record: RunRecord): Annotation {
   const { messages, hint = '' } = explainEnd(record)
   const text = [...messages.flatMap((message) => safeLines(message, maxLineLength)), ...safeLines(hint, maxLineLength)]
   return { title: title(record), message: cut(text.join('\n'), characterLimit) }
@@ -87,7 +87,7 @@ interface FailingTarget {
   readonly waiting: string
 }
 
-function ofTarget({ target, name, waiting }: FailingTarget, tracked: TrackedFiles): Annotation {
+function targetAnnotation({ target, name, waiting }: FailingTarget, tracked: TrackedFiles): Annotation {
   const { source, hint } = target
   const words = reasonHeadline(target)
   const place = placeOf(source, tracked)

@@ -346,8 +346,8 @@ function table({ record, rows, ready, shape }: Page): string[] {
     ({ target }) => `${target.outcome} ${target.reason}`,
   )
   const notReady = [...groups.values()].flat().flatMap(withWaiters)
-  const most = Math.min(unfoldedRows, shape.rows)
-  const each = notReady.length > most ? Math.max(1, Math.floor(most / groups.size)) : Infinity
+  const maxUnfolded = Math.min(unfoldedRows, shape.rows)
+  const each = notReady.length > maxUnfolded ? Math.max(1, Math.floor(maxUnfolded / groups.size)) : Infinity
   const shown = [...groups.values()].flatMap((group) => group.flatMap(withWaiters).slice(0, each)).slice(0, shape.rows)
   const further = notReady.filter((row) => !shown.includes(row)).slice(0, shape.rows - shown.length)
   const hidden = notReady.length - shown.length - further.length

@@ -121,7 +121,7 @@ export class Checker {
       if (isUnauthorized(error)) return failureOf(error, { final: true })
       if (error instanceof UserError)
         return { type: 'REFUSED', what: 'credentials', message: errorText(error), final: true }
-      // A pod that is gone is no longer asked as soon as its watch reports it.
+      // A 404 is no reason for a warning: once the watch reports that the pod is gone, the gate no longer asks it.
       if (statusOf(error) !== 0 && !isNotFound(error)) this.#warn(errorText(error))
       return undefined
     }
@@ -134,6 +134,7 @@ export class Checker {
     return now - this.#refusedSince < withdrawnMs ? undefined : failureOf(error, { final: true })
   }
 
+  /** Asks the pod. Returns what a recording contains of the answer: texts are redacted and cut. */
   async #request(question: Question, signal: AbortSignal): Promise<Answer> {
     const { cluster, clock } = this.#options
     const { check, namespace, pod } = question
@@ -185,8 +186,7 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
 }
 
 /**
- * Asks the API server whether the credentials may forward ports of pods, in the namespace of each check. Passes if the API server
- * cannot say.
+ * Checks that the credentials may forward ports of pods in the namespaces of the checks. Passes if the API server cannot say.
  * @throws UserError that names the first check of each namespace without permission
  */
 export async function reviewAccess(

@@ -306,8 +306,7 @@ interface FollowOptions {
 }
 
 /**
- * Passes the events of a cluster to a consumer until the consumer is over or the run is cancelled. Resolves when the last texts
- * are printed.
+ * Passes the events of a cluster to a consumer until the consumer is over or the run is cancelled. Then prints the last texts.
  * @throws the error of the consumer
  */
 export async function follow(

@@ -116,10 +116,7 @@ export class TextQueue {
   }
 }
 
-/**
- * Redacts everything that a run prints, records or publishes, so that no secret of the cluster is shown. A text waits in the
- * queue (`TextQueue`) until the secrets that it may quote are known.
- */
+/** Redacts all that a run prints, records or publishes. Each text waits in the queue until the secrets in it are known. */
 export class RedactedOutput extends TextQueue implements Required<Reporter> {
   readonly #reporter: Reporter
   readonly #secrets: Secrets

@@ -119,7 +119,7 @@ export class ChangesView extends View {
   readonly #overviewMs: number
   /** The keys of the targets for which neither the object nor its absence was reported yet. */
   readonly #unknown: Set<string>
-  /** The changes that wait for the overview; undefined once it is shown, and without one. */
+  /** The changes that wait for the overview; undefined once the overview is shown, or if there is no overview. */
   #waitingChanges: ObjectChange[] | undefined
   #startedAt: number | undefined
 

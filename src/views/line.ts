@@ -18,7 +18,7 @@ export interface Span {
 
 export interface Line {
   readonly indent: number
-  /** Printed with one space between them, unless they are joined. */
+  /** The parts of the line, with a space after each that is not joined. */
   readonly spans: readonly Span[]
   /** Whether a long line is wrapped in its last span, so that a command can be copied. Other lines are cut. */
   readonly wraps?: boolean

@@ -12,10 +12,7 @@ import { singleCheckTally } from '../report/why.ts'
 import type { ObjectChange } from './changes.ts'
 import { colored, dim, emptyLine, type Line, line, type Mark, mark } from './line.ts'
 
-/**
- * The overview: the number of objects by outcome, a line for each object, the worst first, and the lines of `wayBackLines`.
- * Empty if no object exists.
- */
+/** The number of objects by outcome, a line for each object, the worst first, and the way back. Empty if no object exists. */
 export function overviewLines(record: RunRecord): readonly Line[] {
   const { targets } = record
   if (targets.every(({ milestones }) => milestones.every(({ state }) => state !== 'done'))) return []

@@ -112,6 +112,7 @@ function endpointLines(service: Service, reached: ReachedPods, traced: TracedObj
   ]
 }
 
+/** The labels that the selector requires, and how many pods match and get traffic. */
 function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPods: number): readonly Line[] {
   const labels = labelsText(service.spec?.selector ?? {})
   if (labels === '') {
@@ -177,6 +178,7 @@ function podLine(
   )
 }
 
+/** Whether a pod that the Service selects gets its traffic, else why not. */
 function podTraffic(service: Service, selected: SelectedPod, { reader }: TracedObject): PodSummary {
   const { pod, endpoints } = selected
   const state = summarizePod(pod, reader)
