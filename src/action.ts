@@ -292,8 +292,8 @@ function recordOfReport(record: EndedRunRecord, { run }: Job): EndedRunRecord {
 }
 
 /**
- * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first, since
- * later steps depend on them. If a file cannot be written, there is a warning, and the verdict does not change.
+ * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first,
+ * since later steps depend on them. If a file cannot be written, there is a warning, and the verdict does not change.
  */
 function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, tracked }: Job, extras: ExtraOutputs): void {
   const { summary: isSummaryOn, onSuperseded } = read.inputs

@@ -172,8 +172,8 @@ const milestoneTimeouts: ValueType<Readonly<Record<string, number>>> = {
 export type ExpectedImages = Readonly<Record<string, string>>
 
 /**
- * Reads `container=sha256:…` lines; the output `digest` of `docker/build-push-action` is such a digest. An image name may
- * precede the digest (`app=registry/app@sha256:…`); `#` begins a comment.
+ * Reads `container=sha256:…` lines; the output `digest` of `docker/build-push-action` is such a digest. An image name
+ * may precede the digest (`app=registry/app@sha256:…`); `#` begins a comment.
  * @returns digests by container, without invalid lines
  */
 export function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {

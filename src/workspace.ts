@@ -93,8 +93,8 @@ interface LinkedRepository {
 }
 
 /**
- * Finds out which files the checked-out commit contains. Links to other files would be broken: rendered charts, files of
- * a second repository or a submodule, files of a commit that was made in the job. Never rejects.
+ * Finds out which files the checked-out commit contains. Links to other files would be broken: rendered charts, files
+ * of a second repository or a submodule, files of a commit that was made in the job. Never rejects.
  * @param files paths relative to the workspace
  */
 export async function findTrackedFiles(
@@ -145,8 +145,8 @@ export interface CommitsAround {
 }
 
 /**
- * The commits before and after a revision in the fetched history of the checkout: the latest `maxCommitsAround` of each.
- * Undefined without git, outside of a checkout, and if the checkout does not contain the revision. Never rejects.
+ * The commits before and after a revision in the fetched history of the checkout: the latest `maxCommitsAround` of
+ * each. Undefined without git, outside of a checkout, and if the checkout does not contain the revision. Never rejects.
  * @param revision a commit or a tag
  */
 export async function findCommitsAround(

@@ -73,8 +73,8 @@ async function writeSummary(file: string, record: EndedRunRecord, { stdout, stde
 }
 
 /**
- * `record`: writes to a file everything that a gate would watch. Ends when cancelled, even after the verdict; with `--until-ready`,
- * ends with the gate. Returns the exit code.
+ * `record`: writes to a file everything that a gate would watch. Ends when cancelled, even after the verdict; with
+ * `--until-ready`, ends with the gate. Returns the exit code.
  */
 export function record(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, cancelled } = context

@@ -111,8 +111,8 @@ function readMoment(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): 
 }
 
 /**
- * `why`: a single check, which prints what is not ready, and why. Returns 1 if a resource has failed or has a problem that
- * stands in its way, else 0.
+ * `why`: a single check, which prints what is not ready, and why. Returns 1 if a resource has failed or has a problem
+ * that stands in its way, else 0.
  */
 export function why(args: Arguments, context: CommandContext): Promise<number> {
   const { flags } = args
@@ -357,8 +357,8 @@ function mistake(target: Target | undefined, { references }: RunPlan, message: s
 }
 
 /**
- * References to the objects of a namespace that can be judged. An object is left out if its controller is judged too, because
- * the controller explains it. But the newest Job of each controller, such as a CronJob, is included.
+ * References to the objects of a namespace that can be judged. An object is left out if its controller is judged too,
+ * because the controller explains it. But the newest Job of each controller, such as a CronJob, is included.
  * @param scope without a namespace: all namespaces
  * @param list returns the metadata of the objects that match a request; undefined if they cannot be listed
  */

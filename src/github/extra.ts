@@ -24,8 +24,8 @@ export interface Shared {
 }
 
 /**
- * The object on GitHub that an extra writes to. It is open until the extra shows the outcome. A process that is killed leaves
- * an open status, which blocks merging. With these fields, another process can close the object.
+ * The object on GitHub that an extra writes to. It is open until the extra shows the outcome. A process that is killed
+ * leaves an open status, which blocks merging. With these fields, another process can close the object.
  */
 export interface Opened {
   readonly extra: ExtraName
@@ -50,8 +50,8 @@ export interface Closing {
 }
 
 /**
- * Shows the outcome on an open object; without an outcome, a status or deployment becomes `error`. Resolves to false if the
- * object already shows an outcome. Rejects with octokit's error.
+ * Shows the outcome on an open object; without an outcome, a status or deployment becomes `error`. Resolves to false if
+ * the object already shows an outcome. Rejects with octokit's error.
  */
 export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => Promise<boolean>
 

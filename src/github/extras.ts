@@ -65,8 +65,8 @@ export class Extras {
   }
 
   /**
-   * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs` after
-   * the job was cancelled. There is a warning for each extra that does not show the outcome.
+   * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs`
+   * after the job was cancelled. There is a warning for each extra that does not show the outcome.
    */
   async finish(record: EndedRunRecord, cancelled: AbortSignal): Promise<void> {
     const late = new AbortController()
@@ -88,8 +88,8 @@ export class Extras {
 }
 
 /**
- * Creates the extras that the inputs enable. Sends nothing yet, and needs only the inputs, so that the extras can also show
- * that an input is wrong.
+ * Creates the extras that the inputs enable. Sends nothing yet, and needs only the inputs, so that the extras can also
+ * show that an input is wrong.
  * @param tracked the files that texts link to; may be filled later
  */
 export function openExtras(
@@ -126,8 +126,8 @@ export function openExtras(
 }
 
 /**
- * Whether an object that this extra writes has started the workflow: then each run would start the next run, without end.
- * This happens with the token of an app; the token of the job starts no workflow
+ * Whether an object that this extra writes has started the workflow: then each run would start the next run, without
+ * end. This happens with the token of an app; the token of the job starts no workflow
  * (https://docs.github.com/actions/concepts/security/github_token).
  */
 function startsItself(extra: ExtraName, gate: string, { writtenByExtra }: WorkflowRun): boolean {

@@ -63,8 +63,8 @@ export function readLeftOpen(): LeftOpen | undefined {
 const never = new AbortController().signal
 
 /**
- * Ends the action's process if it is still running. In a `container:` job, the runner sends its signals to the `docker exec`
- * outside of the container, and the process continues: it would show the rollout as in progress again.
+ * Ends the action's process if it is still running. In a `container:` job, the runner sends its signals to the `docker
+ * exec` outside of the container, and the process continues: it would show the rollout as in progress again.
  * @returns whether the process was running and ended by itself, which shows the outcome `cancelled`
  */
 export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'program'>, clock: Clock): Promise<boolean> {

@@ -8,8 +8,8 @@ export interface WorkflowRun {
   readonly owner: string
   readonly repo: string
   /**
-   * The commit that the extras are written to: the input `sha`, else the commit of the event; for a pull request its head,
-   * not the merge commit.
+   * The commit that the extras are written to: the input `sha`, else the commit of the event; for a pull request its
+   * head, not the merge commit.
    */
   readonly headSha?: string | undefined
   /** Why nothing may be written: the workspace, whose content was deployed, contains another commit, or the event contains none. */
@@ -180,9 +180,9 @@ function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): bool
 }
 
 /**
- * The commit and the pull request of an event. If the result has no `headSha`, the commit is `GITHUB_SHA`. In other events,
- * `GITHUB_SHA` is another commit: for `pull_request`, a merge commit; for `pull_request_target` and `workflow_run`, the last
- * commit of the base or default branch
+ * The commit and the pull request of an event. If the result has no `headSha`, the commit is `GITHUB_SHA`. In other
+ * events, `GITHUB_SHA` is another commit: for `pull_request`, a merge commit; for `pull_request_target` and
+ * `workflow_run`, the last commit of the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */
 function commitAndPullRequest(payload: Payload): Pick<WorkflowRun, 'headSha' | 'pullRequest' | 'forkBranch'> {

@@ -27,13 +27,13 @@ const stageNames = milestoneNames.join(', ')
 
 /**
  * An entry says how the status of the objects of a kind is read. The user writes entries in the file of the input
- * `health-check-exprs`; the catalogue of operators contains others. The expressions are CEL over the object, as in Flux'
- * `healthCheckExprs`. An expression that reads a missing field is false. The first expression that is true decides, in the order
- * `inProgress`, `suspended`, `failed`, `current`; if none is true, the object is in progress. If the status is of an older
- * generation, the object is in progress too, unless `suspended` is true for the spec alone.
+ * `health-check-exprs`; the catalogue of operators contains others. The expressions are CEL over the object, as in
+ * Flux' `healthCheckExprs`. An expression that reads a missing field is false. The first expression that is true
+ * decides, in the order `inProgress`, `suspended`, `failed`, `current`; if none is true, the object is in progress. If
+ * the status is of an older generation, the object is in progress too, unless `suspended` is true for the spec alone.
  *
- * For an entry of the catalogue, conditions of an older generation are ignored. If the status has no field that `current` and
- * `failed` read, another version of the operator wrote it, and the general conventions decide.
+ * For an entry of the catalogue, conditions of an older generation are ignored. If the status has no field that
+ * `current` and `failed` read, another version of the operator wrote it, and the general conventions decide.
  */
 export const entrySchema = z.strictObject({
   group: optional(

@@ -269,8 +269,8 @@ const noText = () => undefined
 
 /**
  * Compiles the expressions of an entry.
- * @param onMistake called with the field and the mistake of each expression with invalid syntax; by default, the first mistake is
- * thrown
+ * @param onMistake called with the field and the mistake of each expression with invalid syntax; by default, the first
+ * mistake is thrown
  */
 export function compileEntry(
   entry: HealthCheckEntry,

@@ -137,8 +137,8 @@ interface ForeignOutput {
 }
 
 /**
- * Recognizes output of another command, which contains no references: a table of `kubectl get`, a manifest, a difference
- * of `kubectl diff`, or Helm's report of a release.
+ * Recognizes output of another command, which contains no references: a table of `kubectl get`, a manifest, a
+ * difference of `kubectl diff`, or Helm's report of a release.
  * @param lines the text, line by line
  */
 export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
@@ -180,8 +180,8 @@ const information =
   /^(?:Waiting for .*\.\.\.|Flag --\S+ has been deprecated, .*|Switched to context ".*"\.|(?:Context|Cluster|User|Property) ".*" \w+\.)$/
 
 /**
- * Error messages of kubectl, helm and the shell. kubectl writes `error: ` before a single error, but nothing before each of
- * several errors (k8s.io/kubectl pkg/cmd/util, `checkErr` and `MultipleErrors`; pkg/cmd/apply;
+ * Error messages of kubectl, helm and the shell. kubectl writes `error: ` before a single error, but nothing before
+ * each of several errors (k8s.io/kubectl pkg/cmd/util, `checkErr` and `MultipleErrors`; pkg/cmd/apply;
  * k8s.io/apimachinery pkg/api/meta; k8s.io/cli-runtime pkg/resource).
  */
 const failures = [

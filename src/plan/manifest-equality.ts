@@ -26,9 +26,9 @@ export interface Difference {
 type Path = readonly PathStep[]
 
 /**
- * The fields of a manifest that are missing or different in a live object. A field that only the live object contains is
- * compared if its writer owns the field (`owned`); else the server, a controller or a webhook may have added the field.
- * `status`, `apiVersion`, name and namespace are not compared.
+ * The fields of a manifest that are missing or different in a live object. A field that only the live object contains
+ * is compared if its writer owns the field (`owned`); else the server, a controller or a webhook may have added the
+ * field. `status`, `apiVersion`, name and namespace are not compared.
  * @param manifest the result of {@link comparableManifest}
  * @param owned the pointers of the fields that the writer of the live object owns
  */
@@ -489,9 +489,9 @@ export interface RecordComparison {
 }
 
 /**
- * Compares a manifest with the record of its applier: `last-applied-configuration`, else the fields that a server-side apply
- * owns, else the fields that an update owns (Helm 3, `kubectl replace`). Undefined without a record, or without the hashes of
- * the manifest.
+ * Compares a manifest with the record of its applier: `last-applied-configuration`, else the fields that a server-side
+ * apply owns, else the fields that an update owns (Helm 3, `kubectl replace`). Undefined without a record, or without
+ * the hashes of the manifest.
  */
 export function compareRecord(manifest: ManifestObject, live: KubeObject): RecordComparison | undefined {
   const { applied: ours } = manifest.metadata as KubeObject['metadata']
@@ -572,8 +572,8 @@ function removedFrom(beyond: readonly string[], ours: readonly string[]): readon
 }
 
 /**
- * The fields of a manifest that differ in the live object because another writer than the applier changed them. If the record
- * is equal to the file, admission made the differences in fields that the applier owns: these are left out.
+ * The fields of a manifest that differ in the live object because another writer than the applier changed them. If the
+ * record is equal to the file, admission made the differences in fields that the applier owns: these are left out.
  */
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   if (isEncrypted(manifest)) return []

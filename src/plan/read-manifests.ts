@@ -228,8 +228,8 @@ type YamlDocument =
   | { readonly error: { readonly line: number; readonly message: string } }
 
 /**
- * Makes each of several JSON objects a YAML document, because kubectl reads and prints JSON objects without a separator.
- * Line numbers stay if each object begins on its own line.
+ * Makes each of several JSON objects a YAML document, because kubectl reads and prints JSON objects without a
+ * separator. Line numbers stay if each object begins on its own line.
  */
 function separateJson(text: string): string {
   if (!/^\s*\{/.test(text)) return text

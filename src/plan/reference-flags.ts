@@ -220,8 +220,8 @@ export function timeoutMistakes(
 }
 
 /**
- * Why the timeout of a reference has no effect: the gate's timeout is shorter. Undefined if the timeout of the reference has
- * an effect. Both timeouts are in milliseconds; 0: no timeout.
+ * Why the timeout of a reference has no effect: the gate's timeout is shorter. Undefined if the timeout of the
+ * reference has an effect. Both timeouts are in milliseconds; 0: no timeout.
  */
 function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
   if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined

@@ -49,8 +49,8 @@ export interface MatchWait {
 }
 
 /**
- * How long a line with a selector waits for its first match, in milliseconds: as long as `await-change`, else as the object of
- * a line with a name may take to be created; but no longer than the timeout of the line.
+ * How long a line with a selector waits for its first match, in milliseconds: as long as `await-change`, else as the
+ * object of a line with a name may take to be created; but no longer than the timeout of the line.
  */
 export function matchLimitMs(
   { clocks }: Pick<Reference, 'clocks'>,
@@ -65,8 +65,8 @@ export function matchLimitMs(
 }
 
 /**
- * Finds the objects that each selection of a resolution matches. If a line matches nothing yet, waits for its first match, and
- * then until the number of matches has not changed for `selectorCompleteMs`.
+ * Finds the objects that each selection of a resolution matches. If a line matches nothing yet, waits for its first
+ * match, and then until the number of matches has not changed for `selectorCompleteMs`.
  * @param list returns the names of the objects that match a request now
  * @param wait by default, no line waits
  */
@@ -202,8 +202,8 @@ function selectorsAsWritten<T extends ResolvedReference>(matched: readonly T[]):
 }
 
 /**
- * Identifies a selector that the user wrote: by the line, and by the Helm release, because a line may name several releases.
- * Several references have the same key if they come from the same written selector.
+ * Identifies a selector that the user wrote: by the line, and by the Helm release, because a line may name several
+ * releases. Several references have the same key if they come from the same written selector.
  */
 function writtenKey({ reference, release }: ResolvedReference): string {
   return `${reference.line} ${release?.name ?? ''}`
@@ -263,8 +263,8 @@ function noticesOf(
 }
 
 /**
- * The notice about the kinds of which a line's selector matches no object. None if the selector matches objects of every kind; if
- * it matches nothing, the target is `not-found`, and only with `--for=delete` there is a notice.
+ * The notice about the kinds of which a line's selector matches no object. None if the selector matches objects of
+ * every kind; if it matches nothing, the target is `not-found`, and only with `--for=delete` there is a notice.
  */
 function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[] {
   const unmatched = entries.filter(({ names }) => names.length === 0)
@@ -311,8 +311,8 @@ function revisionName(
 }
 
 /**
- * The target for the last revision of a release, if that revision is pending or has failed, or if the release has no other
- * target. Undefined if none is needed.
+ * The target for the last revision of a release, if that revision is pending or has failed, or if the release has no
+ * other target. Undefined if none is needed.
  */
 function revisionDraft(
   { reference: { clocks, waitFor, line }, release }: ResolvedReference,
@@ -360,8 +360,8 @@ function draftOf(
 }
 
 /**
- * Combines the drafts of a target that several lines select. The flags are those of a line with the target's name, else of a
- * line with a selector. Different flags in two such lines are a mistake.
+ * Combines the drafts of a target that several lines select. The flags are those of a line with the target's name, else
+ * of a line with a selector. Different flags in two such lines are a mistake.
  */
 function combine(
   first: Draft,

@@ -53,8 +53,8 @@ interface RevisionParts {
 const hashPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
 
 /**
- * What Flux appends to the version of a chart: 12 digits of its digest or commit, and a generation if the chart has values files
- * (https://github.com/fluxcd/source-controller/blob/v1.9.6/internal/controller/helmchart_controller.go).
+ * What Flux appends to the version of a chart: 12 digits of its digest or commit, and a generation if the chart has
+ * values files (https://github.com/fluxcd/source-controller/blob/v1.9.6/internal/controller/helmchart_controller.go).
  */
 const appendix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
 

@@ -9,8 +9,8 @@ import { displayName, type ParsedReferences, type Reference, type Target } from 
 const input = 'stream-logs'
 
 /**
- * Reads the references of `stream-logs`, in the form of `resources`. Each reference selects targets, in all namespaces or in
- * its own. `--for` and timeouts are mistakes.
+ * Reads the references of `stream-logs`, in the form of `resources`. Each reference selects targets, in all namespaces
+ * or in its own. `--for` and timeouts are mistakes.
  */
 export function parseStreamLogs(text: string): Pick<ParsedReferences, 'references' | 'mistakes'> {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })

@@ -72,8 +72,8 @@ export interface Target {
   readonly namespace?: string
   readonly name: string
   /**
-   * The label selector, only if it matched nothing: then the target is `not-found`, and `name` is empty, or the name of a Helm
-   * release. An empty selector stands for `--all`.
+   * The label selector, only if it matched nothing: then the target is `not-found`, and `name` is empty, or the name of
+   * a Helm release. An empty selector stands for `--all`.
    */
   readonly selector?: string
   readonly clocks: TargetClocks

@@ -23,8 +23,8 @@ const maxLineLength = 500
 
 /**
  * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets.
- * If there are too many, the last error counts the rest. There is none if the gate was cancelled or has no targets. Merged gates
- * have one error together, because their own jobs have annotated the targets.
+ * If there are too many, the last error counts the rest. There is none if the gate was cancelled or has no targets.
+ * Merged gates have one error together, because their own jobs have annotated the targets.
  * @param tracked the files that GitHub can show; by default unknown
  */
 export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {

@@ -32,8 +32,8 @@ export function safeLine(text: string, limit = maxLineLength): string {
 }
 
 /**
- * JSON that is safe in a terminal and in the log of a job, and equal when parsed: what {@link safeLine} removes is written as
- * `\u009b`. A line break between its values stays.
+ * JSON that is safe in a terminal and in the log of a job, and equal when parsed: what {@link safeLine} removes is
+ * written as `\u009b`. A line break between its values stays.
  */
 export function printableJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent)

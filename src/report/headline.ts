@@ -137,8 +137,8 @@ export function explainEnd(record: RunRecord): Explanation {
 }
 
 /**
- * Whether a target ended without being ready. False for a target that was open when the gate ended, or that only waits for
- * another target.
+ * Whether a target ended without being ready. False for a target that was open when the gate ended, or that only waits
+ * for another target.
  */
 export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
   return outcome !== 'ready' && outcome !== 'progressing' && causedBy === undefined
@@ -147,8 +147,8 @@ export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
 const namedWaiters = 3
 
 /**
- * By index of a target: a line with the targets that only wait for it, `service/web and ingress/web wait for deployment/web`.
- * Raw text: renderers escape it.
+ * By index of a target: a line with the targets that only wait for it, `service/web and ingress/web wait for
+ * deployment/web`. Raw text: renderers escape it.
  */
 export function waitingLines({ targets }: Pick<RunRecord, 'targets'>): ReadonlyMap<number, string> {
   const names = fullNames(targets)

@@ -41,12 +41,12 @@ interface Part {
 }
 
 /**
- * Merges the reports of several gates into one record. The gravest outcome decides; if several gates have it, the gate that
- * took the shortest time, then the first file. A gate whose report is missing did not run: it is `unknown`, and decides
- * only if all others are ready.
+ * Merges the reports of several gates into one record. The gravest outcome decides; if several gates have it, the gate
+ * that took the shortest time, then the first file. A gate whose report is missing did not run: it is `unknown`, and
+ * decides only if all others are ready.
  * @param now milliseconds since the epoch: the moment of the result if all reports are missing
- * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that did
- * not run
+ * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that
+ * did not run
  */
 export function mergeReports(files: readonly ReportFile[], now: number, run?: WorkflowRunRecord): EndedRunRecord {
   const parts = withDistinctNames(files.flatMap((file) => partsOf(file, run)))

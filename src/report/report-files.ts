@@ -11,9 +11,9 @@ import type { ReportFile } from './merge-reports.ts'
 const mistakesPerFile = 3
 
 /**
- * Reads the reports of the lines: `reports/eu/report.json`, `prod-eu=reports/eu/report.json` for a gate with that name, or
- * a pattern with `*`, `?` or `[…]`; `{eu,us}` stands for one line each; `#` starts a comment. A path that does not exist,
- * and a pattern without a match, give a `ReportFile` without a record.
+ * Reads the reports of the lines: `reports/eu/report.json`, `prod-eu=reports/eu/report.json` for a gate with that name,
+ * or a pattern with `*`, `?` or `[…]`; `{eu,us}` stands for one line each; `#` starts a comment. A path that does not
+ * exist, and a pattern without a match, give a `ReportFile` without a record.
  *
  * Symbolic links must stay within the workspace, as for manifests.
  * @param lines the input, or the arguments of the command

@@ -160,8 +160,8 @@ export function beginOf(target: Pick<TargetRecord, 'changedAt' | 'change'>, star
 }
 
 /**
- * When the common timeline begins: at the earliest change of this deployment. An earlier change belongs to the deployment if no
- * long pause follows it. A target counts only if something is known of the time after its change.
+ * When the common timeline begins: at the earliest change of this deployment. An earlier change belongs to the
+ * deployment if no long pause follows it. A target counts only if something is known of the time after its change.
  */
 export function beginOfAll({ targets, startedAt }: Pick<RunRecord, 'targets' | 'startedAt'>): number {
   const begins = targets.flatMap((target) => {
@@ -207,8 +207,8 @@ export function wasReadyAtBegin({ outcome, milestones }: TargetRecord, { started
 }
 
 /**
- * How long a target took from the begin of its timeline, in milliseconds. A ready target took until its last milestone, which
- * may have been before the gate.
+ * How long a target took from the begin of its timeline, in milliseconds. A ready target took until its last milestone,
+ * which may have been before the gate.
  */
 export function tookMs(target: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
   const { endedAt = finishedAt, outcome } = target
@@ -285,8 +285,8 @@ interface Wait {
 }
 
 /**
- * The milestone of a target that took longest, reached or not; undefined if there is none. A reached hold does not count,
- * because the user sets its duration.
+ * The milestone of a target that took longest, reached or not; undefined if there is none. A reached hold does not
+ * count, because the user sets its duration.
  */
 export function slowestStep(target: TargetRecord, times: GateTimes): Wait | undefined {
   const open = target.outcome === 'ready' ? undefined : openMilestone(target)

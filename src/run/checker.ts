@@ -266,8 +266,8 @@ export interface NoAnswer {
 }
 
 /**
- * Sends a request over `socket` and reads the first `maxBytes` of the body of the answer. Follows no redirect. Closes the socket.
- * Rejects if the server sends no complete HTTP answer within the time limit, or if the signal is aborted.
+ * Sends a request over `socket` and reads the first `maxBytes` of the body of the answer. Follows no redirect. Closes
+ * the socket. Rejects if the server sends no complete HTTP answer within the time limit, or if the signal is aborted.
  */
 export function exchange(
   socket: Duplex,

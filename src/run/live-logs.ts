@@ -70,8 +70,8 @@ export class LiveLogs {
   }
 
   /**
-   * Shows an entry. The verdict of a target is shown after the last lines of the target's ended containers. Later entries wait
-   * too, so the order of the entries stays.
+   * Shows an entry. The verdict of a target is shown after the last lines of the target's ended containers. Later
+   * entries wait too, so the order of the entries stays.
    */
   entry(entry: Entry): void {
     const isEnd = entry.kind === 'verdict' && entry.target !== undefined
@@ -315,9 +315,9 @@ interface ContainerLogResources {
 }
 
 /**
- * Reads one container's log while the container writes it. If a stream breaks or the container restarts, the next stream begins
- * with the latest line of the previous stream; no line is shown twice. The container's status starts a stream but never ends one,
- * because the last lines may arrive later than the status.
+ * Reads one container's log while the container writes it. If a stream breaks or the container restarts, the next
+ * stream begins with the latest line of the previous stream; no line is shown twice. The container's status starts a
+ * stream but never ends one, because the last lines may arrive later than the status.
  */
 export class ContainerLog {
   readonly #ref: ContainerRef
@@ -365,8 +365,8 @@ export class ContainerLog {
   }
 
   /**
-   * Reads the lines written so far, and then closes. Resolves when this is done or `close` is called. If the container runs and
-   * its log still waits for a slot, closes at once.
+   * Reads the lines written so far, and then closes. Resolves when this is done or `close` is called. If the container
+   * runs and its log still waits for a slot, closes at once.
    */
   finish(): Promise<void> {
     if (this.#state === 'finishing' || this.#isClosed) return this.#done.promise
@@ -441,8 +441,8 @@ export class ContainerLog {
   }
 
   /**
-   * Reads one stream from the latest line on. In the state `finishing`, the stream ends with the lines written so far; else it
-   * ends with the container. Returns false if `#interrupt` or `#watchSilence` ended the stream.
+   * Reads one stream from the latest line on. In the state `finishing`, the stream ends with the lines written so far;
+   * else it ends with the container. Returns false if `#interrupt` or `#watchSilence` ended the stream.
    */
   async #readStream(run: number, previous: boolean): Promise<boolean> {
     const { source } = this.#resources

@@ -123,9 +123,9 @@ export class RecordedRun extends Run {
   }
 
   /**
-   * Passes the events to a gate at their recorded times, so the verdict is the same as in the live run. Deadlines after the last
-   * event are reached too, so a recording that stops early ends by a deadline. A gate without deadlines is cancelled.
-   * For any other purpose, passes the events until the moment that is shown.
+   * Passes the events to a gate at their recorded times, so the verdict is the same as in the live run. Deadlines after
+   * the last event are reached too, so a recording that stops early ends by a deadline. A gate without deadlines is
+   * cancelled. For any other purpose, passes the events until the moment that is shown.
    * @throws the reason of the signal, if the purpose is not a gate
    */
   async follow(consumer: EventConsumer): Promise<void> {
@@ -232,8 +232,8 @@ export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(he
 }
 
 /**
- * The targets: of the user's own references, else those in the header, else of the `resources` in the header. With the checks after
- * the targets are ready. A timeout in the overrides replaces the recorded timeout of each target.
+ * The targets: of the user's own references, else those in the header, else of the `resources` in the header. With the
+ * checks after the targets are ready. A timeout in the overrides replaces the recorded timeout of each target.
  * @throws UserError if the targets cannot be found, or with the mistakes of the checks
  */
 async function planTargets(

@@ -23,8 +23,8 @@ export interface Reporter {
 const kindWithoutSecrets = 'Event'
 
 /**
- * A queue of texts that may quote secrets of the cluster. The secrets are read from the objects of the first lists, so all texts
- * wait, in their order, until the first list of each watch has arrived or failed.
+ * A queue of texts that may quote secrets of the cluster. The secrets are read from the objects of the first lists, so
+ * all texts wait, in their order, until the first list of each watch has arrived or failed.
  */
 export class TextQueue {
   readonly #clock: Clock

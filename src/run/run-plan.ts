@@ -210,8 +210,8 @@ export interface LivePlan extends Plan {
 }
 
 /**
- * Finds the targets. If Helm is at work on a release, the first plan of a gate has only the pending revisions as targets. In every
- * other plan, a pending revision is one target among others.
+ * Finds the targets. If Helm is at work on a release, the first plan of a gate has only the pending revisions as
+ * targets. In every other plan, a pending revision is one target among others.
  * @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan
  * @param until aborted when the time limit for finding the targets has passed
  */

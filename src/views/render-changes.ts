@@ -55,8 +55,8 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
 }
 
 /**
- * A change as one line of JSON. `patch` (RFC 6902) converts the previous state to the present one. Before the first state,
- * the state is null.
+ * A change as one line of JSON. `patch` (RFC 6902) converts the previous state to the present one. Before the first
+ * state, the state is null.
  */
 export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
   const { namespace } = object.metadata

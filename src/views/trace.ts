@@ -75,9 +75,9 @@ export interface DepartedObject {
 const departedMs = 15_000
 
 /**
- * The state of one resource and of the objects that belong to it, as judged by a gate that does not end: a failed resource may
- * recover, and a deleted resource may be created again. The time of the gate advances only when `handle` or `state` is called.
- * Throws UserError if the resource cannot be read.
+ * The state of one resource and of the objects that belong to it, as judged by a gate that does not end: a failed
+ * resource may recover, and a deleted resource may be created again. The time of the gate advances only when `handle`
+ * or `state` is called. Throws UserError if the resource cannot be read.
  */
 export class Trace extends View {
   readonly #target: Target
@@ -220,8 +220,8 @@ export class Trace extends View {
 }
 
 /**
- * The watches of the kinds that belong to a resource. They cover the whole namespace without selectors, to show pods whose
- * labels change, and pods that a selector nearly matches.
+ * The watches of the kinds that belong to a resource. They cover the whole namespace without selectors, to show pods
+ * whose labels change, and pods that a selector nearly matches.
  */
 function requestsBehind(target: Target, settings: GateSettings): readonly WatchRequest[] {
   const { namespace, name } = target
