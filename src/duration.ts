@@ -72,7 +72,7 @@ export function formatDuration(milliseconds: number): string {
   return `${hours > 0 ? `${hours}h` : ''}${minutes > 0 ? `${minutes}m` : ''}${seconds > 0 ? `${seconds}s` : ''}`
 }
 
-/** ` since 12:03 UTC`, of an ISO time; empty if that is unknown. */
+/** ` since 12:03 UTC`; empty if the time is unknown. `since`: an ISO time. */
 export function clockText(since: string | undefined): string {
   const at = Date.parse(since ?? '')
   return Number.isNaN(at) ? '' : ` since ${new Date(at).toISOString().slice(11, 16)} UTC`

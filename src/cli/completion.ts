@@ -75,7 +75,7 @@ export function complete(
   return 0
 }
 
-/** bash passes `--namespace=shop` as three words. */
+/** Joins the three words as which bash passes `--namespace=shop`. */
 function joinAssignments(words: readonly string[]): readonly string[] {
   const joined: string[] = []
   for (const word of words) {

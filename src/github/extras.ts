@@ -193,7 +193,7 @@ export class UpdateThrottle {
   #hasWorked = false
   #isForbidden = false
 
-  /** @param onFailure called at most once, and not if a later update succeeds */
+  /** @param onFailure called at most once: when the permission is missing, or when the outcome cannot be shown */
   constructor(extra: Extra, clock: Clock, onFailure: (failure: Failure) => void) {
     this.#extra = extra
     this.#clock = clock

@@ -612,7 +612,7 @@ function normalized(manifest: ManifestObject): ManifestObject {
   return { ...(secret as ManifestObject), data: Object.keys(values).length === 0 ? undefined : values }
 }
 
-/** The field with base64 values in the server's form: without line breaks, padded. */
+/** An object with one field, whose base64 values have the server's form: without line breaks, padded. Empty without values. */
 function base64Of(object: Fields, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const values = mapStrings(object[name], (text) => Buffer.from(text, 'base64').toString('base64'))
   return Object.keys(values).length === 0 ? {} : { [name]: values }

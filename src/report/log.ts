@@ -75,7 +75,7 @@ const groupLimit = 20
 const namesTogether = 3
 
 /**
- * Measures the columns once, because lines are printed as they come but must be aligned.
+ * The layout of a log. The columns are measured once: each line is printed when it comes, but the lines must be aligned.
  * @param options.color prints ANSI colours, which the runner and terminals show
  * @param options.groups prints the runner's commands for groups, which only the job log folds
  */

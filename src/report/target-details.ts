@@ -25,7 +25,7 @@ import {
   stepsOf,
 } from './target-record.ts'
 
-/** A target, and what the summary shows of it in other places. */
+/** A target, and which parts of its details the summary shows elsewhere. */
 export interface DetailedTarget {
   readonly target: TargetRecord
   /** Not escaped. */
@@ -199,7 +199,7 @@ interface MilestoneRow {
   tookMs: number
 }
 
-/** Milestones by time, those of the same second in one row; the longest wait of a ready target is bold. */
+/** The milestones by time, with one row for those of the same second; the longest wait of a ready target is bold. */
 function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
   const { startedAt, finishedAt } = times
   const steps = stepsOf(target, startedAt)

@@ -72,7 +72,7 @@ export interface RunOptions extends RunInputs {
   readonly requiresRecording?: boolean
   /** Whether hints name flags of the command line, not inputs of the action. */
   readonly usesFlags?: boolean
-  /** Finds the references in the cluster if none are written. */
+  /** Finds references in the cluster if the user has written none. */
   readonly findReferences?: ((cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>) | undefined
 }
 
