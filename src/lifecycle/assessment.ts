@@ -86,7 +86,7 @@ export interface AssessedFacts {
   readonly pods?: Pods
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
-  /** Facts that do not affect the status either, but are probably a mistake: `its TLS Secret web-tls does not exist`. */
+  /** Facts that do not affect the status, but are probably a mistake: `its TLS Secret web-tls does not exist`. */
   readonly warnings?: readonly string[]
 }
 

@@ -34,7 +34,7 @@ export function momentOf(timestamp: unknown): number | undefined {
 /** Timestamps of the API are rounded down to this unit. */
 export const timestampUnitMs = 1_000
 
-/** The time of an assessment. It collects the moments that `passed` is asked for: then the target is reassessed. */
+/** The time of an assessment. It collects the moments that `passed` is asked for, to reassess the target then. */
 export interface Moment {
   /** Milliseconds since the epoch on the runner's clock. */
   readonly now: number

@@ -118,7 +118,7 @@ export interface Statements {
   problem(problem: Problem): void
   /** A fact that does not affect the status: `2 old pods still draining`. */
   note(text: string): void
-  /** A fact that does not affect the status either, but is probably a mistake: `its TLS Secret web-tls does not exist`. */
+  /** A fact that does not affect the status, but is probably a mistake: `its TLS Secret web-tls does not exist`. */
   warning(text: string): void
   /** Why the stall clock is stopped: the object itself states how long this may take. The first reason counts. */
   hold(text: string | undefined): void

@@ -12,7 +12,7 @@ export interface PullDetail extends ImageDetail {
   readonly cause?: PullFailureCause
 }
 
-/** Why a node cannot reach a registry, or cannot store an image. */
+/** Why a pull failed, if the answer shows it. */
 export type PullFailureCause =
   | 'signature'
   | 'disk-full'

@@ -149,7 +149,7 @@ function unobservedMeaning(object: KubeObject, check: HealthCheck): Meaning {
   return hasNoStatus(object) && check.current(withoutStatus).holds ? 'ready' : 'progressing'
 }
 
-/** The meaning by the expressions. Undefined if an entry reads no field of the status, which is of another version. */
+/** The meaning by the expressions. Undefined if the entry reads no field of the status: another version wrote it. */
 function meaningBy(object: KubeObject, check: HealthCheck): Meaning | undefined {
   const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
   if (holds('inProgress')) return 'progressing'

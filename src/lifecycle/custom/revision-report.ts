@@ -103,7 +103,7 @@ export function isSameVersion(one: Version, other: Version): boolean {
   )
 }
 
-/** A version for people: `a1b2c3d (main)`, of an OCI artifact also the commit, and for several sources each of them. */
+/** A version in messages: `a1b2c3d (main)`; of an OCI artifact also the commit; for several sources one of each. */
 export function describeVersion({ sources }: Version): string {
   return sources
     .map(({ revisions: [revision = '', ...others] }) => {

@@ -87,7 +87,7 @@ export function specSuspension(object: KubeObject): readonly Signal[] {
   return annotation === undefined ? [] : fieldSignal(...annotation, 'suspended', 'spec')
 }
 
-/** A schedule works later, like a CronJob: an empty status or a suspension is normal. */
+/** Whether an object is a schedule, like a CronJob: then an empty status or a suspension is normal. */
 export function isSchedule({ kind, spec }: KubeObject): boolean {
   const { schedule, schedules } = (spec ?? {}) as Fields
   return kind.startsWith('Cron') || kind.endsWith('Schedule') || schedule !== undefined || schedules !== undefined

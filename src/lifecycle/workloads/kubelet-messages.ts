@@ -60,7 +60,7 @@ function isCodeOfShell({ exitCode }: ContainerStateTerminated): boolean {
   return exitCode === 126 || exitCode === 127
 }
 
-/** How a container ended. A program that ran for seconds gives the codes of a shell a meaning of its own. */
+/** How a container ended. If its program ran for seconds, the exit codes of a shell have the program's own meaning. */
 export function exitOf(death: ContainerStateTerminated): Exit {
   const { exitCode, signal, startedAt = '', finishedAt = '' } = death
   const isOwnCode = isCodeOfShell(death) && Date.parse(finishedAt) - Date.parse(startedAt) >= shellMs

@@ -143,7 +143,7 @@ export function quietAt({ pod, history }: PodView, { now, time, events }: Reader
   return (latest([last && time(lastOccurrence(last)), history.seenAt]) ?? now) + quietNodeMs
 }
 
-/** Whether the gate knows that no node has this name: `assess` asks for the node of a problem. */
+/** Whether the gate knows that no node has this name, after `assess` has asked for the node of a problem. */
 function isNodeMissing(name: string, reader: Reader): boolean {
   return reader.listState(nodeRequest(name)) === 'complete' && reader.known(nodeRequest(name)).length === 0
 }

@@ -78,7 +78,7 @@ export function examinePods(
   }
 }
 
-/** The nodes that may be lost: nothing has been reported about a pod of each for long. */
+/** The nodes that may be lost: for long, nothing has been reported about a pod on them. */
 function quietNodes(pods: readonly PodState[]): readonly string[] {
   return [...new Set(pods.flatMap(({ quietNode }) => quietNode ?? []))].slice(0, maxQuietNodes)
 }
@@ -213,7 +213,7 @@ export function stuckPods(owned: readonly Pod[], reader: Reader): readonly Probl
  * The milestones of workloads that count pods.
  */
 
-/** `3 of 3 pods ready`. */
+/** The message about the ready pods: `3 of 3 pods ready`. */
 export function readyText(done: number, replicas: number, word: string): string {
   return replicas === 0 ? 'scaled to zero: no pod runs this version' : `${done} of ${podCount(replicas)} ${word}`
 }

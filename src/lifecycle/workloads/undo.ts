@@ -153,14 +153,14 @@ const operatorDomains = [
   'keel.sh',
 ] as const
 
-/** Whether a label or an annotation comes from such a tool. Those of OLM have no domain: `olm.owner`. */
+/** Whether a label or an annotation comes from one of these tools. The keys of OLM have no domain: `olm.owner`. */
 function isOperatorKey(key: string): boolean {
   const [domain = ''] = key.split('/')
   return key.startsWith('olm.') || operatorDomains.some((each) => domain === each || domain.endsWith(`.${each}`))
 }
 
 /**
- * The field managers of such tools, and the usual names of programs that reconcile. The default field manager is the
+ * The field managers of these tools, and the usual names of programs that reconcile. The default field manager is the
  * name of the program (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
  */
 const operatorManager =

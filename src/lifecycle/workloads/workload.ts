@@ -234,7 +234,7 @@ export function haveSettled(
   return reader.passed(removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt)
 }
 
-/** Reports pods of an older revision, which OnDelete does not replace. */
+/** The note on pods of an older revision, which OnDelete does not replace. */
 function onDeleteNotes({ pods: { old, kept }, replacesOnDelete }: ExaminedPods): readonly string[] {
   const older = old.length + kept.length
   if (!replacesOnDelete || older === 0) return []
