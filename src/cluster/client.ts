@@ -88,9 +88,9 @@ export class Client {
     this.#httpsAgent.destroy()
   }
 
-  /** The answer must be JSON. A Status that reports a failure is an error, although a proxy may change its HTTP status. */
+  /** Reads JSON. A Status object that reports a failure is an error too: a proxy may have changed the HTTP status. */
   json(path: string, options: RequestOptions = {}): Promise<unknown> {
-    return this.#bounded(options, async (signal, extend) => {
+    return this.#withTimeLimit(options, async (signal, extend) => {
       const response = await this.#send(path, options, signal)
       const onBytes = (bytes: number) => {
         if (options.silenceMs !== undefined) extend()
@@ -111,7 +111,7 @@ export class Client {
   }
 
   text(path: string, options: RequestOptions = {}): Promise<string> {
-    return this.#bounded(options, async (signal) =>
+    return this.#withTimeLimit(options, async (signal) =>
       readBody(await this.#send(path, { accept: '*/*', ...options }, signal), options.maxBytes ?? maxAnswerBytes),
     )
   }
@@ -123,7 +123,7 @@ export class Client {
   async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
     const signals = [options.signal, this.#closing.signal]
     const uncompressed = { ...options, encoding: 'identity' } as const
-    const stream = unzipped(await this.#bounded(options, (signal) => this.#send(path, uncompressed, signal)))
+    const stream = unzipped(await this.#withTimeLimit(options, (signal) => this.#send(path, uncompressed, signal)))
     const end = () => stream.destroy()
     for (const signal of signals) signal.addEventListener('abort', end)
     stream.once('close', () => {
@@ -134,15 +134,15 @@ export class Client {
   }
 
   /**
-   * Runs other work with the address of a path and the credentials, on a connection of its own: the upgrade to a WebSocket.
-   * Rejects like the other requests. If the work rejects with status 401, it is repeated as they are.
+   * Runs work that sends its own request, with the URL of a path and the credentials: for a WebSocket. Rejects as the
+   * other requests do. After a 401, repeats the work once with new credentials.
    */
   withCredentials<T>(
     path: string,
     options: RequestOptions,
     work: (url: URL, request: https.RequestOptions, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    return this.#bounded(options, (signal) =>
+    return this.#withTimeLimit(options, (signal) =>
       this.#authorized(async (session) => {
         const url = new URL(session.kubeconfig.server + path)
         return work(url, await this.#requestOptions(session, url, options), signal)
@@ -150,7 +150,7 @@ export class Client {
     )
   }
 
-  async #bounded<T>(
+  async #withTimeLimit<T>(
     { silenceMs, timeoutMs = silenceMs ?? requestMs, signal }: RequestOptions,
     work: (signal: AbortSignal, extend: () => void) => Promise<T>,
   ) {
@@ -256,7 +256,7 @@ export class Client {
     }
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
-    // The agent of a proxy makes its own contexts.
+    // The agent of a proxy makes its own TLS contexts.
     if (kubeconfig.proxy !== undefined || url.protocol === 'http:') return request
     return { ...request, secureContext: this.#secureContextOf(request) }
   }

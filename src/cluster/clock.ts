@@ -56,7 +56,7 @@ export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal):
   cancel()
 }
 
-/** The result of the work; undefined if the signal is aborted first. The work itself goes on, and nobody reads how it fails. */
+/** The result of the work; undefined if the signal is aborted first: the work continues, and its error is ignored. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const stop = () => resolve(undefined)

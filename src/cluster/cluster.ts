@@ -33,9 +33,9 @@ interface ConnectOptions {
   readonly onSource?: (source: string) => void
   /** Called once with a sentence if the first requests fail and are repeated for a while. */
   readonly onRetry?: (message: string) => void
-  /** How long the first requests are repeated at most, in milliseconds; 0 or more than `maxInitialMs`: `maxInitialMs`. */
+  /** How long the first requests are repeated, in milliseconds: at most `maxInitialMs`, which is also used for 0. */
   readonly timeoutMs?: number
-  /** Gets every secret of the credentials and of objects. Everything that leaves the process is redacted with it. */
+  /** Collects every secret of the credentials and of objects, and redacts everything that leaves the process. */
   readonly secrets?: Secrets
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
@@ -87,7 +87,7 @@ export class Cluster {
   readonly secrets: readonly string[]
   /** Redacts every object of the cluster; manifests redacted with it can be compared with them. */
   readonly redact: Redactor
-  readonly #known: Secrets
+  readonly #knownSecrets: Secrets
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
@@ -110,7 +110,7 @@ export class Cluster {
     initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isSingleCheck'> = {},
   ) {
     this.redact = createRedactor(undefined, known)
-    this.#known = known
+    this.#knownSecrets = known
     this.context = kubeconfig.context
     this.namespace = kubeconfig.namespace
     this.secrets = kubeconfig.secrets
@@ -176,8 +176,8 @@ export class Cluster {
   }
 
   /**
-   * The objects that match a request, as `select` reads them, or only their metadata. The first list of each request that is
-   * within one for whole objects is this list.
+   * The objects that match a request, or only their metadata, read as in `select`. If whole objects are read, a later
+   * watch of these objects begins with this list.
    * @returns undefined if the list is forbidden, or if the server fails at this kind `maxKindErrors` times
    */
   async selectPresent(request: WatchRequest, metadataOnly: boolean): Promise<readonly KubeObject[] | undefined> {
@@ -225,7 +225,7 @@ export class Cluster {
     return answers.flatMap((failure) => failure ?? [])
   }
 
-  /** The API server checks permission before existence, so this pod need not exist. */
+  /** The denial of access to logs in a namespace. The server checks permission first, so the pod need not exist. */
   async #deniedLogs({ apiVersion, kind, namespace = 'default' }: WatchRequest): Promise<Failure | undefined> {
     const name = 'rollout-gate'
     try {
@@ -249,14 +249,14 @@ export class Cluster {
     await Promise.all(requests.map((request) => this.#reflectors.get(requestKey(request))?.refresh()))
   }
 
-  /** See `readLog`. Before a long log is cut, what is secret by then is redacted. */
+  /** See `readLog`. Before a long log is cut, the secrets that are known by then are redacted. */
   readLog(request: LogRequest): Promise<LogTail> {
-    return readLog(this.#client, request, this.#known.redact)
+    return readLog(this.#client, request, this.#knownSecrets.redact)
   }
 
-  /** See `followLog`. Before a long line is cut, what is secret by then is redacted. */
+  /** See `followLog`. Before a long line is cut, the secrets that are known by then are redacted. */
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
-    return followLog(this.#client, request, signal, this.#known.redact)
+    return followLog(this.#client, request, signal, this.#knownSecrets.redact)
   }
 
   /** See `forwardPort`. */
@@ -266,7 +266,7 @@ export class Cluster {
     return forwardPort(this.#client, port, this.#clock, signal)
   }
 
-  /** Whether the credentials permit this; undefined if the server does not answer this question. */
+  /** Whether the credentials permit this access; undefined if the server does not answer the question. */
   async permits(access: AccessQuestion): Promise<boolean | undefined> {
     const spec = { resourceAttributes: access }
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec }

@@ -13,7 +13,7 @@ export function parseJson(json: Buffer): unknown {
   return JSON.parse(withoutFieldSets(json).toString('utf8'))
 }
 
-/** An unescaped quote ends a string, so this search finds no text within a string. */
+/** The JSON with empty field sets. The search finds nothing in strings, because they contain no unescaped quote. */
 function withoutFieldSets(json: Buffer): Buffer {
   let length = 0
   let start = 0
@@ -60,7 +60,7 @@ export function shareEqualParts<T>(value: T, known: unknown): T {
   let isSame = names.length === Object.keys(knownParts).length
   for (const name of names) {
     const other = Object.hasOwn(knownParts, name) ? knownParts[name] : undefined
-    // The own key `__proto__` exists already, so this sets it.
+    // If the key is `__proto__`, it is an own key already, so this sets a field and not the prototype.
     const shared = shareEqualParts(parts[name], other)
     parts[name] = shared
     isSame &&= shared === other

@@ -7,9 +7,9 @@
 const ansiEscapes =
   /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/g
 const escapeCharacter = /[\x1b\x80-\x9f]/
-/** Control characters but white space, and characters that nobody sees; of a line break of Windows, the first half. */
+/** Control characters except white space, other invisible characters, and the `\r` in a line break of Windows. */
 const invisibles = /\r(?=\n)|(?![\t\n\v\f\r\x85])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|\p{Cs}/gu
-/** Most texts have nothing to strip: only ASCII, letters of Latin-1, punctuation, arrows and marks. */
+/** Matches all but ASCII, letters of Latin-1, punctuation, arrows and marks: most texts contain nothing else. */
 const mayNeedStripping = /[^\t\n -~\xa1-\xac\xae-\xff\u2010-\u2027\u2190-\u27ff]/
 
 /** A text without terminal escapes, such as colours. */
@@ -22,19 +22,19 @@ export function strip(text: string): string {
   return mayNeedStripping.test(text) ? text.replace(ansiEscapes, '').replace(invisibles, '') : text
 }
 
-/** A text without invisible characters; what follows an escape character stays. */
+/** A text without invisible characters; of a terminal escape, the visible characters stay. */
 export function withoutInvisible(text: string): string {
   return mayNeedStripping.test(text) ? text.replace(invisibles, '') : text
 }
 
-/** A text that was made from another one, and which part of the other one each of its characters stands for. */
+/** A text that was made from an original text, and the parts of the original from which its parts were made. */
 export interface DecodedText {
   readonly text: string
   /** The part of the original text from which a part of this one was made. */
   readonly originOf: (start: number, end: number) => readonly [start: number, end: number]
 }
 
-/** A replaced part of a text: where it was, and where its replacement is. */
+/** A replacement: the part of the source (`from`, `to`), and its place (`at`, `length`) in the result. */
 interface Edit {
   readonly at: number
   readonly length: number
@@ -43,9 +43,9 @@ interface Edit {
 }
 
 /**
- * The text as it is, as `strip` leaves it, and decoded up to three times, as JSON in JSON is: each form that differs from
- * the one before. `strip` takes the letter after a lone escape character for the end of an escape, so that there is also a
- * form without such characters only.
+ * The forms of a text in which secrets are searched: the text itself, without escapes and invisible characters, and
+ * decoded up to three times (for JSON within JSON). Each form differs from the one before. The letter after a lone
+ * escape character is taken for the end of an escape, so another form lacks only the invisible characters.
  */
 export function decodedTexts(text: string): readonly DecodedText[] {
   const found: DecodedText[] = []
@@ -56,7 +56,7 @@ export function decodedTexts(text: string): readonly DecodedText[] {
     for (const source of stripped.length === 0 ? [form] : stripped) {
       if (depth === maxDecodings || !mayBeEncoded.test(source.text)) continue
       const shown = withoutHidden(source)
-      // Such a part may stand between two bytes of an encoded character, or be the start of an octal escape.
+      // An escaped invisible character may separate the bytes of a character, or begin an octal escape: try both.
       for (const each of shown === source ? [source] : [shown, source]) {
         const decoded = replaceParts(each, encodedParts, decode)
         if (decoded !== source) add(decoded, depth + 1)
@@ -84,7 +84,7 @@ function nothing(): string {
   return ''
 }
 
-/** @param replace gets each part, and whether the text is cut after it */
+/** Replaces the parts that match; without any, returns `source`. @param replace gets a part, and whether it is cut */
 function replaceParts(
   source: DecodedText,
   pattern: RegExp,
@@ -114,13 +114,13 @@ function replaceParts(
 /** As in JSON that contains a text of JSON. */
 const maxDecodings = 3
 
-/** Quotes within quotes, also of those. Those beside signs may be an empty text, or the end of a quoted one. */
+/** Doubled quotes, up to four pairs. Beside punctuation, a pair may be an empty text, or the end of a quoted text. */
 const doubledQuote =
   /(?<=[^\s"'=:,({[])(?:(?:''){1,4}|(?:""){1,4})(?=[^"',)}\]])|(?:(?:''){1,4}|(?:""){1,4})(?=[^\s"'=:,)}\]])/
 const mayBeEncoded = new RegExp(`[%\\\\&]|${doubledQuote.source}`)
 /**
- * Characters that are written in another way: in URLs, in strings of JSON, Go, Python, JavaScript, PHP and C, in HTML, and
- * quotes within quotes of YAML, CSV, SQL or a shell. The last are incomplete, because the text is cut there.
+ * Characters that are written in another way: in URLs, HTML, strings of JSON, Go, Python, JavaScript, PHP and C, and
+ * quotes within quotes of YAML, CSV, SQL or a shell. The last pattern matches an incomplete part before a cut.
  */
 const encodedParts = new RegExp(
   [
@@ -141,14 +141,14 @@ const encodedParts = new RegExp(
 const characterParts =
   /\\(?:[0abfv]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8})|&#(?:\d{1,7}|[xX][0-9A-Fa-f]{1,6});/g
 
-/** The text without escapes of characters that nobody sees. */
+/** The text without escapes of invisible characters. */
 function withoutHidden(source: DecodedText): DecodedText {
   if (!/\\|&#/.test(source.text)) return source
   const shown = replaceParts(source, characterParts, (part) => (strip(decode(part)) === '' ? '' : part))
   return shown.text === source.text ? source : shown
 }
 
-/** What parts stand for. A control character that a text does not show is left out. */
+/** The characters of parts. An invisible control character is left out. */
 const decodedParts: Readonly<Record<string, string>> = {
   ...{ '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&nbsp;': ' ' },
   ...{ '\\n': '\n', '\\r': '\r', '\\t': '\t', '\\e': '\x1b' },
@@ -176,12 +176,12 @@ function decodeBytes(digits: readonly string[], base: number, isCut: boolean): s
   return text.includes('\uFFFD') ? bytes.toString('latin1') : text
 }
 
-/** A half of a character becomes whole beside its other half. */
+/** The character with this code. Two halves of a character (surrogates) become one when they are joined. */
 function decodeCharacter(code: number): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : ''
 }
 
-/** The last edit that is not after a place. */
+/** The last edit whose replacement does not begin after a place in the result. */
 function lastUntil(edits: readonly Edit[], place: number): Edit | undefined {
   let [from, to] = [0, edits.length]
   while (from < to) {

@@ -107,10 +107,10 @@ function names({ verbs, shortNames, categories }: Pick<AggregatedResource, 'verb
   return { verbs, shortNames, categories }
 }
 
-/** What discovery contains of a kind. `unknown`: not the kind, but a version of its group does not answer. */
+/** Whether discovery contains a kind. `unknown`: it does not, but a version of the kind's group does not answer. */
 export type KindState = 'served' | 'other-version' | 'gone' | 'unknown'
 
-/** What discovery contains of a kind in this version. */
+/** Whether discovery contains the kind in this version. */
 export function kindState({ resources, stale }: Discovery, request: KindName): KindState {
   if (findResource(resources, request) !== undefined) return 'served'
   const group = groupOf(request.apiVersion)

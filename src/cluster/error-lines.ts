@@ -34,7 +34,7 @@ const levelInText =
 /** The errors that programs without a logger write. */
 const errorInText =
   /^\s*(?:panic|fatal(?: error)?|error)\b|\b(?:panic|error): |(?:Exception|Error)(?::|$)|^Exception in |^Caused by: |^Segmentation fault|\(core dumped\)/i
-/** A frame of a stack: its file may have the name of an error. */
+/** A frame of a stack, which is no error: the name of its file may look like an error. */
 const stackFrame = /^\s+(?:at |File ")/
 
 /**

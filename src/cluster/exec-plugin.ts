@@ -67,8 +67,8 @@ export function runExecPlugin(
 }
 
 /**
- * What a credential plugin does not need, because a step that runs kubectl would not have it: the action's inputs, which contain
- * the kubeconfig and tokens, and the tokens of GitHub.
+ * Variables that a credential plugin does not get, because a step that runs kubectl would not have them: the action's
+ * inputs, which contain the kubeconfig and tokens, and the tokens of GitHub.
  */
 const hiddenVariable = /^(?:INPUT_.*|STATE_.*|GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN)$/
 

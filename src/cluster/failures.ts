@@ -147,7 +147,7 @@ export function isSuccess(status: number | undefined): boolean {
 type FailureDetails = Partial<WatchRequest> & {
   /** When the request last succeeded. */
   readonly lastSuccessAt?: number
-  /** The refusal is final. */
+  /** See `Failure`. */
   readonly final?: boolean
 }
 
@@ -156,7 +156,7 @@ export function failureOf(error: unknown, details: FailureDetails = {}): Failure
   return failureFromStatus(statusOf(error), errorText(error), details)
 }
 
-/** The same from an HTTP status, as recordings contain it. */
+/** As `failureOf`, for the HTTP status that a recording contains. */
 export function failureFromStatus(status: number, message: string, details: FailureDetails = {}): Failure | undefined {
   const { lastSuccessAt, final = false, ...request } = details
   switch (status) {

@@ -41,17 +41,17 @@ export interface RequestOf<Kind extends string> extends WatchRequest {
 }
 
 /**
- * A kind of the gate alone: the names of Secrets. Only their metadata is requested, so that the server sends no data, and
- * of the metadata only what identifies them is kept. Reading them needs the same permission as the Secrets.
+ * A kind that only the gate uses: the name of a Secret. Only metadata is requested, so that the server sends no data,
+ * and only the fields that identify the Secret are kept. The request needs the same permission as for Secrets.
  */
 export const secretNames: KindName = { apiVersion: 'v1', kind: 'SecretName' }
 
-/** The context that selects the service account of this pod. */
+/** The value of the input `context` that selects the service account of the pod in which the gate runs. */
 export const inClusterContext = 'in-cluster'
 
 /**
- * A kind of the gate alone: the revisions of Helm releases, `web.v7` for the Secret `sh.helm.release.v1.web.v7`. Only the
- * metadata of these Secrets is requested, and only the labels are kept that Helm writes.
+ * A kind that only the gate uses: a revision of a Helm release, `web.v7` for the Secret `sh.helm.release.v1.web.v7`.
+ * Only the metadata of these Secrets is requested, and only the labels that Helm writes are kept.
  */
 export const helmRevisions: KindName = { apiVersion: 'v1', kind: 'Helm' }
 
@@ -99,8 +99,8 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
   )
 
 /**
- * The answer to a request of `http-checks`, or why there is none. Everything in it is hostile text of the pod: the body and the
- * error are redacted.
+ * The answer to a request of `http-checks`, or why there is none. Its texts come from the pod and are untrusted; the
+ * body and the error are redacted.
  */
 export interface Answer {
   readonly type: 'ANSWER'
@@ -122,7 +122,7 @@ export interface Answer {
   readonly location?: string
 }
 
-/** An answer, and when it came: milliseconds since the epoch. */
+/** An answer with the time of its arrival: milliseconds since the epoch. */
 export type TimedAnswer = Answer & { readonly at: number }
 
 /** An event of the feed without its time. */

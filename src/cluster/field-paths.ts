@@ -1,7 +1,7 @@
 import { jsonValue } from '../errors.ts'
 import { isObject } from './objects.ts'
 
-/** A step to a field, to an element of a list by its index, or to one by the fields that identify it. */
+/** A part of a path: the name of a field, the index of a list element, or the fields that identify a list element. */
 export type PathStep = string | number | Readonly<Record<string, string>>
 
 /** A path as text: `spec.template.spec.containers[app].image`. */
@@ -17,8 +17,8 @@ export function describePath(path: readonly PathStep[]): string {
 }
 
 /**
- * The fields that identify the elements of a list, by its name: `patchMergeKey` and `listMapKey` of the API types
- * (https://github.com/kubernetes/api, core/v1 `types.go`). The first that all elements have are used.
+ * The fields that identify the elements of a list, by the name of the list: `patchMergeKey` and `listMapKey` in core/v1
+ * `types.go` (https://github.com/kubernetes/api). The first entry that distinguishes all elements is used.
  */
 const elementKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   containers: [['name']],
@@ -37,10 +37,10 @@ const elementKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   webhooks: [['name']],
 }
 
-/** The steps to the elements of a list by what identifies them; undefined if its elements have only their order. */
-export function stepsByKey(name: unknown, elements: readonly unknown[]): readonly PathStep[] | undefined {
-  if (name === 'metrics') return distinct(elements.map(metricStep))
-  const keys = (typeof name === 'string' && Object.hasOwn(elementKeys, name) && elementKeys[name]) || []
+/** A step for each element of the list `field`, made of the fields that identify it; undefined if no known ones do. */
+export function stepsByKey(field: unknown, elements: readonly unknown[]): readonly PathStep[] | undefined {
+  if (field === 'metrics') return distinct(elements.map(metricStep))
+  const keys = (typeof field === 'string' && Object.hasOwn(elementKeys, field) && elementKeys[field]) || []
   for (const fields of keys) {
     const steps = distinct(elements.map((element) => stepTo(element, fields)))
     if (steps !== undefined) return steps
@@ -52,15 +52,15 @@ function stepTo(element: unknown, fields: readonly string[]): Readonly<Record<st
   if (!isObject(element) || !/^(?:string|number)$/.test(typeof element[fields[0] ?? ''])) return undefined
   const values = fields.flatMap((field) => {
     const value = element[field] ?? ''
-    // The default is written or not.
+    // `TCP` is the default, so it may be absent.
     return field === 'protocol' && (value === '' || value === 'TCP') ? [] : [[field, String(value)] as const]
   })
   return Object.fromEntries(values)
 }
 
 /**
- * A metric of a HorizontalPodAutoscaler by its type, name and container: an API server that stores autoscaling/v1 orders
- * metrics anew (https://github.com/kubernetes/kubernetes/issues/74099).
+ * The step to a metric of a HorizontalPodAutoscaler. The index does not identify a metric: an API server that stores
+ * autoscaling/v1 reorders metrics (https://github.com/kubernetes/kubernetes/issues/74099).
  */
 function metricStep(element: unknown): Readonly<Record<string, string>> | undefined {
   if (!isObject(element) || typeof element['type'] !== 'string') return undefined
@@ -71,6 +71,7 @@ function metricStep(element: unknown): Readonly<Record<string, string>> | undefi
   return typeof name === 'string' ? { type, name, container: String(container) } : undefined
 }
 
+/** The steps, if all are known and different; else undefined. */
 function distinct(steps: readonly (PathStep | undefined)[]): readonly PathStep[] | undefined {
   const known = steps.filter((step) => step !== undefined)
   const texts = new Set(known.map((step) => JSON.stringify(step)))
@@ -112,12 +113,12 @@ export interface Leaf {
   readonly value: unknown
 }
 
-/** @param path to the value */
+/** All leaves of a value. @param path the path to the value */
 export function leavesOf(value: unknown, path: readonly PathStep[] = []): readonly Leaf[] {
   if (value === undefined) return []
   if (Array.isArray(value) && value.length > 0) {
     const steps = stepsByKey(path.at(-1), value)
-    // The order of init containers is a part of their meaning.
+    // The order of init containers matters, so it is a leaf too.
     const isOrdered = steps === undefined || path.at(-1) === 'initContainers'
     return value.flatMap((each, index) => {
       const step = steps?.[index] ?? index
@@ -131,8 +132,8 @@ export function leavesOf(value: unknown, path: readonly PathStep[] = []): readon
 }
 
 /**
- * The pointers of the fields in a field set of `managedFields` (structured-merge-diff, `fieldpath`). Elements that no known
- * fields identify belong to their list.
+ * The pointers of the fields in a field set of `managedFields` (structured-merge-diff, `fieldpath`). For a list element
+ * that no known fields identify, the result contains the list.
  */
 export function ownedPointers(fieldSet: unknown, path: readonly PathStep[] = []): readonly string[] {
   const fields = isObject(fieldSet) ? Object.entries(fieldSet) : []

@@ -13,7 +13,7 @@ import {
 } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
 
-/** What the first requests connect to, as error messages name it. */
+/** The cluster that the first requests are sent to, as error messages describe it. */
 export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'user' | 'proxy' | 'certificateEndsAt'> {
   readonly clock: Clock
   /** Called once for requests that are repeated for longer than `unreportedRetriesMs`, with a sentence about it. */
@@ -28,10 +28,9 @@ interface Forbidden {
 }
 
 /**
- * Runs the first requests, and repeats them for up to `maxInitialMs` while the server does not answer or is overloaded.
- * Throws a `UserError` if the credentials are refused, the certificate is not trusted, access is denied or the server cannot
- * be reached, also if the requests do not end by the gate's timeout.
- * @param forbidden `action`: what the message of a 403 calls forbidden; `remedyOf`: what that message recommends
+ * Runs the first requests, and repeats them while the server does not answer or is overloaded, for up to `maxInitialMs`
+ * or the gate's timeout. Throws a `UserError` if the credentials are refused, the certificate is not trusted, access is
+ * denied, or no answer comes in time.
  */
 export async function runInitially<T>(
   connection: Connection,
@@ -58,7 +57,7 @@ export async function runInitially<T>(
     try {
       return await attempt()
     } catch (error) {
-      // A longer pause would end the requests: the last one is sent before.
+      // A `Retry-After` beyond the limit is shortened, so that a last attempt takes place before the limit.
       const waitMs = Math.max(delayMs, Math.min(retryAfterOf(error), giveUpAt - clock.now() - 1))
       if (isTransient(error) && clock.now() + waitMs < giveUpAt) {
         if (!isReported && clock.now() + waitMs > startedAt + unreportedRetriesMs) {
@@ -72,13 +71,14 @@ export async function runInitially<T>(
         continue
       }
       if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error
-      const [reason, message] = await startMistake(connection, forbidden, error)
+      const [reason, message] = await explainFailure(connection, forbidden, error)
       throw new UserError([{ input: 'kubeconfig', message }], reason)
     }
   }
 }
 
-async function startMistake(
+/** The reason and the message, with a remedy, for the error that ended the first requests. */
+async function explainFailure(
   connection: Connection,
   { action, remedyOf }: Forbidden,
   error: ApiError | ConnectionError,

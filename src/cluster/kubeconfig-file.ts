@@ -94,6 +94,7 @@ function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
   }
 }
 
+/** Reads a kubeconfig from its text, from base64 of the text, or from the file with this path. */
 function interpret(given: string, home: string): KubeconfigDocument {
   const text = given.replace(/^\uFEFF/, '').trim()
   if (text === '') {
@@ -269,7 +270,7 @@ const maybeSecret = /token|secret|passw|credential|key/i
  * The secrets of a kubeconfig: tokens, passwords, keys and client certificates (as written, in base64, and decoded), and the
  * lines that contain them. The runner masks single lines, so multi-line secrets are split. Lines without a secret are
  * excluded: masking `}` or `kind: Config` would make every log unreadable. The runner also drops every job output that
- * contains a masked word, so a setting that may be a secret by its name must look like one too.
+ * contains a masked word. So if the name of a setting only suggests a secret, its value must look like one too.
  */
 export function secretsOf(document: KubeconfigDocument): string[] {
   const values = [...document.users.flatMap(userSecrets), ...document.clusters.flatMap(clusterSecrets)]
@@ -322,7 +323,7 @@ function secretArguments(args: readonly unknown[]): string[] {
   })
 }
 
-/** The lines of a setting's value that are secret by the setting's name, or may be by its name and look so. */
+/** The secret lines of a setting's value: all lines if the name is secret; if it may be, the lines that look secret. */
 function secretSetting(name: string, value: unknown): string[] {
   if (secretVariable.test(name)) return texts(value).filter((line) => !isSwitch.test(line))
   return maybeSecret.test(name) ? texts(value).filter(looksSecret) : []

@@ -288,7 +288,7 @@ export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): st
     url.protocol === 'https:' ? env['HTTPS_PROXY'] || env['https_proxy'] : env['HTTP_PROXY'] || env['http_proxy']
   if (!proxy || isLoopback(host)) return undefined
   const exceptions = (env['NO_PROXY'] || env['no_proxy'] || '').split(',').map((entry) => entry.trim().toLowerCase())
-  if (exceptions.some((entry) => entry !== '' && matches(entry, host.toLowerCase(), port))) return undefined
+  if (exceptions.some((entry) => entry !== '' && matchesException(entry, host.toLowerCase(), port))) return undefined
   return proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
@@ -302,7 +302,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-function matches(entry: string, host: string, port: string): boolean {
+function matchesException(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true
   const [network, prefix] = entry.split('/')
   if (network !== undefined && prefix !== undefined && isIP(network)) return inRange(network, Number(prefix), host)

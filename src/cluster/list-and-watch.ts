@@ -96,11 +96,11 @@ function tooLong({ kind }: WatchRequest, limit: string): ConnectionError {
   return new ConnectionError('E2BIG', `the list of ${kind} has more than ${limit}`)
 }
 
-/** The items of a list lack `apiVersion` and `kind`. */
+/** Adds `apiVersion` and `kind`, which the items of a list lack. Of a Secret, only some metadata is kept. */
 export function asKind(object: object, { apiVersion, kind }: KindName): KubeObject {
   if (kind === helmRevisions.kind) return asHelmRevision(object as KubeObject)
   if (kind !== secretNames.kind) return { apiVersion, kind, ...object } as KubeObject
-  // Its annotations may contain the whole Secret, as `kubectl apply` writes it.
+  // The annotations of a Secret may contain the whole Secret, as `kubectl apply` writes it.
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = (object as KubeObject)
     .metadata
   return {
@@ -144,7 +144,7 @@ export function servedKind({ apiVersion, kind }: KindName): KindName {
 }
 
 /**
- * The form in which the server sends the objects of a request: undefined, or only their metadata
+ * The header `Accept` that asks only for the metadata of objects; undefined if whole objects are read
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
  */
 export function acceptOf(

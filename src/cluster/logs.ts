@@ -48,8 +48,8 @@ export async function readLog(
 }
 
 /**
- * Why a log could not be read: the container has not started or has no previous run, the pod is gone, access is denied, or
- * the server did not answer.
+ * Why a log could not be read. `not-started`: the container has not started, or has no previous run. `gone`: the pod
+ * does not exist. `refused`: access is denied. `unavailable`: the server did not answer.
  */
 export function logFailureOf(error: unknown): 'not-started' | 'gone' | 'refused' | 'unavailable' {
   if (isBadRequest(error)) return 'not-started'

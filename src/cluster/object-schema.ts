@@ -129,14 +129,13 @@ const checkedKinds: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are null,
- * and a generation that is no number: the object is judged as one without.
+ * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are
+ * null, and a generation that is no number: the object is judged as one without.
  *
- * A file can contain anything, and so may the answer of an aggregated API server or a proxy; rules rely on the types that
- * the API server guarantees. Field names have the same type in
- * all checked kinds, apart from a few exceptions, so one list of names is enough; fields that are not in it are not read. The
- * types are checked here, not where a rule fails: a wrong type may give a wrong verdict without an error
- * (`replicas: "three"` compares as NaN), or an error at a later line, and a defect of a rule must not look like a damaged
+ * Rules rely on the types that the API server guarantees. A recording, an aggregated API server or a proxy may contain
+ * other types. With few exceptions, a field name has the same type in all checked kinds, so one list of names is
+ * enough. Rules read no other fields. The types are checked before rules read them: a wrong type may give a wrong
+ * verdict without an error (`replicas: "three"` compares as NaN), and a defect of a rule must not look like a damaged
  * recording.
  */
 export function objectMistake(object: KubeObject): string | undefined {
@@ -146,7 +145,7 @@ export function objectMistake(object: KubeObject): string | undefined {
   return path === undefined ? undefined : `its object is invalid: ${path.join('.')} has the wrong type`
 }
 
-/** An object without `spec` lacks facts, but one whose `spec` is null is damaged. */
+/** The path of a part that is null: an object may lack `spec`, but an object whose `spec` is null is damaged. */
 function nullPart(object: KubeObject & { involvedObject?: unknown }): readonly string[] | undefined {
   const part = (['spec', 'status', 'involvedObject'] as const).find((name) => object[name] === null)
   return part && [part]

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type * as api from '@kubernetes/client-node/dist/gen/models/all.js'
 
-/**
- * Kubernetes objects as JSON of the API. Every field may be absent: clusters may have any version, and objects are untrusted.
- */
+/** Kubernetes objects as JSON. Every field may be absent: clusters have any version, and objects are untrusted. */
 
 /** A kind, of one version of its group. */
 export interface KindName {
@@ -23,7 +21,7 @@ export interface ManagedFields {
   operation?: string
   subresource?: string
   time?: string
-  /** The pointers of the fields that it owns; only of objects whose records are kept (`Redactor.keepRecordsOf`). */
+  /** The pointers of the fields that the manager owns; only in objects whose records are kept (`keepRecordsOf`). */
   ownedFields?: readonly string[]
 }
 
@@ -41,7 +39,7 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[]
   finalizers?: string[]
   managedFields?: ManagedFields[]
-  /** What was applied last: a keyed hash of each leaf by its pointer; only of objects whose records are kept. */
+  /** What kubectl applied last: a keyed hash of each leaf by its pointer; only in objects whose records are kept. */
   applied?: Readonly<Record<string, string>>
 }
 
@@ -69,7 +67,7 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? '' : apiVersion.slice(0, slash)
 }
 
-/** An object that a statement is about. It becomes text only where it is rendered, by `subjectText`. */
+/** The object that a problem is about. Renderers convert it to text (`subjectText`). */
 export interface Subject {
   readonly group: string
   readonly kind: string
@@ -94,7 +92,7 @@ export function isSameSubject(a: Subject, b: Subject): boolean {
   return a.name === b.name && a.kind === b.kind && a.group === b.group && a.namespace === b.namespace
 }
 
-/** The number of pods that an object asks for (`spec.replicas`); a DaemonSet has no such field. */
+/** The number of pods that an object wants (`spec.replicas`); a DaemonSet has no such field. */
 export function replicasOf({ spec }: KubeObject): number | undefined {
   return (spec as { readonly replicas?: number } | undefined)?.replicas
 }
@@ -220,8 +218,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * A function of an object that keeps each result as long as its object. Objects do not change, and are assessed again after
- * changes of others.
+ * A function that calls `read` once for each object: an object never changes, but is read again after changes of
+ * others.
  */
 export function oncePerObject<Result, Of extends object = KubeObject>(
   read: (object: Of) => Result,

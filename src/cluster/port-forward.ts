@@ -52,7 +52,7 @@ function open(url: URL, request: RequestOptions, clock: Clock, signal: AbortSign
   socket.once('open', () => resolve(connection))
   socket.once('error', reject)
   socket.once('unexpected-response', (_, response) => {
-    // Its connection would be kept open, and belongs to no agent.
+    // The connection of this response belongs to no agent, so it must be closed here.
     const { socket: refused } = response
     void apiErrorOf(response, clock.now()).then((error) => {
       reject(error)
@@ -65,8 +65,8 @@ function open(url: URL, request: RequestOptions, clock: Clock, signal: AbortSign
 }
 
 /**
- * The bytes of a forwarded connection. Its end is the end of the WebSocket: the protocol cannot close one direction. An
- * error waits for the first read, so that it has a listener.
+ * The bytes of a forwarded connection. It ends with the WebSocket: the protocol cannot close one direction. An error is
+ * emitted at the first read or later, when it has a listener.
  */
 class PodConnection extends Duplex {
   readonly #socket: WebSocket
@@ -114,7 +114,7 @@ class PodConnection extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, written: (error?: Error | null) => void): void {
-    // What cannot be sent is reported by the event `close`.
+    // If sending fails, the event `close` reports that.
     this.#socket.send(Buffer.concat([Buffer.of(dataChannel), chunk]), () => written())
   }
 

@@ -7,21 +7,21 @@ import { isSecretField } from './secret-values.ts'
 import { Secrets } from './secrets.ts'
 
 /**
- * Removes secret, unused and excessive parts of an object before anything else reads it, and learns its secrets. The field
- * sets of `managedFields` and copies of whole objects in annotations are removed; of objects whose records are kept, the paths
- * of the field sets and hashes of what was applied stay. The values and annotations of Secrets and
- * ConfigMaps, the values of environment variables, probe headers and Helm charts become hashes with a secret key: they can be
- * compared, but not guessed without the key. Other texts stay as they are until they leave the process (`redactTexts`): a
- * later object may contain the secret that they quote. Long texts and deep nesting are cut, because expressions over hostile
- * text would take minutes. Returns a new object that shares the unchanged parts with the old one.
+ * Removes secret, unused and excessive parts of an object before anything else reads the object, and learns its
+ * secrets. The field sets of `managedFields` and copies of whole objects in annotations are removed. The values and
+ * annotations of Secrets and ConfigMaps, and the values of environment variables, probe headers and Helm charts, become
+ * hashes with a secret key: they can be compared, but not guessed without the key. Other texts stay until they leave
+ * the process (`redactTexts`): a later object may contain a secret that they quote. Long texts and deep nesting are
+ * cut, because expressions over hostile text would take minutes. Returns a new object that shares unchanged parts with
+ * the old one.
  */
 export interface Redactor {
   (object: KubeObject): KubeObject
-  /** Keeps what appliers recorded in these objects: `metadata.applied` and `ownedFields` of `managedFields`. */
+  /** Keeps what appliers recorded in these objects, as hashes and paths: `metadata.applied` and `ownedFields`. */
   keepRecordsOf(names: readonly ObjectName[]): void
   /** Whether records of objects of this kind are kept, so that their field sets are needed. */
   keepsRecordsOf(kind: KindName): boolean
-  /** The keyed hash of each leaf of an object by its pointer, without what the server or the object's identity decides. */
+  /** The keyed hash of each leaf by its pointer; without status, and of the metadata only labels and annotations. */
   hashLeaves(object: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>
 }
 
@@ -38,9 +38,7 @@ const objectField = /^[ \t]*["']?(?:kind|spec|data|metadata)["']?[ \t]*:/m
 /** Annotations of a Secret that contain its value: OpenShift's `openshift.io/token-secret.value`. */
 const secretAnnotation = /token|passw|credential|secret[^/]*value/i
 
-/**
- * Maximum length of a text: the longest regular message, the termination message of a container, has 4,096 characters.
- */
+/** Maximum length of a text. The termination message of a container, the longest regular text, has 4,096 characters. */
 const maxTextLength = 8_192
 /**
  * The maximum number of levels of an object. The schema of a CustomResourceDefinition, the deepest regular object, has less
@@ -68,6 +66,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
   })
 }
 
+/** Redacts objects: walks through all their fields, and handles each by its name. */
 class ObjectWalk {
   /** A key object is faster than other forms of a key: Node prepares it once, and not for each hash. */
   readonly #key: KeyObject
@@ -75,6 +74,7 @@ class ObjectWalk {
   readonly #hashes = new Map<string, string>()
   /** How each field with a special meaning is redacted, at any depth: custom resources contain pod templates too. */
   readonly #fields: Readonly<Record<string, (value: unknown) => unknown>>
+  /** The objects whose records are kept: `namespace/name` by kind. */
   readonly #recorded = new Map<string, Set<string>>()
   #depth = 0
 
@@ -195,7 +195,7 @@ class ObjectWalk {
     return redact === undefined ? this.#walk(value) : redact(value)
   }
 
-  /** Two long texts with the same start have different hashes. Known secrets are replaced before the text is cut. */
+  /** Cuts a long text and adds its hash, so that different texts stay different. Known secrets are replaced first. */
   #cutText(text: string): string {
     if (text.length <= maxTextLength) return text
     return `${this.#known.redact(text).slice(0, maxTextLength)}… ${this.#hash(text)}`
@@ -212,7 +212,7 @@ class ObjectWalk {
     return digest
   }
 
-  /** A Secret or ConfigMap, also inside another object. */
+  /** Redacts a Secret or ConfigMap, also inside another object. */
   #hashObject(object: Json): Json {
     const isSecret = object['kind'] === 'Secret'
     if (isSecret) this.#learn(object)
@@ -250,14 +250,14 @@ class ObjectWalk {
     )
   }
 
-  /** Whether a setting is empty is no secret, and decides whether the server stores it. */
+  /** The hash of a setting. An empty text stays: it is no secret, and the server may not store an empty setting. */
   #hashSetting(name: string, value: unknown): unknown {
     if (value === '') return value
     if (isText(value)) this.#known.learnSetting(name, String(value))
     return this.#hash(value)
   }
 
-  /** The items of a field `env` may be anything in a custom resource, such as whole Secrets. */
+  /** Redacts an item of a list such as `env`: its value becomes a hash. In a custom resource, items may be Secrets. */
   #hashVariable(variable: unknown): unknown {
     const walked = this.#walk(variable)
     if (!isObject(variable) || !isObject(walked) || variable['value'] === undefined) return walked
@@ -268,7 +268,7 @@ class ObjectWalk {
     return { ...walked, value }
   }
 
-  /** @param value is not nested deeper than `maxDepth` */
+  /** Replaces texts, and numbers in secret fields, by their hashes. @param value not nested deeper than `maxDepth` */
   #hashLeaves(value: unknown, name: string): unknown {
     if (Array.isArray(value)) return mapArray(value, (item) => this.#hashLeaves(item, name))
     if (isObject(value)) return mapObject(value, (inner, key) => this.#hashLeaves(inner, key))
@@ -340,7 +340,7 @@ function isObjectCopy(value: unknown): boolean {
 /** The annotation of `kubectl apply` (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config). */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** An entry of `managedFields` with the paths of its field set, which a status does not need. */
+/** An entry of `managedFields`, unless it is about the status, with the paths of its field set. */
 function withPaths(entry: unknown): unknown {
   if (!isObject(entry) || entry['subresource'] === 'status') return withoutFieldSet(entry)
   return { ...(withoutFieldSet(entry) as Json), ownedFields: ownedPointers(entry['fieldsV1']) }

@@ -113,6 +113,7 @@ export class Reflector {
   #refusals = 0
   /** Whether the last watch failed because its resource version had expired. */
   #wasExpired = false
+  /** How many lists must replace the watch before the next watch begins. */
   #pollsLeft = 0
   /** How many watches in a row failed, or ended at once. */
   #failedWatches = 0
@@ -208,7 +209,7 @@ export class Reflector {
       this.#isSynced = true
     } catch (error) {
       if (overdue.signal.aborted) this.#listMs = 0
-      // Pages of a first list that does not end in time are no success.
+      // The pages of a list that was interrupted before its end, or of an overdue one, do not count as a success.
       if (overdue.signal.aborted || (signal.aborted && !this.#isSynced)) this.#lastSuccessAt = lastSuccessAt
       if (!signal.aborted) throw error
       const isHealthy = this.#reportedStatus === undefined
@@ -237,7 +238,7 @@ export class Reflector {
     for (const settle of listed) settle()
   }
 
-  /** Replaces a watch that is forbidden or fails: wait, then list again. */
+  /** Waits until the next list, which replaces a watch that is forbidden or fails. */
   async #poll(): Promise<void> {
     this.#pollsLeft -= 1
     await this.#pause(watchForbiddenPollMs)

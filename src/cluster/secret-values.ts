@@ -2,9 +2,7 @@ import { jsonValue } from '../errors.ts'
 import { minMaskedCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
 import { strip } from './decoded-text.ts'
 
-/*
- * What is secret in a value, by its name, by how it looks and by its shape.
- */
+/* Finds what is secret in a value: by its name, by how random it looks, and by the shapes of known tokens. */
 
 /**
  * Matches the names of variables and flags whose value is a secret: `DB_PASSWORD` and `client-secret`, but not
@@ -46,20 +44,21 @@ export function secretsIn(name: string, value: string): string[] {
  */
 export function secretsInSetting(name: string, value: string): string[] {
   const found = secretVariable.test(name) ? secretsIn(name, value) : secretsInside(value, linesOf(value), isRandomKey)
-  return found.filter((text) => !isPlace(text))
+  return found.filter((text) => !isPathOrVariable(text))
 }
 
+/** The secrets in a text: the text itself if its name is secret, and the values of settings with secret names. */
 export function namedSecretsIn(name: string, value: string): string[] {
   if (isSecretField(name, value)) return secretsIn(name, value)
-  return secretsInside(value, linesOf(value), () => false).filter((text) => !isPlace(text))
+  return secretsInside(value, linesOf(value), () => false).filter((text) => !isPathOrVariable(text))
 }
 
 /**
- * Whether a field or annotation contains a secret by its name. One such as `existingSecret` or `secretKey` may contain the
- * name of a Secret or of its key, which explanations of a missing one show.
+ * Whether a field or annotation contains a secret by its name. A field such as `existingSecret` or `secretKey` may
+ * contain the name of a Secret or of a key in it, which is no secret: explanations of a missing Secret show it.
  */
 export function isSecretField(name: string, value: string): boolean {
-  if (!secretVariable.test(name) || value === '' || isSwitch.test(value) || isPlace(value)) return false
+  if (!secretVariable.test(name) || value === '' || isSwitch.test(value) || isPathOrVariable(value)) return false
   const mayBeName = /secret([-_]?key)?$/i.test(name) && !/client[-_]?secret$/i.test(name)
   return !mayBeName || !/^[a-z0-9][a-z0-9.-]*$/.test(value) || looksSecret(value)
 }
@@ -68,9 +67,9 @@ export function isSecretField(name: string, value: string): boolean {
 const secretHeader = /(?:auth|authorization|cookie|credentials?|jwt|key|passphrase|password|secret|signature|token)$/i
 
 /**
- * The secrets in the value of a header: the whole value if it is a credential by its name, or long; and the credentials in it
- * without their scheme, with the password of `Basic`, and the cookies. Short values such as `https` and `1` are none: the
- * runner drops every job output that contains a masked text.
+ * The secrets in the value of a header: the value itself if the header is a credential by its name, or if the value is
+ * long; credentials without their scheme, the password of `Basic`, and cookies. Other short values such as `https` are
+ * no secrets: the runner drops every job output that contains a masked text.
  */
 export function secretsInHeader(name: string, value: string): string[] {
   if (value.length < minKeyLength && (!secretHeader.test(name) || isSwitch.test(value)))
@@ -98,7 +97,7 @@ function secretsInside(value: string, lines: readonly string[], isUnnamedSecret 
   return [...named.map(([, text]) => text), ...passwordsInUrls(value)]
 }
 
-/** A setting: `Server=db;Password=x`, `host=db password=x`, `?user=u&password=x`, also in another: `--set=db.password=x`. */
+/** A setting in a line: `Server=db;Password=x`, `host=db password=x`, `?user=u&password=x`, `--set=db.password=x`. */
 const inlineSetting = /(?<![\w.-])([\w.-]{1,100})=([^\s;,&"']+)/g
 
 /** A line `name: value` or `name=value` of a file. */
@@ -110,12 +109,12 @@ function isSecretValue(name: string, text: string): boolean {
   return text.length >= minSecretCharacters && !commonWord.test(text) && !publicName.test(name) && !repeatsName
 }
 
-/** A path of a file or a variable, as in `TLS_PRIVATE_KEY=/etc/tls/tls.key`: errors quote them. */
-function isPlace(text: string): boolean {
+/** Whether a text is a path (`TLS_PRIVATE_KEY=/etc/tls/tls.key`) or a variable: no secret, and errors quote it. */
+function isPathOrVariable(text: string): boolean {
   return /^(?:\.{0,2}(?:\/[\w.-]+){2,}|\$\([\w.-]+\)|\$\{[\w.-]+\}|\$\w+)$/.test(text) && !looksSecret(text)
 }
 
-/** Letters, hyphens and blanks only. Such a text is replaced where it stands alone, not in other words. */
+/** Whether a text has only letters, hyphens and blanks. Such a text is replaced only where it is not part of a word. */
 export function isWords(text: string): boolean {
   return /^[\p{L}\p{M}\s'-]+$/u.test(text)
 }
@@ -234,12 +233,12 @@ const tokenShapes: readonly RegExp[] = [
   /(?<=\b(?:Basic|Bearer) )[A-Za-z0-9._~+/-]{16,}={0,2}/,
 ]
 
-/** The shortest tokens have more characters. */
+/** No token is shorter. */
 const minTokenLength = 20
 
 const anyToken = new RegExp(tokenShapes.map(({ source }) => `(?<![A-Za-z0-9])(?:${source})`).join('|'), 'g')
 
-/** A private key: https://www.rfc-editor.org/rfc/rfc7468#section-10. One that is cut ends with the text. */
+/** A private key: https://www.rfc-editor.org/rfc/rfc7468#section-10. If its end is cut off, it ends with the text. */
 const privateKey =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
 
@@ -293,7 +292,7 @@ function matches(text: string, pattern: RegExp): readonly Span[] {
 /** The maximum number of lines of a private key: one of 16,384 bits has 200. */
 const maxKeyLines = 250
 
-/** Follows the lines of one log: the lines of a private key are replaced too, although each comes alone. */
+/** Redacts the lines of one log in their order. It recognises a private key, although each call gets only one line. */
 export class KeyLines {
   #left = 0
 

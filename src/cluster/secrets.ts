@@ -13,7 +13,7 @@ import {
 
 /** The replacement of a secret. */
 const stars = '***'
-/** How many characters of a secret find the place where it may begin. */
+/** The number of first characters by which a place is found where a secret may begin. */
 const startLength = 3
 /** The minimum length of the part of a secret that is found before the end of a cut text (`…`). */
 const minPartLength = 6
@@ -38,8 +38,8 @@ interface SameStart {
 }
 
 /**
- * The secrets that a process knows: those of its credentials, and those that objects of the cluster contain. The time to
- * redact a text does not depend on their number.
+ * The secrets that a process knows, from its credentials and from objects of the cluster. The time to redact a text
+ * does not depend on their number.
  */
 export class Secrets {
   readonly #added = new Set<string>()
@@ -71,8 +71,8 @@ export class Secrets {
   readonly learnText = (name: string, value: string): void => this.#learn(name, value, namedSecretsIn)
 
   /**
-   * Names of objects that the output shows, such as those of targets and namespaces. A value of a Secret that is equal to
-   * one of them stays readable: to replace it elsewhere would hide nothing.
+   * Keeps names readable that the output shows, such as names of targets and namespaces. If a Secret contains such a
+   * name as a value, replacing the name would hide nothing. Credentials are replaced in any case.
    */
   exempt(names: readonly string[]): void {
     for (const name of names) {
@@ -86,8 +86,8 @@ export class Secrets {
   }
 
   /**
-   * Replaces every known secret in the text, and every text with the shape of a token, with `***`. Both are searched in the
-   * text that a reader sees, and in what it encodes (`decodedTexts`); the rest of the text stays as it is.
+   * Replaces every known secret in the text, and every text with the shape of a token, with `***`. Both are searched in
+   * the text as it is shown, and in its decoded forms (`decodedTexts`). The rest of the text stays as it is.
    */
   readonly redact = (text: string): string => {
     const found = decodedTexts(text).flatMap((form) =>
@@ -108,7 +108,7 @@ export class Secrets {
 
   #insertForms(secret: string, isWord: boolean): void {
     this.#insert(secret, isWord)
-    // A text is decoded as a whole, also what looks like an encoding in the secret itself.
+    // A secret may contain what looks like an encoding. If a text with the secret is decoded, that part is decoded too.
     const decoded = decodedTexts(secret).filter(({ text }) => text.length >= minNamedSecretCharacters)
     for (const { text } of decoded) if (text !== secret) this.#insert(text, isWord)
     for (const encoded of encodingsOf(secret)) this.#insert(encoded, false)
@@ -146,7 +146,7 @@ export class Secrets {
     return found
   }
 
-  /** The length of the secret at a place of the text, or of its part before the end of a cut text; 0 without one. */
+  /** The length of the secret that begins at `start`, or of its part before the end of a cut text; 0 if none begins. */
   #lengthAt(text: string, start: number, cutAt: number): number {
     const same = this.#byStart.get(text.slice(start, start + startLength))
     if (same === undefined) return 0
@@ -158,7 +158,7 @@ export class Secrets {
     const partLength = cutAt - start
     if (partLength < minPartLength || partLength > maxPartLength) return 0
     same.sorted ??= [...same.texts.keys()].toSorted()
-    return startsOne(same.sorted, text.slice(start, cutAt)) ? partLength : 0
+    return isStartOfAny(same.sorted, text.slice(start, cutAt)) ? partLength : 0
   }
 }
 
@@ -173,18 +173,18 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
   return `${pieces.join('')}${text.slice(end)}`
 }
 
-/** A secret as the forms of a text are searched for it. */
+/** A secret in the form that is searched for. */
 function searched(secret: string): string {
   return unifyBlanks(withoutInvisible(secret))
 }
 
-/** White space as blanks: a secret may be printed in two lines. `+` is a blank too: it is one in a form. */
+/** White space as blanks: a secret may be printed in two lines. `+` too: in the data of a form, it is a blank. */
 function unifyBlanks(text: string): string {
   return text.replace(/[+\t\n\v\f\r\x85\xa0\u2028\u2029]/g, ' ')
 }
 
 /** Whether one of the sorted texts starts with a part: it would be the first that is not before the part. */
-function startsOne(sorted: readonly string[], part: string): boolean {
+function isStartOfAny(sorted: readonly string[], part: string): boolean {
   let [from, to] = [0, sorted.length]
   while (from < to) {
     const middle = (from + to) >> 1

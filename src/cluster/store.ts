@@ -39,7 +39,7 @@ interface EventsAbout {
   sorted: readonly EventObject[]
 }
 
-/** Always the same array, by which readers find that nothing changed. */
+/** Always the same array, so that readers can compare arrays to find that nothing changed. */
 const noEvents: readonly EventObject[] = []
 
 function noEventsAbout(): EventsAbout {
@@ -86,8 +86,8 @@ export class Store {
   }
 
   /**
-   * Returns the changes: none for a repeated or outdated version of an object (two watches may report the same object), two
-   * if the object was replaced by one with another uid.
+   * Applies an event. Returns the changes: none for a repeated or outdated version of an object (two watches may report
+   * the same object), two if the object was replaced by one with another uid.
    */
   apply(event: FeedEvent): readonly Change[] {
     this.#applied++
@@ -138,8 +138,8 @@ export class Store {
   }
 
   /**
-   * The object with this name whose kind is this word in lower case: `pod`. In the namespace, else cluster-scoped; without
-   * a namespace, in any.
+   * The object with this name whose kind in lower case is `word`. It is in this namespace or cluster-scoped; without a
+   * namespace, it is in any.
    */
   find(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
     const isWithin = ({ metadata }: KubeObject) =>
@@ -167,7 +167,7 @@ export class Store {
    * All objects of a kind, or of every kind, whose owner references contain this uid, in the order of arrival. Owner references
    * do not cross namespaces
    * (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/#owner-references-in-object-specifications):
-   * an object in another namespace than its owner has been given a false one.
+   * an object in another namespace than its owner has a false reference, and is left out.
    */
   ownedBy<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
   ownedBy(uid: string | undefined, kind?: string): readonly KubeObject[] {
@@ -192,7 +192,7 @@ export class Store {
     return events?.sorted ?? noEvents
   }
 
-  /** The events about the objects in a namespace that are not in the store. */
+  /** The events about objects in a namespace that the store does not contain. */
   eventsOfUnread(namespace: string | undefined): readonly EventObject[] {
     const events = [...this.#eventsByName.values()].flatMap(({ byName }) => [...byName.values()])
     return events.filter(({ involvedObject: { kind = '', name = '', namespace: within } = {} }) => {
@@ -226,7 +226,7 @@ export class Store {
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
-  /** Why the objects of a request cannot be read: access is refused, the object does not exist, or no answer. */
+  /** Why the objects of a request cannot be read: access is refused, no object exists, or no answer. Else undefined. */
   refusal(request: WatchRequest): Failure | undefined {
     const within = [...this.#refused.values()].filter(
       (refused) =>
@@ -281,13 +281,13 @@ export class Store {
       this.#refused.set(key, { ...refusal, number: this.#applied })
   }
 
-  /** Keeps a log that cannot be read again later. */
+  /** Stores a log. A failure to read the log again does not replace the stored text. */
   #putLog(log: LogText): void {
     const key = `${log.namespace}/${log.pod}/${log.container}/${log.previous}`
     if (log.why === undefined || !this.#logs.get(key)?.text) this.#logs.set(key, log)
   }
 
-  /** Keeps the answer of a pod that exists. */
+  /** Stores an answer if its pod exists. */
   #putAnswer(answer: TimedAnswer): void {
     const { check, namespace, pod: name } = answer
     const pod = this.get({ apiVersion: 'v1', kind: 'Pod', namespace, name })
@@ -376,8 +376,8 @@ export class Store {
 }
 
 /**
- * What is known about objects by their events. The API server lets an event only name a namespace that is its own, but any uid:
- * who may write events in one namespace must not write those of another's objects.
+ * Values by the namespace and uid of an object, for what Events report about the object. An Event can name only its own
+ * namespace, but any uid: a user who may write Events in one namespace must not affect objects in another one.
  */
 export class ByUid<Value> {
   readonly #namespaces = new Map<string, Map<string, Value>>()
@@ -428,7 +428,7 @@ export class WatchedRequests {
   }
 }
 
-/** Adds an event, or its next version, after those that occurred last at the same time. */
+/** Adds an event, sorted by its last occurrence; among equal times it comes last. Replaces its older version. */
 function addEvent(events: EventsAbout, event: EventObject): void {
   const { byName, sorted } = events
   const before = byName.get(event.metadata.name)
