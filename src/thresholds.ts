@@ -11,11 +11,11 @@ export const defaultTimeoutMs = 10 * 60_000
 export const defaultStallTimeoutMs = 5 * 60_000
 /** The input `settle-time`. Most containers that crash at their start have crashed by then. */
 export const defaultSettleTimeMs = 10_000
-/** The default of `milestone-timeouts` for `created`: a misspelt name costs no more than this. */
+/** The default of `milestone-timeouts` for `created`: if a name is misspelt, the gate fails after this time. */
 export const defaultCreatedTimeoutMs = 30_000
 /** The input `max-restarts`: a container may wait for another one that starts later. */
 export const defaultMaxRestarts = 2
-/** The input `log-lines`: a stack trace with its cause, in a log that still fits on a screen. */
+/** The input `log-lines`: enough for a stack trace with its cause, and few enough for a screen. */
 export const defaultLogLines = 25
 /** The longest duration, a week: runners do not wait longer, and timers of Node.js are limited to 24 days. */
 export const maxDurationMs = 168 * 3_600_000
@@ -26,7 +26,7 @@ export const defaultRequestTimeoutMs = 5_000
 
 // After ready: requests, hold
 
-/** A pod is asked at this interval until it has answered, and through the hold: as often as a probe asks by default. */
+/** The interval of requests to a pod until it has answered, and during the hold: the default period of a probe. */
 export const requestIntervalMs = 10_000
 /** How many wrong or missing answers in a row prove that a pod does not answer: a probe's default failureThreshold. */
 export const answersProven = 3
@@ -34,38 +34,38 @@ export const answersProven = 3
 export const answersProvenMs = 30_000
 /** How much of the body of an answer is kept: its first line most often says what is wrong. */
 export const answerBodyCharacters = 200
-/** How many right and wrong answers to a line the summary and the report keep besides their numbers. */
+/** How many right and wrong answers to a line of `http-checks` the summary and the report contain, besides counts. */
 export const maxRecordedAnswers = 20
-/** How many wrong answers to a line the summary shows. */
+/** How many wrong answers to a line of `http-checks` the summary shows. */
 export const maxShownAnswers = 10
-/** How long the end of the hold waits for the answers to its last questions. */
+/** How long the gate waits, at the end of the hold, for the answers to the last requests. */
 export const lastAnswerMs = 30_000
 /**
- * How long a target without pods of its own may be not ready before the end of the hold counts: controllers that reconcile at an
- * interval report so for some seconds, as those of Flux do (`Ready=Unknown`).
+ * How long a target without pods may be not ready during the hold: controllers that reconcile at an interval report
+ * that for some seconds, as Flux does (`Ready=Unknown`).
  */
 export const fallenMs = 10_000
 
-// Deaths of containers, and what is missing for them
+// Deaths of containers, and missing objects and images
 
-/** The least time from a container's first death to the third: what it waits for may come with the same apply. */
+/** The least time from a container's first death to the third: it may wait for an object of the same apply. */
 export const deathsProvenMs = 30_000
 /** `deathsProvenMs` while another target still progresses: the container may wait for that target. */
 export const deathsProvenWhileOthersProgressMs = 90_000
-/** A container that ran as long as this and ends with 126 or 127 gives the code itself: a shell that finds no program ends at once. */
+/** Exit code 126 or 127 after this time is of the program itself: a shell that finds no program ends at once. */
 export const shellMs = 2_000
-/** The number of refusals of a registry that prove that an image is missing: a push may race the first. */
+/** The number of refusals of a registry that prove that an image is missing: it may be pushed after the first. */
 export const notFoundRefusals = 2
 /** The number of refusals that prove that a pull is not authorized: credentials may be replaced during the apply. */
 export const unauthorizedRefusals = 3
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
 /**
- * The time in which the kubelet has certainly retried to create a container: it does so after 10 to 15 s (backOffPeriod and
- * its jitter, pkg/kubelet).
+ * After this time, the kubelet has certainly tried again to create a container: it retries after 10 to 15 s
+ * (backOffPeriod and its jitter, pkg/kubelet).
  */
 export const kubeletRetryMs = 20_000
-/** What is older than this at the gate's start is not of the apply before it: most gates start seconds after that. */
+/** A fact that is older than this at the gate's start predates the apply: most gates start seconds after the apply. */
 export const earlierMs = 60_000
 /**
  * A container that runs for less than this is starting: its failing probe is not logged. A probe with a period of 1 s and a
@@ -90,13 +90,12 @@ export const acknowledgedMs = 10_000
 /** How long a pod on a lost node may stay after its toleration: a controller deletes it, and its owner replaces it. */
 export const replacedMs = 10_000
 /**
- * The time without a report about a pod after which its node is asked for. The node controller marks a lost node after 50 s
- * (`--node-monitor-grace-period` of kube-controller-manager); nothing else reports a pod of the node that was not ready
- * before.
+ * The time without a report about a pod after which its node is read. The node controller marks a lost node after 50 s
+ * (`--node-monitor-grace-period` of kube-controller-manager). Nothing reports that for a pod that was not ready before.
  */
 export const quietNodeMs = 120_000
 /**
- * The maximum number of nodes that are asked for because nothing is reported about their pods: if there are more, the nodes
+ * The maximum number of nodes that are read because nothing is reported about their pods. If there are more, the nodes
  * are hardly the cause.
  */
 export const maxQuietNodes = 5
@@ -115,7 +114,7 @@ export const lostClaimMs = 30_000
 
 // Controllers and policies
 
-/** How long before the report of a failure a problem may have ended that explains it: an operator removes what failed. */
+/** How long before an operator's report of a failure the cause may have ended: the operator may remove what failed. */
 export const removedCauseMs = 60_000
 /** How long after its first refusal a policy must deny pods again: its own change may come with the workload's. */
 export const deniedMs = 3_000
@@ -128,7 +127,7 @@ export const refusedCreations = 2
 export const firstCreationRetryMs = 5
 /** The longest wait of a controller between two attempts to create a pod (DefaultTypedControllerRateLimiter, client-go). */
 export const maxCreationRetryMs = 1_000_000
-/** What the next attempt may be late by: the controller has other work. */
+/** How late a controller's next attempt to create a pod may be: the controller has other work. */
 export const creationRetrySlackMs = 10_000
 /** The wait of the Job controller after the first failure (DefaultJobPodFailureBackOff, pkg/controller/job); it doubles. */
 export const firstJobBackOffMs = 10_000
@@ -139,7 +138,7 @@ export const maxJobBackOffMs = 10 * 60_000
  * (leaseDuration, k8s.io/component-base/config), and the next leader first lists all objects.
  */
 export const leaderChangeMs = 30_000
-/** A deadline that had passed at first sight counts after this time without progress: an undo or a scale keeps it. */
+/** A ProgressDeadlineExceeded older than the gate counts after this time without progress: an undo leaves it. */
 export const standingDeadlineMs = 10_000
 /**
  * How often the controller of HorizontalPodAutoscalers works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-
@@ -157,7 +156,7 @@ export const reportedFailureMs = 10_000
 export const unclearSettles = 3
 /** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
 export const ownedListsMs = 5_000
-/** How long a custom resource may report no failure before all objects behind it are watched: each kind is a watch. */
+/** How long a custom resource may report no failure before all kinds that it owns are watched: each is a watch. */
 export const causeSearchMs = 10_000
 /** How many causes of a custom resource are reported: each is one line of the log and one section of the summary. */
 export const maxCauses = 5
@@ -168,7 +167,7 @@ export const maxApplied = 50
 
 /** How long the gate continues after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
-/** How soon a deleted object may be created again: `kubectl replace` and hooks delete objects to create them anew. */
+/** How long a deleted object may take to be created again: `kubectl replace` and hooks delete and create objects. */
 export const deletedMs = 5_000
 /** How long the gate waits for further matches of a selector: one apply creates its objects one after the other. */
 export const selectorCompleteMs = 5_000
@@ -177,24 +176,24 @@ export const heartbeatMs = 30_000
 /** If pods settle in less time, the log does not mention it. */
 export const shortestSettlingMs = 2_000
 /**
- * A version that came within this time before the gate is this change: the timeline begins with it, and the output `changed`
- * contains it. A target that is ready at first sight with an older one is unchanged. The work of an older Job does not
- * prevent an undo. The events of a pod are kept for as long.
+ * A version that was written within this time before the gate is the change that is gated: the timeline begins with
+ * it, and the output `changed` contains its target. A target that is ready at first sight with an older version is
+ * unchanged. A Job before this time does not prevent an undo. The events of a pod are kept for the same time.
  */
 export const recentVersionMs = 3_600_000
-/** Changes with a longer pause between them are of several deployments. */
+/** Changes with a longer pause between them belong to different deployments. */
 export const deploymentPauseMs = 60_000
-/** A change that came this long before the gate is shown before it: elapsed times are whole seconds. */
+/** The timeline begins with a change that is at least this long before the gate: elapsed times are whole seconds. */
 export const shownBeforeMs = 1_000
 /** Up to this count, the gate logs each repetition of a problem; then only when the count has doubled. */
 export const countsInFull = 10
-/** A list is this long recent: the first lists of a gate take some time. */
+/** For this time, a list counts as a recent answer of its watch: the first lists of a gate take some time. */
 export const recentListMs = 1_000
-/** A change is this long recent: a controller writes the status of an object soon after the change of its pod. */
+/** For this time, a change counts as a recent answer: a controller writes a status soon after the change of a pod. */
 export const recentChangeMs = 250
-/** The maximum number of objects that are listed again after a recent change: a list of more takes long. */
+/** Watches with more objects than this are not listed again after a recent change: their lists take long. */
 export const manyObjects = 100
-/** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
+/** Time limit for requests to the cluster that only serve to find further mistakes in the inputs. */
 export const furtherMistakesMs = 5_000
 /** How many targets a heartbeat names: it is one line. */
 export const heartbeatTargets = 5
@@ -207,13 +206,13 @@ export const maxWordings = 5
 export const unknownMs = 2 * 60_000
 /** After this time, a server that never answered is a mistake in the kubeconfig. */
 export const neverReachedMs = 30_000
-/** Withdrawn access ends the gate only after this time: someone may just be replacing a Role. */
+/** Withdrawn access ends the gate only after this time: a Role may be about to be replaced. */
 export const withdrawnMs = 30_000
-/** How often the server must refuse the credentials, unless they cannot be renewed: a token may just be replaced. */
+/** How often the server must refuse credentials that can be renewed: a token may be about to be replaced. */
 export const credentialRefusals = 2
 /** Kinds that are refused within this time are one line of the log. */
 export const refusalsMs = 1_000
-/** The gate's timeout waits for an answer, but at most this long, or half of itself, after the last success of a watch. */
+/** In an outage, the gate's timeout is delayed until this long (at most half of the timeout) after the last success. */
 export const outageAtTimeoutMs = 30_000
 /** How long the first requests are repeated, unless the gate's timeout is shorter. */
 export const maxInitialMs = 30_000
@@ -239,17 +238,17 @@ export const maxListPages = 1_000
 /** The maximum size of a list: some 30,000 pods of 8 KB, far more than a namespace has. */
 export const maxListBytes = 256 << 20
 /**
- * How many events about an object are kept, the latest: anyone with access may create any number. Clients send at most 25
- * about an object at once, and one in five minutes (EventSourceObjectSpamFilter, client-go), for each component.
+ * How many of the latest events about an object are kept: anyone with access may create any number. Each component
+ * sends at most 25 at once, and then one in five minutes (EventSourceObjectSpamFilter, client-go).
  */
 export const maxEventsOfObject = 300
 /** The maximum size of an answer: a page of 500 objects is far smaller, so a longer answer is not from an API server. */
 export const maxAnswerBytes = 128 << 20
-/** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
+/** How long texts wait for redaction if the first list of a watch neither arrives nor fails. */
 export const maxTextWaitMs = 10_000
 /** How often the clock checks that the process runs. */
 export const clockCheckMs = 1_000
-/** If the process has not run for this time, it was suspended, or its machine slept. */
+/** If the process has not run for this time, it or its machine was suspended. */
 export const suspendedMs = 10_000
 /** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
 export const rediscoveryMs = 5_000
@@ -265,20 +264,20 @@ export const maxWatchLineBytes = 16 << 20
 export const maxErrorBytes = 64 << 10
 /** The maximum size of a message of a forwarded port. Container runtimes copy 32 KiB at a time (Go, `io.Copy`). */
 export const maxMessageBytes = 1 << 20
-/** Requests to pods at a time: those to 1,000 pods must not disturb the API server. */
+/** How many requests to pods are sent at a time: requests to 1,000 pods must not disturb the API server. */
 export const maxConcurrentQuestions = 16
-/** The wait before a pod is asked again after the API server has refused to forward the question. */
+/** The wait before the next request to a pod after the API server has refused to forward one. */
 export const questionRetryMs = 5_000
 /** How much of a body is searched for the text of `--expect-body`. */
 export const maxCheckedBodyBytes = 64 << 10
-/** Time limit of a request that has no other one. */
+/** The default time limit of a request. */
 export const requestMs = 30_000
 
 // Watches
 
 /** Maximum time without a byte during a list. */
 export const listSilenceMs = 30_000
-/** Maximum time without a byte during a refresh; also the time limit of a probe and of opening a watch. */
+/** Maximum time without a byte during a refresh; also the time limit for testing the server and for opening a watch. */
 export const answerTimeoutMs = 10_000
 /**
  * The shortest time limit of a refresh. A deadline waits for a refresh, and pages do not prove that a list ends. The limit
@@ -291,11 +290,11 @@ export const maxRefreshMs = 2 * 60_000
 export const maxPartialListMs = 15_000
 /** If the server does not end a watch after `timeoutSeconds`, the reflector ends it this much later. */
 export const watchOverdueMs = 10_000
-/** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
+/** If a watch ends before this time without an event, the reflector waits: many new watches would be a load. */
 export const healthyWatchMs = 1_000
-/** After this number of polls, a watch that is forbidden or fails is tried again; sooner after the first failures. */
+/** After this number of lists, a watch that is forbidden or fails is tried again; after the first failures, sooner. */
 export const pollsBetweenWatches = 12
-/** A watch may fail this often in a row, or end at once, before polls replace it. */
+/** A watch may fail or end at once this often in a row before lists replace it. */
 export const failedWatchesBeforePolls = 3
 /** The wait before the first retry of a watch or list; it doubles. */
 export const minWatchBackOffMs = 100
@@ -323,11 +322,11 @@ export const maxCheckedRequests = 60
 
 /** Values of Secrets with fewer characters are not redacted in other text: `web` and `true` occur in any text. */
 export const minSecretCharacters = 8
-/** `minSecretCharacters` for a value with a name of secrets, such as `password`, unless it consists of words. */
+/** `minSecretCharacters` for a value whose name is that of a secret, such as `password`; not for words. */
 export const minNamedSecretCharacters = 6
 /** The longest value that is redacted in other text: longer values are files or Helm releases, which no log quotes. */
 export const maxSecretCharacters = 10_000
-/** How long the end of the gate waits for the first lists, before it prints the waiting texts. */
+/** How long the gate waits, at its end, for first lists that texts need for their redaction. */
 export const textFinishMs = 2_000
 /** `textFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const textFinishWhenCancelledMs = 500
@@ -340,11 +339,11 @@ export const minMaskedCharacters = 4
 export const liveLogLines = 5_000
 /** How many first lines of each container are shown without delay: enough for a migration. */
 export const liveLogHeadLines = 500
-/** How much of the first lines is shown without delay. */
+/** How many bytes of the first lines are shown without delay. */
 export const liveLogHeadBytes = 128 << 10
 /** After the first lines of a live log, the newest lines are shown at this interval. */
 export const liveLogIntervalMs = 10_000
-/** How many of the newest lines are shown at each interval, and of the last ones at the end. */
+/** How many of the newest lines are shown at each interval and at the end. */
 export const liveLogTailLines = 25
 /** How many logs are read at the same time: each is a connection to the API server. */
 export const liveLogStreams = 20
@@ -386,7 +385,7 @@ export const maxContainersOfTarget = 3
 export const maxEvidenceEvents = 20
 /** How long a single check (`why`) waits for the first lists: a server that answers needs less than a second. */
 export const singleCheckMs = 5_000
-/** How long the end of the gate waits for the evidence. */
+/** How long the gate waits, at its end, for the evidence. */
 export const evidenceFinishMs = 5_000
 /** `evidenceFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const evidenceFinishWhenCancelledMs = 1_500
@@ -394,7 +393,7 @@ export const evidenceFinishWhenCancelledMs = 1_500
 export const shownHistoryMs = 10 * 60_000
 /** How many fields a warning lists that differ from the manifest. */
 export const maxDifferences = 5
-/** How many fields that still differ from the manifest a change that did not arrive names. */
+/** How many fields that differ from the manifest the message names if a change did not arrive. */
 export const maxOpenFields = 3
 
 // GitHub and outputs
@@ -402,8 +401,8 @@ export const maxOpenFields = 3
 /** The least time between two updates on GitHub. */
 export const updateIntervalMs = 15_000
 /**
- * Time limit for showing the outcome on GitHub: longer than most secondary rate limits, after which a required check would
- * block merging.
+ * Time limit for showing the outcome on GitHub. It is longer than most secondary rate limits: without the outcome, a
+ * required check would block merging.
  */
 export const outcomeLimitMs = 90_000
 /** `outcomeLimitMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
@@ -414,18 +413,18 @@ export const closeLimitMs = 60_000
 export const failedResourcesBytes = 64 * 1024
 /** The minimum duration of a gate for which the summary contains a diagram. */
 export const shortestDiagramMs = 2_000
-/** The minimum time of a wait that the details of a target show. */
+/** The details of a target show no shorter waits. */
 export const shortestWaitMs = 100
 /** How many annotations a gate writes: GitHub shows ten annotations of a step; two are left for the step itself. */
 export const maxAnnotations = 8
 /** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
 export const maxSummaryBytes = 1_040_000
 /**
- * How long the step at the end of the job waits for the action, which needs some 6 s after a signal; see
+ * How long the post step of the job waits for the end of the action, which needs some 6 s after a signal; see
  * `textFinishWhenCancelledMs`.
  */
 export const jobEndMs = 8_000
-/** How often the end of the action is checked for. */
+/** The interval at which the post step checks whether the action has ended. */
 export const jobEndPollMs = 100
 /** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
 export const updateTimeoutMs = 10_000
@@ -470,11 +469,11 @@ export const maxReports = 200
 export const expressionSteps = 200_000
 /** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
 export const expressionMs = 1_000
-/** The largest manifest: an object has at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the text. */
+/** The largest manifest: larger than any object (1.5 MiB). A YAML syntax tree needs 70 times the memory of its text. */
 export const maxManifestBytes = 8 * 1024 * 1024
 /** How many manifests are read: more than any apply has. */
 export const maxManifestFiles = 5_000
-/** How many objects references or manifests may name: more than in any apply. Each needs a watch. Limits `a,b,c,… 1 2 3 …`. */
+/** How many objects references or manifests may name: more than in any apply. Each needs a watch. */
 export const maxNamedObjects = 5_000
 /**
  * The number of server errors after which a kind of a Helm release is skipped: the conversion webhook of a custom kind may
@@ -482,11 +481,11 @@ export const maxNamedObjects = 5_000
  */
 export const maxKindErrors = 3
 /**
- * Helm begins a revision before it changes objects. Both moments are whole seconds, and the offset of the server's clock is
- * measured: their difference is smaller than this.
+ * The tolerance when the start of a Helm revision is compared with a later change of an object: both times are whole
+ * seconds, and the offset of the server's clock is only measured.
  */
 export const releaseClockMs = 2_000
-/** How long Helm may work on a revision before it changes a workload, or its hooks run: twice its default `--timeout`. */
+/** How long Helm may take from the start of a revision to a workload or hook of it: twice its default `--timeout`. */
 export const hookLeadMs = 600_000
 /** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
 export const releaseListsAtOnce = 8
@@ -503,19 +502,19 @@ export const argoPollMs = 180_000
 export const maxDeployed = 500
 /** The interval of the lists until a selector has its first match. */
 export const selectorPollMs = 1_000
-/** Time limit of git, which answers in some 5 ms. */
+/** Time limit of a git command: most need about 5 ms. */
 export const gitMs = 5_000
-/** How many commits before and after an awaited revision are read from the checkout: a recording contains them. */
+/** How many commits before and after an awaited revision are read from the checkout; a recording contains them. */
 export const maxCommitsAround = 200
-/** No moment of a recording is later after its start: GitHub ends a workflow run after 35 days. */
+/** The longest time from the start of a recording to an event: GitHub ends a workflow run after 35 days. */
 export const maxRecordedMs = 35 * 86_400_000
-/** A replay lets the process handle signals at this interval of real time. */
+/** The interval, in real time, at which a replay lets the process handle signals. */
 export const replaySliceMs = 50
-/** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
+/** The replay cancels a gate that is open this long after its longest timeout: nothing else would end the gate. */
 export const replayCancelMs = 3_600_000
 /** The longest line of a recording: a short compressed file may contain an endless line. */
 export const maxRecordedLineCharacters = 16 << 20
 /** How many lines a recording may have: a gate of a week on a large cluster writes far fewer. */
 export const maxRecordedLines = 1_000_000
-/** The longest recording, without compression. */
+/** The longest recording, uncompressed. */
 export const maxRecordingCharacters = 1 << 30

@@ -13,10 +13,10 @@ import { targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import { maxEvidenceContainers, maxEvidenceNodes } from '../thresholds.ts'
 import {
+  explainingNamespace,
+  explainingNode,
   isQuotable,
   loggedContainers,
-  namespaceBehind,
-  nodeBehind,
   TargetFacts,
   unexplainedPods,
 } from './target-facts.ts'
@@ -35,8 +35,8 @@ const maxParallelReads = 12
 
 /**
  * Reads the evidence that no watch delivers, for targets that are not ready: container logs, nodes, the namespace, and
- * the missing access that ended the gate. It reads when a target ends and when a pod of it dies, because the pods may be
- * deleted soon; what is then missing, it reads at the end. Each result is an observation, so a recording contains it.
+ * the missing access that ended the gate. It reads when a target ends and when a pod of the target dies, because pods
+ * may be deleted soon. It reads the rest when the gate ends. Each result is an observation, so a recording contains it.
  */
 export class EvidenceReader {
   readonly #gate: Gate
@@ -83,8 +83,8 @@ export class EvidenceReader {
   }
 
   /**
-   * Reads what is missing for the targets that are not ready, for at most `limitMs`. Then it reports which reads got no
-   * answer, and nothing more.
+   * Reads the evidence that is still missing for targets that are not ready, for at most `limitMs`. Then it reports the
+   * reads without an answer, and ignores later answers.
    */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
@@ -108,17 +108,17 @@ export class EvidenceReader {
     const nodes = [
       ...judged.problems
         .flatMap(({ basis }) => withCauses(basis))
-        .flatMap((problem) => nodeBehind(problem, facts) ?? []),
+        .flatMap((problem) => explainingNode(problem, facts) ?? []),
       ...unexplainedPods(judged, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
     ]
     for (const node of nodes)
       if (facts.node(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
-    const namespace = namespaceBehind(judged)
+    const namespace = explainingNamespace(judged)
     if (namespace !== undefined && !this.#gate.watches({ ...namespaceKind, name: namespace }))
       this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
   }
 
-  /** The logs of the present and the previous run. */
+  /** Reads the logs of the present and the previous run of a container. */
   #readLogs(container: ContainerRef, facts: TargetFacts): void {
     const { namespace, pod } = container
     const { uid = '' } = facts.get({ apiVersion: 'v1', kind: 'Pod', name: pod, namespace })?.metadata ?? {}
@@ -208,7 +208,7 @@ function admit(known: Set<string>, key: string, most: number): boolean {
   return true
 }
 
-/** The pod is being deleted, and one of its containers has ended or was restarted. */
+/** Whether a pod is being deleted, and one of its containers has ended or was restarted. */
 function isDying(pod: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp !== undefined &&

@@ -18,9 +18,9 @@ import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { maxEvidenceEvents, shownHistoryMs } from '../thresholds.ts'
-import { nodeBehind, type TargetFacts } from './target-facts.ts'
+import { explainingNode, type TargetFacts } from './target-facts.ts'
 
-/** The read objects, and how their times relate to the gate. */
+/** The objects that were read, and what is needed to compare their times with the times of the gate. */
 interface ReadFacts {
   readonly store: Store
   readonly serverOffsetMs: number
@@ -29,7 +29,7 @@ interface ReadFacts {
   readonly finishedAt: number
 }
 
-/** What the evidence of all problems depends on. */
+/** The facts that the evidence of every problem depends on. */
 export interface EvidenceContext extends ReadFacts {
   /** The `placeKey` of each target's own problems. */
   readonly own: ReadonlySet<string>
@@ -45,7 +45,7 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
   const { container, cause, checks = [] } = problem
   const subject = facts.subject(problem)
   const events = subject === undefined ? [] : eventLines(subject, context, container)
-  const node = nodeBehind(problem, facts)
+  const node = explainingNode(problem, facts)
   return [
     ...evidencePiece(
       'condition',
@@ -79,7 +79,7 @@ function openConditions(subject: KubeObject | undefined): readonly string[] {
 
 const checkMarks = { passed: '✓', failed: '✗', remark: '·' } as const
 
-/** For a custom resource that nothing it owns explains: the failures of objects named after it, by their events. */
+/** For a custom resource without a known cause: events that report failures of objects with names like `NAME-…`. */
 export function namesakeEvidence(
   problem: Problem,
   { problems, basis: { target } }: JudgedTargetRecord,
@@ -136,8 +136,8 @@ export function eventLines(object: KubeObject, context: ReadFacts, container?: s
 const failureReason = /Fail|Error|NotFound|Missing|Invalid|Denied|Refused|Timeout|BackOff/
 
 /**
- * One line for each event that reports a failure of an object which the gate has not read, and whose name begins with that
- * of the target: the target may own it.
+ * One line for each event that reports a failure of an object that the gate has not read and whose name begins with the
+ * name of the target: the target may own the object.
  */
 function namesakeEventLines({ name, namespace }: Target, context: ReadFacts): readonly EventLine[] {
   const events = context.store
@@ -242,7 +242,7 @@ function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] 
       return { type: 'log', title, text }
     })
   const refused = logs.filter(({ why }) => why !== undefined)
-  // Mostly, both runs are refused for the same reason.
+  // Most often, the logs of both runs cannot be read for the same reason.
   const isOne = new Set(refused.map(({ why }) => why)).size === 1 && refused.length > 1
   const missing = (isOne ? refused.slice(0, 1) : refused).map(({ why, previous }): Evidence => {
     const title = `Log of container ${container}${previous ? ', previous run' : ''}`

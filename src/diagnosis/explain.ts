@@ -30,8 +30,8 @@ const unjudgedHint =
   'An object of the cluster has a field that was not expected. Please report it, with a recording (input record), so that it can be judged. The rollout itself may be fine.'
 
 /**
- * Adds evidence to a record: for each target that is not ready a hint; for it, and for each version that came now, the changes of
- * the pod template; for each problem its owner chain, manifest line, events and logs.
+ * Adds explanations to a record: a hint for each target that is not ready; the changes of the pod template for each
+ * target that is not ready or has a new version; for each problem its owner chain, manifest line, events and logs.
  * @param usesFlags whether hints name flags of the command line, not inputs of the action
  */
 export function explain(
@@ -67,7 +67,7 @@ interface Context extends EvidenceContext {
   readonly denied: HintDetails['denied']
 }
 
-/** The access that ended the gate, and what else was denied. Objects without a namespace matter only as targets. */
+/** All denied access, if denied access ended the gate; cluster-scoped access only if a target is cluster-scoped. */
 function deniedIn({ basis, targets }: JudgedRunRecord, store: Store): HintDetails['denied'] {
   if (basis?.denied === undefined) return undefined
   const { wasReadable, access } = basis.denied
@@ -79,7 +79,7 @@ function deniedIn({ basis, targets }: JudgedRunRecord, store: Store): HintDetail
   return { wasReadable, access: [...distinct.values()] }
 }
 
-/** Texts for those outcomes of a target that can end the gate while other targets are open. */
+/** Texts for the outcomes of a target that can end the gate while other targets are open. */
 const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
   failed: 'failed',
   stalled: 'stalled',
@@ -87,7 +87,7 @@ const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
   superseded: 'was superseded',
 }
 
-/** The first target that ended with the gate's outcome; undefined if the gate ended for another reason. */
+/** `deployment/web failed`: the first target with the gate's outcome; undefined if the gate ended by another reason. */
 function targetThatEnded({ targets, ...record }: RunRecord): string | undefined {
   const names = fullNames(targets)
   const [first] = targets
@@ -124,7 +124,7 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
       evidence: [...manifestEvidence(basis, manifest), ...quoted],
     }
   })
-  // Without the node, its pods cannot become ready: this problem has the hint.
+  // The pods on a lost node cannot become ready, so its problem decides the hint.
   const deciding = ((lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0])?.basis
   const place = deciding && fieldLine(deciding, manifest)
   const details: HintDetails = {
@@ -153,7 +153,7 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
   }
 }
 
-/** A pod without a known cause is on a node that is not ready: the problem of the first such node. */
+/** The problem that pods without a known cause are on a node that is not ready; of several such nodes, the first. */
 function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context: Context): JudgedProblem | undefined {
   const pods = unexplainedPods(judged, facts).flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
@@ -168,7 +168,7 @@ function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context
   return recordProblem({ ...found, reason: 'node-unresponsive', detail }, judged.basis.target)
 }
 
-/** The pod that a target without a known problem waits for, with what the cluster reports about the pod. */
+/** The problem of a target without a known one: it waits for a pod. Contains what the cluster reports about the pod. */
 function waitingPodProblem(
   judged: JudgedTargetRecord,
   facts: TargetFacts,
@@ -190,7 +190,7 @@ function waitingPodProblem(
 }
 
 /**
- * The common fields of a problem that is found once the gate has ended.
+ * The common fields of a problem that is found after the gate has ended.
  * @param pod one of the pods that have it
  * @param since a timestamp of the server; without one, the problem has lasted since the start of the gate
  */
@@ -223,7 +223,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
     if (chain[0] === top || owner === undefined) break
     object = facts.get({ ...owner, namespace: object.metadata.namespace }) ?? facts.get(owner)
-    // The reference contains the name of an owner that is not watched.
+    // If the owner was not read, its name is known from the reference.
     if (object === undefined) chain.unshift(`${owner.kind.toLowerCase()}/${owner.name}`)
   }
   if (chain.length === 0 && subjectText(subject) !== top) chain.push(subjectText(subject))
@@ -246,7 +246,7 @@ function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { den
   return [...refused.map(({ note }) => note), ...(isGranted ? [] : [describeGrants(access)])]
 }
 
-/** The reason for the hint: an open target of an unjudged gate has the gate's reason. */
+/** The reason for the hint of a target. If the gate ended without judging an open target, this is the gate's reason. */
 function reasonFor({ outcome, reason, problems }: TargetRecord, record: RunRecord): ReasonCode | '' {
   if (traitsOf({ reason }).yieldsTo === 'problem') return problems[0]?.reason ?? reason
   const isItsReason = outcome === 'progressing' && reason === '' && isCutShort(record)
@@ -282,7 +282,7 @@ function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
   return { text: isLong ? `${text.slice(0, longestQuote - 1)}…` : text, isError: withError !== undefined }
 }
 
-/** Whether a log could not be read, although the credentials permit it: the user cannot read it either. */
+/** Whether a log could not be read although the credentials permit it: then the user cannot read it either. */
 function isLost(log: LogText | undefined): boolean {
   return log?.why !== undefined && log.text === '' && deniedAccess(log.why) === undefined
 }

@@ -29,7 +29,7 @@ export function gateHint(
   const [first] = targets
   if (first === undefined || reason === '') return undefined
   if (!isCutShort({ outcome }) && targets.some((judged) => judged.outcome === outcome)) return undefined
-  // These hints are about the gate: any target serves.
+  // The hint is about the gate, so it does not matter which target is passed.
   return hintFor(first.basis.target, reason, { denied, unreadable: basis?.unreadable })
 }
 
@@ -57,7 +57,7 @@ function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...
   })
 }
 
-/** The object that a hint is about: the target, unless the problem is that of another controller behind it. */
+/** The object that a hint is about: the target, or the subject of the problem if another controller manages it. */
 function hintTarget(target: Target, { subject, isElsewhere }: Partial<Problem> = {}): HintTarget {
   if (subject === undefined) return target
   const { kind, name } = subject
@@ -66,13 +66,13 @@ function hintTarget(target: Target, { subject, isElsewhere }: Partial<Problem> =
   return isOwn ? { ...target, namespace } : { ...target, namespace, kind, name, isNotTarget: true, selector: undefined }
 }
 
-/** The namespace of the target does not exist. */
+/** The hint that the namespace of the target does not exist; undefined if it exists, or if that is unknown. */
 function missingNamespaceHint({ namespace }: Target, { namespaceState, usesFlags }: HintDetails): string | undefined {
   if (namespaceState !== 'missing' || namespace === undefined) return undefined
   return `Namespace ${namespace} does not exist. Create it, or correct ${usesFlags ? '-n' : 'the input `namespace` or -n'}. ${clusterCommand('get', 'namespaces')} lists what is there.`
 }
 
-/** The condition or field of `--for` does not exist: most often a misspelt name. */
+/** The hint that the condition or field of `--for` does not exist, most often by a typing error; else undefined. */
 function waitForHint(target: Target, object: NonNullable<HintDetails['object']>): string | undefined {
   const missing = missingName(object, target.waitFor)
   if (missing === undefined) return undefined
@@ -81,7 +81,7 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
   return `Correct --for: ${displayName(target)} has no ${words}, but ${others}.${didYouMean(missing.name, existing)}`
 }
 
-/** Another target ended the gate while this one had no known problem. */
+/** The hint for a target in progress without a known problem when another target ended the gate. */
 function openHint(target: Target, endedBy: string, { usesFlags }: HintDetails): string {
   return `It was in progress, without a known problem, when the gate ended because ${endedBy}. Fix that first; with \`${hintWords({ target, usesFlags }).setting('fail-fast', 'false')}\` every target may finish.`
 }

@@ -14,9 +14,9 @@ import { maxDifferences } from '../thresholds.ts'
 
 /** A note on a live object that differs from its manifest. Texts are raw: renderers escape them. */
 interface ManifestDriftNote {
-  /** The log and the summary show this entry. */
+  /** The entry that the log and the summary show. */
   readonly entry: Entry & { readonly target: number }
-  /** The user is warned at this place; absent if a known controller explains the difference. */
+  /** A warning at this place of the manifest; absent if the object was scaled, which explains the difference. */
   readonly warning?: { readonly text: string; readonly source: Source }
 }
 
@@ -107,7 +107,7 @@ function scaleKey(namespace: string | undefined, kind: string, name: string): st
   return `${namespace ?? ''}/${kind}/${name}`
 }
 
-/** Autoscalers and `kubectl scale` write through the scale subresource, which managedFields record. */
+/** Whether autoscalers or `kubectl scale` scaled the object: both write the subresource `scale` (managedFields). */
 function hasScaleWriter({ metadata }: KubeObject): boolean {
   return metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
 }

@@ -13,7 +13,7 @@ import type { Target } from '../plan/target.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
 import { maxContainersOfTarget } from '../thresholds.ts'
 
-/** The facts about one target: its objects as they were at its verdict, and what was read later. */
+/** The facts about one target: its objects at its verdict, and what was read after that. */
 export class TargetFacts {
   readonly #record: JudgedTargetRecord
   readonly #store: Store
@@ -39,7 +39,7 @@ export class TargetFacts {
     )
   }
 
-  /** The pods that a stalled or timed-out target waits for: the pod itself, or those of a workload, of any revision. */
+  /** The pods that a stalled or timed-out target waits for: the Pod itself, or pods of a workload, of any revision. */
   get waitingPods(): readonly Pod[] {
     const { outcome, basis } = this.#record
     if (outcome !== 'stalled' && outcome !== 'timed-out') return []
@@ -95,7 +95,7 @@ export class TargetFacts {
   }
 }
 
-/** The containers of a target that is not ready, if their logs may show the cause. */
+/** The containers whose logs may show why a target is not ready. */
 export function loggedContainers({ problems }: JudgedTargetRecord): readonly ContainerRef[] {
   const containers = problems
     .flatMap(({ basis }) => withCauses(basis))
@@ -110,7 +110,7 @@ export function loggedContainers({ problems }: JudgedTargetRecord): readonly Con
 }
 
 /** The node that may explain a problem; undefined if the pod has no node, or the node cannot be the cause. */
-export function nodeBehind(problem: Problem, facts: TargetFacts): string | undefined {
+export function explainingNode(problem: Problem, facts: TargetFacts): string | undefined {
   const pod = facts.subject(problem)
   if (!isOfKind(pod, 'Pod') || !pod.spec?.nodeName) return undefined
   // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
@@ -124,15 +124,15 @@ export function unexplainedPods({ problems }: JudgedTargetRecord, facts: TargetF
   return isUnexplained ? facts.waitingPods.filter(({ spec }) => spec?.nodeName) : []
 }
 
-/** The namespace, if its absence would explain the absence of the target. */
-export function namespaceBehind({ namespace, reason }: TargetRecord): string | undefined {
+/** The namespace of a target, if its absence would explain the target's outcome. */
+export function explainingNamespace({ namespace, reason }: TargetRecord): string | undefined {
   return traitsOf({ reason }).evidence?.includes('namespace') ? namespace : undefined
 }
 
 /**
- * The differences between the pod template of an older revision and the gated one, one line each: of the revision that was
- * available when the gate began, else of the latest one. Empty for a first revision, for kinds without revisions, and if older
- * revisions cannot be read. Values of environment variables and Secrets are never shown.
+ * The differences between the pod template of an older revision and the gated one, one line each. The older revision is
+ * the one that was available when the gate began, else the latest one that differs. Empty for kinds without revisions,
+ * and if no older revision can be read. Values of environment variables and Secrets are never shown.
  */
 export function revisionChanges(
   { outcome, basis }: Pick<JudgedTargetRecord, 'outcome' | 'basis'>,
@@ -141,7 +141,7 @@ export function revisionChanges(
   const object = facts.get(basis.target)
   const template = object && templateOf(object)
   if (object === undefined || template === undefined) return {}
-  // Of a newer change of somebody else, the version before is the gated one.
+  // If the target was superseded, the older revision is the gated one.
   const available = outcome === 'superseded' ? undefined : basis.availableRevision
   const order = (revision: KubeObject) => (numberOf(revision) === available ? Infinity : numberOf(revision) || 0)
   const older = revisionsOfWorkload(object.metadata.uid, (owner, kind) => facts.ownedBy(owner, kind))
@@ -156,8 +156,8 @@ export function revisionChanges(
 }
 
 /**
- * Whether events and logs of a target may be shown. The status of an operator's object names what it deployed, and the
- * author of that status chooses the names: in another namespace, an object counts as deployed only with the operator's mark.
+ * Whether events and logs of a target may be shown. Whoever writes the status of an operator's object chooses the names
+ * of its deployed objects: an object in another namespace counts only with the operator's label or annotation.
  */
 export function isQuotable({ deployedBy, ...target }: Target, store: Store): boolean {
   if (deployedBy === undefined || deployedBy.namespace === target.namespace) return true

@@ -81,7 +81,7 @@ export async function* readEvents(
       const event = eventOf(parse(line))
       if (event === undefined) return onDamage(number, 'it is not an event of a recording')
       start ??= event.at
-      // The clocks of a gate would run until then.
+      // A replay would pass all deadlines until then.
       if ((event.at ?? 0) - (start ?? 0) > maxRecordedMs)
         return onDamage(number, `its moment is more than ${duration(maxRecordedMs)} after the start`)
       // The gate's time never decreases, even if the clock was set back during the recording.
@@ -96,10 +96,10 @@ export async function* readEvents(
   }
 }
 
-/** An event as written: only its type or its object is certain. */
+/** An event as a line contains it: only `type` and `at` are checked. */
 type WrittenEvent = { readonly type: string; readonly at?: number } & Partial<Record<string, unknown>>
 
-/** An event without a time has that of the line before; an object without a type was added. */
+/** The event in a line, or its object as added; else undefined. Without `at`, it has the time of the line before. */
 function eventOf(line: unknown): WrittenEvent | undefined {
   if (!isObject(line)) return undefined
   const { at: moment, ...written } = (isKubeObject(line) ? { object: line } : line) as Record<string, unknown>
@@ -113,7 +113,7 @@ function eventOf(line: unknown): WrittenEvent | undefined {
   return { ...defaults, ...event, type, at }
 }
 
-/** Without the fields that are null, which a recording may write for absent ones. No field is needed below the fifth level. */
+/** The value without null fields, which mean absent fields. Only five levels are searched: no deeper field is read. */
 function withoutNulls(value: unknown, depth = 0): unknown {
   if (depth === 5) return value
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1))
@@ -122,7 +122,7 @@ function withoutNulls(value: unknown, depth = 0): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, depth + 1)]))
 }
 
-/** The failure of an `ERROR` line; none for an expired resource version (410). */
+/** The failure of an `ERROR` line; undefined for an expired resource version (410). */
 function failureIn(written: WrittenEvent): Failure | undefined {
   const { code, message, lastSuccessAt, final } = written
   const request = Object.fromEntries(
@@ -137,6 +137,7 @@ function failureIn(written: WrittenEvent): Failure | undefined {
   })
 }
 
+/** Why this version cannot use an event; undefined if it can. */
 function whyUnusable(event: WrittenEvent, eventMistake: (type: string, line: object) => string | undefined) {
   const { type, object } = event
   if (!['ADDED', 'MODIFIED', 'DELETED'].includes(type)) return eventMistake(type, event)
@@ -151,12 +152,12 @@ function parse(line: string): unknown {
 /** Called with the number of a line (the first is 1) and what is wrong with it. */
 export type OnInvalidLine = (line: number, why: string) => void
 
-/** A file is read in small pieces: damage loses what gunzip has not returned of the last one. */
+/** The size of the pieces in which a file is read. It is small, because damage loses the rest of its piece. */
 const readBytes = 4_096
 
 /**
- * The text of a file in chunks; gunzipped if the name ends in `.gz`. A file that ends early, as that of a killed job, is read to
- * its end. Damage is an error after what precedes it.
+ * The text of a file in chunks; gunzipped if the name ends in `.gz`. An incomplete file of a killed job is no error.
+ * @throws the error of a damaged file, after the text before the damage
  */
 async function* readText(path: string): AsyncGenerator<string> {
   const file = createReadStream(path, { highWaterMark: readBytes })
@@ -206,10 +207,7 @@ export async function* readLines(path: string): AsyncGenerator<string> {
 const maxTextLength = 16_384
 const maxDepth = 1_000
 
-/**
- * An object of a file, which may contain anything: without what is beyond the first 16,384 characters of a text, or nested
- * deeper than 1,000 levels.
- */
+/** Limits an object of a file, which may contain anything: a text to 16,384 characters, and nesting to 1,000 levels. */
 export function limitObject(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.slice(0, maxTextLength)
   if (typeof value !== 'object' || value === null) return value

@@ -15,9 +15,7 @@ import { matchesSelector } from '../plan/names.ts'
 import { selectorCompleteMs } from '../thresholds.ts'
 import { readEvents } from './reader.ts'
 
-/**
- * The kinds, names and answered requests of a recording. Kinds and names serve to find targets that the header lacks.
- */
+/** The kinds, names and answered requests of a recording. They replace a cluster if the header contains no targets. */
 export class RecordingIndex {
   readonly #discovered: ApiResource[] = []
   /** By apiVersion and kind. */
@@ -53,7 +51,7 @@ export class RecordingIndex {
   }
 
   /**
-   * The requests that the server answered with a complete first list or a refusal. The results of others are unknown.
+   * The requests that the server answered with a complete first list or a refusal. Other requests have no known result.
    */
   get answered(): readonly WatchRequest[] {
     return [...this.#answered.values()]
@@ -90,8 +88,8 @@ export class RecordingIndex {
   }
 
   /**
-   * The names in the first list of a kind that match the selector. If none does, those that matched first, and within
-   * `selectorCompleteMs` after that: a gate waits for them in the same way (`matchSelections`).
+   * The names of the objects in the first list of a kind that match the selector. If none does, the first later
+   * matches, within `selectorCompleteMs` of each other: a gate waits for them in the same way (`matchSelections`).
    */
   namesOf({ apiVersion, kind, namespace, labelSelector = '', release }: Selection): readonly string[] {
     const matches = [...this.#kinds.values()]

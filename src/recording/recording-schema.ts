@@ -3,7 +3,7 @@ import type { Target } from '../plan/target.ts'
 import { answerBodyCharacters } from '../thresholds.ts'
 import type { RecordingHeader } from './writer.ts'
 
-// Only imported when a recording is read: loading zod takes 40 ms.
+// The schema of a recording. Only code that reads recordings loads this module, because loading zod takes 40 ms.
 const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
 const at = moment.describe('When this was observed, in UTC, ISO 8601')
 
@@ -166,15 +166,15 @@ const event = z
 /** One line of a recording: the first is the header. */
 export const recordingLineSchema = z.union([header, event])
 
-/** The same as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/recording.schema.json. */
+/** `recordingLineSchema` as JSON Schema (draft 2020-12); `npm run docs` writes it to schemas/recording.schema.json. */
 export function recordingJsonSchema(): object {
   // `input` leaves objects open: fields may be added to lines.
   return { ...z.toJSONSchema(recordingLineSchema, { io: 'input' }), title: 'Rollout Gate recording line' }
 }
 
-/** What a reader needs of a header: a handwritten recording may omit the rest. */
+/** The schema for reading a header: a handwritten recording may omit most fields. */
 const writtenHeader = header.omit({ recording: true, targets: true }).extend({ startedAt: z.string() }).partial()
-/** The same of each type of event without an object. */
+/** The schema for reading each type of event that contains no object. */
 const written: Readonly<Record<string, z.ZodType>> = {
   DISCOVERY: z.object({ resources: z.array(resource.partial({ namespaced: true, status: true })) }),
   SYNCED: z.object(request),

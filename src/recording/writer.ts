@@ -76,7 +76,7 @@ export class RecordingWriter {
     this.#redact = redact
   }
 
-  /** Discovery contains names of kinds only. */
+  /** Writes an event, redacted; except discovery, which contains only names of kinds. */
   write(event: FeedEvent): void {
     if (this.#header !== undefined) this.#line(JSON.stringify(redactTexts(this.#header, this.#redact)))
     this.#header = undefined
@@ -110,7 +110,7 @@ export async function startRecording(
   { written }: Pick<Inputs, 'written'>,
   redact: (text: string) => string,
 ): Promise<RecordingWriter> {
-  // Most recordings have none: the parser is loaded for those that do.
+  // The parser is loaded only for recordings with `http-checks`.
   const linesOf = written.has('http-checks') ? (await import('../plan/checks.ts')).recordedLines : undefined
   const inputs = inputDefinitions.flatMap(({ name, isRecorded }) => {
     const text = written.get(name)
