@@ -66,7 +66,7 @@ export const missingObjectMs = 60_000
  */
 export const kubeletRetryMs = 20_000
 /** A fact that is older than this at the gate's start predates the apply: most gates start seconds after the apply. */
-export const earlierMs = 60_000
+export const maxApplyAgeMs = 60_000
 /**
  * A container that runs for less than this is starting: its failing probe is not logged. A probe with a period of 1 s and a
  * threshold of 1 fails while any server starts.
@@ -423,9 +423,9 @@ export const maxSummaryBytes = 1_040_000
  * How long the post step of the job waits for the end of the action, which needs some 6 s after a signal; see
  * `textFinishWhenCancelledMs`.
  */
-export const jobEndMs = 8_000
+export const actionEndMs = 8_000
 /** The interval at which the post step checks whether the action has ended. */
-export const jobEndPollMs = 100
+export const actionEndPollMs = 100
 /** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
 export const updateTimeoutMs = 10_000
 /** Time limit of one attempt to show the outcome. A comment may need several requests. */

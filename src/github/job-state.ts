@@ -4,7 +4,7 @@ import { getState, saveState } from '@actions/core'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import type { Outcome } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
-import { jobEndMs, jobEndPollMs } from '../thresholds.ts'
+import { actionEndMs, actionEndPollMs } from '../thresholds.ts'
 import type { Opened } from './extra.ts'
 
 /** The data that the action passes to its step at the end of the job, without a token. */
@@ -70,8 +70,8 @@ const never = new AbortController().signal
 export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'program'>, clock: Clock): Promise<boolean> {
   const isRunning = () => programOf(pid) === program
   if (!isRunning() || !sendSignal(pid, 'SIGINT')) return false
-  const endsAt = clock.now() + jobEndMs
-  while (isRunning() && clock.now() < endsAt) await sleep(clock, jobEndPollMs, never)
+  const endsAt = clock.now() + actionEndMs
+  while (isRunning() && clock.now() < endsAt) await sleep(clock, actionEndPollMs, never)
   if (!isRunning()) return true
   sendSignal(pid, 'SIGKILL')
   return false

@@ -1,6 +1,6 @@
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { messageOf, nodeOfProblem, type Problem } from '../reasons/reasons.ts'
-import { earlierMs } from '../thresholds.ts'
+import { maxApplyAgeMs } from '../thresholds.ts'
 import type { Assessment, Draft, Milestone } from './assessment.ts'
 import type { Reader, Statements } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
@@ -101,7 +101,7 @@ function withMoment(
   switch (milestone.name) {
     case 'created': {
       const at = reader.time(object.metadata.creationTimestamp)
-      const isOld = at !== undefined && at < reader.startedAt - earlierMs
+      const isOld = at !== undefined && at < reader.startedAt - maxApplyAgeMs
       return { ...milestone, at, ...(isOld ? { message: 'exists' } : {}) }
     }
     case 'observed':

@@ -11,7 +11,7 @@ import { fullNames, type NamedTarget, type TargetClocks } from '../plan/target.t
 import { placeText, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
-import { deploymentPauseMs, earlierMs, recentVersionMs, shownBeforeMs } from '../thresholds.ts'
+import { deploymentPauseMs, maxApplyAgeMs, recentVersionMs, shownBeforeMs } from '../thresholds.ts'
 
 interface OutcomeLabel {
   /** For Markdown. */
@@ -124,7 +124,7 @@ export function problemPath({ chain = [], subject, namespace, container, isInit 
 
 /** How often and since when a problem occurred: `2 times since 0:03`; once: `at 0:03`. */
 export function problemCount({ count, firstSeen }: ProblemRecord, startedAt: number): string {
-  if (firstSeen < startedAt - earlierMs)
+  if (firstSeen < startedAt - maxApplyAgeMs)
     return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
   const first = formatElapsed(Math.max(0, firstSeen - startedAt))
   return count > 1 ? `${count} times since ${first}` : `at ${first}`

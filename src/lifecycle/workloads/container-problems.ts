@@ -4,9 +4,9 @@ import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } 
 import {
   deathsProvenMs,
   deathsProvenWhileOthersProgressMs,
-  earlierMs,
   kubeletRetryMs,
   longStepMs,
+  maxApplyAgeMs,
   missingObjectMs,
   startTimeMs,
 } from '../../thresholds.ts'
@@ -57,7 +57,7 @@ function neverPulled(container: ContainerView, reader: TimeReader): Finding | un
   const reason = notTried[waiting]
   if (reason === undefined) return undefined
   const since = history.waiting?.since ?? reader.now
-  const isOld = (reader.time(pod.metadata.creationTimestamp) ?? reader.now) < reader.startedAt - earlierMs
+  const isOld = (reader.time(pod.metadata.creationTimestamp) ?? reader.now) < reader.startedAt - maxApplyAgeMs
   const mayBeLoaded = waiting === 'ErrImageNeverPull' && isOld && history.waiting?.predatesGate
   const proven = reader.passed(since + (mayBeLoaded ? kubeletRetryMs : 0))
   const detail = { image: container.container.image ?? '' }
@@ -85,7 +85,7 @@ interface MissingChecks {
  * count.
  */
 export function isProvenMissing({ first, last, retryMs }: MissingChecks, reader: Reader): boolean {
-  const since = first < reader.startedAt - earlierMs ? reader.startedAt : first
+  const since = first < reader.startedAt - maxApplyAgeMs ? reader.startedAt : first
   const neededMs = mayAwaitOther(last, reader) ? deathsProvenWhileOthersProgressMs : missingObjectMs
   const isLate = last - since >= neededMs
   return reader.passed(since + (isLate ? 0 : neededMs + retryMs))
