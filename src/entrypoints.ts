@@ -50,12 +50,12 @@ const maxYoungBytes = 8 << 20
 
 /**
  * Stops the growth of the heap's young generation, which V8 would double up to 128 MB while many objects arrive. A running
- * process can set no maximum, but the factor of the growth. A timer sets it, because V8 may shrink the young generation too.
+ * process cannot set the maximum, only the factor of the growth. V8 may also shrink the young generation, so a timer sets it.
  */
 function limitYoungGeneration(): void {
   const checkEveryMs = 250
   setInterval(() => {
-    // Loaded here, because a finished rollout ends before.
+    // Loaded here, because the gate of a finished rollout ends before the first tick.
     const { getHeapSpaceStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
     const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')
     setFlagsFromString(`--semi-space-growth-factor=${(young?.space_size ?? 0) < maxYoungBytes ? 2 : 1}`)

@@ -370,7 +370,7 @@ export class Cluster {
     return collectionPath(resource, request.namespace)
   }
 
-  /** Whether the server has a kind. Asks the server, unless its last answer lacks the kind and is recent. */
+  /** Whether the server has a kind. A recent answer without the kind is used again; otherwise the server is asked. */
   async #kindState(request: WatchRequest): Promise<KindState> {
     const known = this.#discovered
     const isRecent = known !== undefined && this.#clock.now() - known.at < rediscoveryMs

@@ -19,8 +19,8 @@ export interface EventConsumer {
    */
   handle(events: readonly FeedEvent[], watchOf: (event: FeedEvent) => WatchRequest | undefined): void
   /**
-   * When to call `advance`, unless an event comes first. Before a deadline that ends a target, the follower lists the
-   * watches of that target again.
+   * When to call `advance`, unless an event comes first. `needsConfirmation`: the deadline may end a target, so the
+   * follower first lists the objects of the target's watches again.
    */
   nextDeadline(): { readonly at: number; readonly needsConfirmation: boolean } | undefined
   advance(now: number): void

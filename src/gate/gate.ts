@@ -623,8 +623,9 @@ export class Gate {
   }
 
   /**
-   * Ends the gate. It ends as ready only if every needed watch is healthy and has just answered: otherwise a target may
-   * have failed during an outage or while a connection was dead.
+   * Ends the gate with its verdict. A ready one must wait until every needed watch is healthy and has just answered: a
+   * target may have failed during an outage, or while a connection was dead.
+   * @param isConfirmed whether the watches have answered since every target became ready
    */
   #finishIfConfirmed(verdict: Verdict, isConfirmed: boolean): void {
     if (verdict.outcome === 'ready') {

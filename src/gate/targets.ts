@@ -77,7 +77,7 @@ export class Targets {
     return this.#all.every((gated) => !isUndecided(gated.state) || this.#hasFailed(this.#deployers.get(gated)))
   }
 
-  /** Whether an open target may show another problem. An operator's object shows none once a deployed target failed. */
+  /** Whether an open target may still fail. An operator's object only waits, once an object that it deployed has failed. */
   get mayShowProblem(): boolean {
     const waiting = new Set(
       [...this.#deployers].flatMap(([gated, deployer]) => (this.#hasFailed(gated) ? deployer : [])),

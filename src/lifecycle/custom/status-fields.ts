@@ -312,9 +312,10 @@ function specCounts(spec: Fields, noun: string): readonly number[] {
   )
 }
 
-/** Whether the spec keeps parts at their revision: `updateStrategy.partition`, `rollingUpdate.partition`, OnDelete. */
+/** Whether the spec leaves pods on an older revision: by a `partition` above 0, or by OnDelete. */
 function keepsOldParts({ updateStrategy, strategy }: Fields): boolean {
   return [updateStrategy, strategy].some((each) => {
+    // The strategy may be a text: `updateStrategy: OnDelete`.
     const { type = each, partition, rollingUpdate } = (each ?? {}) as Fields
     return type === 'OnDelete' || Boolean(partition ?? ((rollingUpdate ?? {}) as Fields)['partition'])
   })

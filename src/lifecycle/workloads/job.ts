@@ -236,7 +236,7 @@ function withoutDuplicates(pods: readonly Pod[]): readonly Pod[] {
 
 /** The problem of a pod, as a problem of its Job: without proof if a container died, because retries follow. */
 function toJobProblem(problem: Problem): Problem {
-  // A refused start has an exit code too.
+  // A start that the runtime refused is retried too: by its traits it is no death, but it has an exit code.
   const isDeath = traitsOf(problem).isDeath || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
   return isDeath ? withoutProof(problem) : problem
 }

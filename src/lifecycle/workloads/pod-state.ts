@@ -39,7 +39,7 @@ export function examinePod(pod: Pod, reader: Reader): PodState {
   return findings.length === 0 ? state : { ...state, problems: findings.map((find) => find(reader)) }
 }
 
-/** Reads a pod without its problems: nothing but the pod and its history is read. */
+/** Views a pod without its problems, which would read other objects and other targets. */
 export function viewOf(pod: Pod, reader: Reader): PodView {
   return examinationOf(pod, reader).state
 }
@@ -51,6 +51,7 @@ function examinationOf(pod: Pod, reader: Reader): Examination {
   const known = examinations.get(pod)
   const isSame = known?.state.history === history && known.time === time && known.settings === settings
   if (isSame && now >= known.from && !reader.passed(known.until)) return known
+  // The examination is valid until the earliest moment to come: every comparison with the time goes through `passed`.
   let until = Infinity
   const passed = (moment = Infinity) => {
     const isPast = reader.passed(moment)

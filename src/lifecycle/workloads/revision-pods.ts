@@ -14,7 +14,7 @@ import { condition, hasFailed, isReplaced } from './pod-fields.ts'
 import { examinePod, type PodState, pulledAt, viewOf } from './pod-state.ts'
 
 /**
- * Sorts the pods of a workload.
+ * Divides the pods of a workload by their revision, and by whether they have ended or are being deleted.
  * @param revisionOf the revision of a pod; undefined if the target does not wait for the pod
  */
 export function sortPods(
@@ -100,8 +100,8 @@ function combineProblems(pods: readonly PodState[]): readonly Problem[] {
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
 /**
- * Sorts problems: by class (terminal, strike, slow), proven first, by depth (container, pod, workload), then by the
- * number of pods.
+ * Sorts problems: by class (terminal, strike, slow), proven first, the surest evidence first, by depth (container, pod,
+ * workload), by the number of pods, the oldest first.
  */
 export function byImportance(a: Problem, b: Problem): number {
   return (

@@ -192,7 +192,7 @@ export function templateCreatedAt(
   return reader.time(newestCreation(revisions)) ?? reader.startedAt
 }
 
-/** When the newest revision was created; undefined if it is not the present one, or is so by a rollback. */
+/** When the revision that was created last was created. Undefined after a rollback: the present one is then older. */
 function newestCreation(revisions: readonly KubeObject[]): string | undefined {
   const newest = revisions.toSorted(
     (a, b) => compareTimestamps(createdAt(b), createdAt(a)) || numberOf(b) - numberOf(a),
