@@ -160,6 +160,8 @@ describe('the histories of pods', () => {
         metadata: { name: 'unhealthy', resourceVersion: `${count}` },
       })
     const { see, historyOf } = seen(pod)
+    historyOf(pod)
+    expect(see(make.event(pod, { reason: 'Scheduled', metadata: { name: 'scheduled' } }))).toEqual([])
     expect(see(unhealthy(1))).toEqual([pod])
     const history = historyOf(pod)
     expect(see(unhealthy(2))).toEqual([])
