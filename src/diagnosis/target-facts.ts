@@ -156,8 +156,9 @@ export function revisionChanges(
 }
 
 /**
- * Whether events and logs of a target may be shown. Whoever writes the status of an operator's object chooses the names
- * of its deployed objects: an object in another namespace counts only with the operator's label or annotation.
+ * Whether events and logs of a target may be shown. The status of an operator's object contains the names
+ * of its deployed objects, and users may be able to write that status: so an object in another namespace counts only with
+ * the operator's label or annotation.
  */
 export function isQuotable({ deployedBy, ...target }: Target, store: Store): boolean {
   if (deployedBy === undefined || deployedBy.namespace === target.namespace) return true

@@ -4,7 +4,7 @@ import type { AddMistake } from '../errors.ts'
 import { milestoneNames } from '../inputs.ts'
 import { isBuiltInGroup } from './kinds.ts'
 
-/** @param write what a mistake tells the user to write: `Entry 2 (Widget), cause: write a list of expressions` */
+/** @param write what must be written there, as the end of a mistake: `Entry 2 (Widget), cause: write a list of expressions` */
 function field<Schema extends z.ZodType>(schema: Schema, write: string, description: string) {
   return schema.meta({ write, description })
 }

@@ -5,7 +5,8 @@ import type { GateTime } from '../proof.ts'
 import { condition, containerOfEvent, eventCount, hasStarted, type PodContainer } from './pod-fields.ts'
 
 /*
- * What the Events about a pod report. Rules read nothing else of them: another Event requires no new assessment.
+ * What the Events about a pod report. Besides this, rules read only the time of the latest one (`quietAt`): an Event that
+ * changes nothing of this requires no new assessment.
  */
 
 /** Of a pod without Events, as most are: all share these. They equal the reports of an Event that reports nothing. */
