@@ -181,3 +181,10 @@ describe('docs/troubleshooting.md', () => {
     expect(parts.filter((part) => !sources.includes(part))).toEqual([])
   })
 })
+
+it('the log line that the architecture explains is in the log of its recording', async () => {
+  const [, line = '', text = ''] = /^ (0:00) {2}\S+ {2}(.+)$/m.exec(read('docs/architecture.md')) ?? []
+  const { entries } = await replayOnce('claim-pending')
+  expect(line).toBe('0:00')
+  expect(entries.map((entry) => entry.text)).toContain(text)
+})

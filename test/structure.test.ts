@@ -158,6 +158,7 @@ it('files that the documentation names exist', () => {
     'CONTRIBUTING.md',
     'SECURITY.md',
     'test/threats.md',
+    'docs/architecture.md',
     'docs/merging.md',
     'docs/inputs.md',
     'docs/command-line.md',
@@ -172,27 +173,30 @@ it('files that the documentation names exist', () => {
   expect(missing).toEqual([])
 })
 
-it('files that CONTRIBUTING names without their folder exist', () => {
-  const names = new Set(
-    ['src', 'test', 'scripts', 'catalogue', 'docs', 'examples'].flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
-    ),
-  )
-  const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
-  const named = [...contributing.matchAll(/`([\w.-]+\.(?:ts|yaml))`/g)].map(([, name = '']) => name)
-  expect(named.filter((name) => !names.has(name))).toEqual([])
-})
+describe.each(['CONTRIBUTING.md', 'docs/architecture.md'])('%s', (document) => {
+  const text = readFileSync(join(root, document), 'utf8')
 
-it('names of the code that CONTRIBUTING contains exist', () => {
-  const tests = readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
-  const scripts = readdirSync(join(root, 'scripts')).map((name) => readFileSync(join(root, 'scripts', name), 'utf8'))
-  const code = new Set([...sources.values(), ...tests, ...scripts].flatMap((text) => text.match(/\w+/g) ?? []))
-  const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
-  const names = [...contributing.matchAll(/`([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)`/g)].map(([, name = '']) => name)
-  expect(names).not.toEqual([])
-  expect(names.filter((name) => !code.has(name))).toEqual([])
+  it('names only files that exist, also without their folder', () => {
+    const files = new Set(
+      ['src', 'test', 'scripts', 'catalogue', 'docs', 'examples'].flatMap((folder) =>
+        readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
+      ),
+    )
+    const named = [...text.matchAll(/`(?:\w+\/)*([\w.-]+\.(?:ts|yaml))`/g)].map(([, name = '']) => name)
+    expect(named.filter((name) => !files.has(name))).toEqual([])
+  })
+
+  it('names only names of the code that exist', () => {
+    const tests = readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+    const scripts = readdirSync(join(root, 'scripts')).map((name) => readFileSync(join(root, 'scripts', name), 'utf8'))
+    const code = new Set([...sources.values(), ...tests, ...scripts].flatMap((source) => source.match(/\w+/g) ?? []))
+    const camelCase = /`(?:Gate\.|Assessor\.)?([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?:\(\w*\))?`/g
+    const names = [...text.matchAll(camelCase)].map(([, name = '']) => name)
+    expect(names).not.toEqual([])
+    expect(names.filter((name) => !code.has(name))).toEqual([])
+  })
 })
 
 it('CONTRIBUTING and the pages of the clusters list every script that a contributor runs', () => {
