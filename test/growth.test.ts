@@ -187,7 +187,7 @@ test.each([
         gate.handle([{ type: 'SYNCED', ...list, at: moment(1) }])
         expect(gate.requests).toBeDefined()
       }
-      for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+      for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
       for (const target of targets.keys()) evidence.onEntry(createEntry({ kind: 'verdict', outcome: 'failed', target }))
     },
     1_000,
@@ -251,7 +251,7 @@ describe.each(names)('the time for the objects of %s', (name) => {
               'object' in event ? { ...event, object: redact(withText(event.object, text) as KubeObject) } : event,
             ])
           }
-          for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+          for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
           const record = explain(gate.record(), gate.store, 0)
           if (!hasEnded(record)) throw new Error('The gate has no verdict.')
           return [renderLog(record), renderSummary(record), renderReport(record), buildAnnotations(record)]

@@ -18,13 +18,10 @@ export interface EventConsumer {
    * @param watchOf the watch that reported an event; undefined for events that no watch reported
    */
   handle(events: readonly FeedEvent[], watchOf: (event: FeedEvent) => WatchRequest | undefined): void
-  /**
-   * When to call `advance`, unless an event comes first. `needsConfirmation`: the deadline may end a target, so the
-   * follower first lists the objects of the target's watches again.
-   */
-  nextDeadline(): { readonly at: number; readonly needsConfirmation: boolean } | undefined
+  /** When to call `advance`, unless an event comes first. */
+  nextDeadline(): number | undefined
   advance(now: number): void
-  /** The watches that must answer before a deadline ends a target. */
+  /** The watches that the follower must list again before this deadline: it may end a target. */
   requestsToConfirm(at: number): readonly WatchRequest[]
 }
 
@@ -148,10 +145,9 @@ export class Follower {
       this.#onUpdate()
       const next = this.#consumer.nextDeadline()
       if (next === undefined || this.#confirmingAt !== undefined) return
-      this.#cancelTimer = this.#clock.after(Math.max(0, next.at - this.#clock.now()), () => {
+      this.#cancelTimer = this.#clock.after(Math.max(0, next - this.#clock.now()), () => {
         if (this.#moment.size > 0) this.#endMoment()
-        else if (next.needsConfirmation) this.#confirm(next.at)
-        else this.#advanceTo(next.at)
+        else if (!this.#confirm(next)) this.#advanceTo(next)
       })
     } catch (error) {
       this.#fail(error)
@@ -172,9 +168,8 @@ export class Follower {
   #advanceUntil(now: number): void {
     while (this.#confirmingAt === undefined && !this.#isStopped && !this.#consumer.isOver) {
       const next = this.#consumer.nextDeadline()
-      if (next === undefined || next.at >= now) return
-      if (next.needsConfirmation) this.#confirm(next.at)
-      else this.#consumer.advance(next.at)
+      if (next === undefined || next >= now) return
+      if (!this.#confirm(next)) this.#consumer.advance(next)
     }
   }
 
@@ -189,13 +184,17 @@ export class Follower {
     this.#update()
   }
 
-  #confirm(at: number): void {
+  /** Lists again the watches that must answer before a deadline. Returns whether there are any. */
+  #confirm(at: number): boolean {
+    const requests = this.#consumer.requestsToConfirm(at)
+    if (requests.length === 0) return false
     this.#confirmingAt = at
     const confirmed = () => {
       this.#confirmingAt = undefined
       if (!this.#isStopped) this.#advanceTo(at)
     }
-    this.#cluster.refresh(this.#consumer.requestsToConfirm(at)).then(confirmed, this.#done.reject)
+    this.#cluster.refresh(requests).then(confirmed, this.#done.reject)
+    return true
   }
 
   /** Callbacks of timers and watches have no caller that could catch an error. */

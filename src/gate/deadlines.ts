@@ -11,56 +11,25 @@ import { describeState, problemVerdict } from './target-record.ts'
 import { type GatedTarget, isUndecided, objectOf, problemsIn, type TargetState, wasDeleted } from './target-state.ts'
 import type { TargetVerdict } from './target-step.ts'
 
-/** A moment (`at`, in milliseconds since the epoch) at which the gate acts although no event occurs. */
-export type Deadline =
-  /** Ends one target. */
-  | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
-  /** The gate's timeout: ends every open target. */
-  | { readonly at: number; readonly ends: 'all-targets' }
-  /** Ends the gate as ready. */
-  | { readonly at: number; readonly ends: 'ready-gate' }
-  /** Ends the gate: `failFastMs` after the first failure (`fail-fast`), or when an outage lasts too long. */
-  | { readonly at: number; readonly ends: 'gate' }
-  /** Ends nothing: the gate assesses a target again, checks whether the hold is over, or logs a heartbeat or refusals. */
-  | { readonly at: number; readonly ends: 'nothing'; readonly gated?: GatedTarget }
-
-/**
- * Whether the watches of the concerned targets must answer before this deadline takes effect. It would end targets by their last
- * known state, which may be out of date: a connection may be dead.
- */
-export function needsConfirmation({ ends }: Pick<Deadline, 'ends'>): boolean {
-  return ends === 'target' || ends === 'all-targets' || ends === 'ready-gate'
-}
-
-/** Sorts deadlines by moment; at the same moment, those that need confirmation come first. */
-export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline[] {
-  return deadlines.toSorted((a, b) => a.at - b.at || Number(needsConfirmation(b)) - Number(needsConfirmation(a)))
-}
-
-/** The sorted deadlines of one target. @param isUnanswered if true, none of them ends the target */
-export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: boolean): readonly Deadline[] {
-  const { state, recheckAt } = gated
-  const hold = gated.holding()
-  let ends: readonly (End | undefined)[] = []
-  if (!isUnanswered && isUndecided(state) && !gated.settings.givesNoVerdict)
-    ends =
-      state.type === 'awaiting-change'
-        ? [changeDeadline(gated), gated.rule.versions?.arrival && timeoutDeadline(gated)]
-        : hold !== undefined
-          ? [holdDeadline(gated, hold)]
-          : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
-  const deadlines = ends
-    .filter((end) => end !== undefined)
-    .map(({ at, verdict }): Deadline => ({ at, verdict, ends: 'target', gated }))
-  if (state.type !== 'ended' && recheckAt !== undefined && recheckAt > now)
-    deadlines.push({ at: recheckAt, ends: 'nothing', gated })
-  return sortDeadlines(deadlines)
-}
-
-/** When a target ends if its state does not change, and with which verdict. */
-interface End {
+/** When a target ends if its state does not change, in milliseconds since the epoch, and with which verdict. */
+export interface End {
   readonly at: number
   readonly verdict: () => TargetVerdict
+}
+
+/** The earliest end of a target; undefined if none is due. @param isUnanswered if true, no deadline ends the target */
+export function targetEnd(gated: GatedTarget, isUnanswered: boolean): End | undefined {
+  const { state } = gated
+  if (isUnanswered || !isUndecided(state) || gated.settings.givesNoVerdict) return undefined
+  const hold = gated.holding()
+  const ends =
+    state.type === 'awaiting-change'
+      ? [changeDeadline(gated), gated.rule.versions?.arrival && timeoutDeadline(gated)]
+      : hold !== undefined
+        ? [holdDeadline(gated, hold)]
+        : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
+  const [first] = ends.filter((end) => end !== undefined).toSorted((a, b) => a.at - b.at)
+  return first
 }
 
 /** The timeout `await-change`: the change of the target, or its awaited revision, did not arrive. */

@@ -14,6 +14,7 @@ import { type Question, requestOf } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import { missingContainers } from '../lifecycle/expected-images.ts'
 import { podsOf, presentPods } from '../lifecycle/pods.ts'
+import { earliest } from '../lifecycle/proof.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
@@ -28,7 +29,7 @@ import {
 } from '../thresholds.ts'
 import { ApiHealth, WatchAnswers } from './api-health.ts'
 import { Assessor } from './assessor.ts'
-import { type Deadline, needsConfirmation, sortDeadlines, targetDeadlines, timeoutVerdict } from './deadlines.ts'
+import { type End, targetEnd, timeoutVerdict } from './deadlines.ts'
 import { decide, firstFailureAt } from './outcome.ts'
 import {
   deniedVerdict,
@@ -47,13 +48,6 @@ import { type GatedTarget, hasStallHold, objectOf, requestsOf } from './target-s
 import { Targets } from './targets.ts'
 import { heartbeatText } from './timeline-entries.ts'
 import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
-
-/** The earliest deadline of the gate and its targets. */
-interface NextDeadline {
-  readonly at: number
-  /** If so, the watches of `requestsToConfirm` must answer first. */
-  readonly needsConfirmation: boolean
-}
 
 /** A target with its state, for views. */
 export interface TargetView {
@@ -81,10 +75,10 @@ export class Gate {
   readonly #refusedNamespaceWatches = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #onEntry: (entry: Entry) => void
-  /** The sorted deadlines of each target and of the gate. */
-  readonly #deadlines = new Map<GatedTarget | 'gate', readonly Deadline[]>()
-  /** The earliest deadline; undefined after a change of any deadline. */
-  #earliest: NextDeadline | undefined
+  /** When each target ends if nothing changes. */
+  readonly #ends = new Map<GatedTarget, End | undefined>()
+  /** The earliest moment at which the gate acts although no event occurs. */
+  #nextAt = Infinity
   #now: number
   readonly #watchAnswers = new WatchAnswers()
   /** When a pod last answered a request of `http-checks`, or an outage began or ended. */
@@ -206,33 +200,16 @@ export class Gate {
     return pods === undefined ? [] : presentPods(pods, (uid) => this.store.withUid(uid))
   }
 
-  /** The next deadline; undefined when the gate has ended. */
-  nextDeadline(): NextDeadline | undefined {
-    if (this.#end !== undefined) return undefined
-    this.#earliest ??= this.#findEarliest()
-    const { at, needsConfirmation } = this.#earliest
-    return { at: Math.max(at, this.#now), needsConfirmation }
-  }
-
-  #findEarliest(): NextDeadline {
-    let at = Infinity
-    let asks = false
-    for (const [first] of this.#deadlines.values()) {
-      if (first === undefined || first.at > at) continue
-      asks = needsConfirmation(first) || (first.at === at && asks)
-      at = first.at
-    }
-    return { at, needsConfirmation: asks }
+  /** The moment of the next deadline; undefined when the gate has ended. */
+  nextDeadline(): number | undefined {
+    return this.#end === undefined ? Math.max(this.#nextAt, this.#now) : undefined
   }
 
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
-    const due = this.#due(at)
-    const concerned = due.some(({ ends }) => ends === 'all-targets')
-      ? this.#targets.unended
-      : due.flatMap((deadline) => (deadline.ends === 'target' ? [deadline.gated] : []))
-    const needed = concerned.flatMap((gated) => [...requestsOf(gated), ...gated.requests.explaining])
-    const silent = due.some(({ ends }) => ends === 'ready-gate') ? this.#silentWatches : []
+    const ending = at >= this.#timeoutAt ? this.#targets.unended : this.#endingAt(at)
+    const needed = ending.flatMap((gated) => [...requestsOf(gated), ...gated.requests.explaining])
+    const silent = at >= this.#confirmAt ? this.#silentWatches : []
     return this.requests.filter(
       (present) => silent.includes(present) || needed.some((request) => covers(present, request)),
     )
@@ -255,8 +232,8 @@ export class Gate {
   }
 
   #passEarlierDeadlines(at: number): void {
-    for (let next = this.nextDeadline(); next !== undefined && next.at < at; next = this.nextDeadline())
-      this.#handleDeadlines(next.at)
+    for (let next = this.nextDeadline(); next !== undefined && next < at; next = this.nextDeadline())
+      this.#handleDeadlines(next)
   }
 
   /** Updates the store and the API health by one event. Returns the targets to assess again. */
@@ -340,8 +317,8 @@ export class Gate {
    * because the watches must answer before the gate ends.
    */
   advance(now: number): void {
-    for (let next = this.nextDeadline(); next !== undefined && next.at <= now; next = this.nextDeadline()) {
-      this.#handleDeadlines(next.at)
+    for (let next = this.nextDeadline(); next !== undefined && next <= now; next = this.nextDeadline()) {
+      this.#handleDeadlines(next)
       if (this.#confirmAt < Infinity) return
     }
   }
@@ -376,15 +353,16 @@ export class Gate {
     }
   }
 
-  /** The deadlines up to and including `at`. */
-  #due(at: number): readonly Deadline[] {
-    return [...this.#deadlines.values()].flatMap((deadlines) => deadlines.filter((deadline) => deadline.at <= at))
+  /** The targets that end at this moment. */
+  #endingAt(at: number): readonly GatedTarget[] {
+    return this.#targets.unended.filter((gated) => (this.#ends.get(gated)?.at ?? Infinity) <= at)
   }
 
   /** Assesses the targets whose `recheckAt` has passed. */
   #recheck(at: number): void {
-    const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
-    this.#assessor.assess(rechecked)
+    const due = this.#targets.unended.filter(({ recheckAt = Infinity }) => recheckAt <= at)
+    for (const gated of due) gated.recheckAt = undefined
+    this.#assessor.assess(due)
   }
 
   /** Handles the deadlines that are due. */
@@ -392,23 +370,22 @@ export class Gate {
     this.#now = at
     this.#recheck(at)
     this.#updateDeadlines()
-    const due = this.#due(at)
-    const isTimeout = due.some(({ ends }) => ends === 'all-targets')
-    const ends = due.filter((deadline) => deadline.ends === 'target')
-    const unknown =
-      this.#unknownVerdict(isTimeout) ??
-      this.#unlistedVerdict(isTimeout ? this.#targets.open : ends.map(({ gated }) => gated))
+    const isTimeout = at >= this.#timeoutAt
+    const isConfirmed = at >= this.#confirmAt
+    const ending = isTimeout ? this.#targets.open : this.#endingAt(at)
+    const unknown = this.#unknownVerdict(isTimeout) ?? this.#unlistedVerdict(ending)
     if (unknown !== undefined) {
       this.#finish(unknown)
       return
     }
-    for (const { gated, verdict } of ends)
-      this.#targets.guard(gated, () => this.#targets.apply(gated, { type: 'end', verdict: verdict() }))
-    for (const gated of isTimeout ? this.#targets.open : [])
-      this.#targets.guard(gated, () =>
-        this.#targets.apply(gated, { type: 'end', verdict: timeoutVerdict(gated, this.#settings.timeoutMs) }),
-      )
-    this.#conclude(due.some(({ ends }) => ends === 'ready-gate'))
+    for (const gated of ending)
+      this.#targets.guard(gated, () => {
+        const end = this.#ends.get(gated)
+        const isOwn = end !== undefined && end.at <= at
+        const verdict = isOwn ? end.verdict() : timeoutVerdict(gated, this.#settings.timeoutMs)
+        this.#targets.apply(gated, { type: 'end', verdict })
+      })
+    this.#conclude(isConfirmed)
     if (at >= this.#health.refusalsDueAt) this.#logRefusals()
     if (this.#end === undefined && at >= this.#heartbeatAt) {
       const causes = this.#targets.causes()
@@ -431,39 +408,32 @@ export class Gate {
     ]
   }
 
-  /** Sets the deadlines of the changed targets and of the gate. */
+  /** Sets the ends of the changed targets, and the next moment at which the gate acts. */
   #updateDeadlines(): void {
     for (const gated of this.#targets.takeChanged()) {
       const isUnanswered = this.#targets.isUnanswered(gated) || this.#targets.isWaitingHook(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'stall-held', isHeld })
-      this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered))
+      this.#ends.set(gated, targetEnd(gated, isUnanswered))
     }
-    const { givesNoVerdict, singleCheckEndsAt = 0 } = this.#settings
-    const ofGate: readonly Deadline[] = givesNoVerdict
-      ? [{ at: singleCheckEndsAt > this.#now ? singleCheckEndsAt : Infinity, ends: 'nothing' }]
-      : [
-          { at: this.#timeoutAt, ends: 'all-targets' },
-          { at: this.#confirmAt, ends: 'ready-gate' },
-          { at: this.#unavailableAt, ends: 'gate' },
-          { at: this.#failFastAt, ends: 'gate' },
-          { at: this.#heartbeatAt, ends: 'nothing' },
-          { at: this.#health.refusalsDueAt, ends: 'nothing' },
-          { at: this.#holdEndsAt, ends: 'nothing' },
-          { at: this.#unansweredAt, ends: 'gate' },
-        ]
-    this.#setDeadlines('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
+    const ofTargets = this.#targets.unended.flatMap((gated) => [this.#ends.get(gated)?.at, gated.recheckAt])
+    this.#nextAt = earliest([...this.#ownDeadlines, ...ofTargets]) ?? Infinity
   }
 
-  /** @param deadlines sorted */
-  #setDeadlines(of: GatedTarget | 'gate', deadlines: readonly Deadline[]): void {
-    const [before] = this.#deadlines.get(of) ?? []
-    const [first] = deadlines
-    this.#deadlines.set(of, deadlines)
-    const isSame = before?.at === first?.at && before?.ends === first?.ends
-    // Most changed deadlines are later than the earliest one, which then stays valid.
-    if (!isSame && Math.min(before?.at ?? Infinity, first?.at ?? Infinity) <= (this.#earliest?.at ?? Infinity))
-      this.#earliest = undefined
+  /** The deadlines of the gate itself. */
+  get #ownDeadlines(): readonly number[] {
+    const { givesNoVerdict, singleCheckEndsAt = 0 } = this.#settings
+    if (givesNoVerdict) return singleCheckEndsAt > this.#now ? [singleCheckEndsAt] : []
+    return [
+      this.#timeoutAt,
+      this.#confirmAt,
+      this.#unavailableAt,
+      this.#failFastAt,
+      this.#heartbeatAt,
+      this.#health.refusalsDueAt,
+      this.#holdEndsAt,
+      this.#unansweredAt,
+    ]
   }
 
   /**
@@ -471,8 +441,8 @@ export class Gate {
    * success. The delay is at most `unknownMs`, because watches may fail and recover in turn.
    */
   get #timeoutAt(): number {
-    const { startedAt, timeoutMs, isTimeoutSetByUser, awaitRevisionMs } = this.#settings
-    if (timeoutMs === 0 || this.#targets.holding !== undefined) return Infinity
+    const { startedAt, timeoutMs, isTimeoutSetByUser, awaitRevisionMs, givesNoVerdict } = this.#settings
+    if (timeoutMs === 0 || givesNoVerdict || this.#targets.holding !== undefined) return Infinity
     const isFromStart = isTimeoutSetByUser || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)

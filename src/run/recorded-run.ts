@@ -138,8 +138,8 @@ export class RecordedRun extends Run {
     let reached = this.plan.settings.startedAt
     const advanceTo = async (at: number) => {
       const end = Math.max(reached, at)
-      for (let next = consumer.nextDeadline(); next !== undefined && next.at < end; next = consumer.nextDeadline()) {
-        reached = await waitUntil(next.at, reached)
+      for (let next = consumer.nextDeadline(); next !== undefined && next < end; next = consumer.nextDeadline()) {
+        reached = await waitUntil(next, reached)
         if (cancelled.aborted) return
         consumer.advance(reached)
       }

@@ -56,8 +56,8 @@ export abstract class View implements EventConsumer {
     }
   }
 
-  nextDeadline(): { readonly at: number; readonly needsConfirmation: boolean } {
-    return { at: this.#drawAt, needsConfirmation: false }
+  nextDeadline(): number {
+    return this.#drawAt
   }
 
   /** Draws the present state: the machine may have been suspended for many ticks. */

@@ -300,7 +300,7 @@ describe('before a clock ends a target', () => {
       // As in one look, the deadline stays the same.
       nextDeadline: () => {
         if (ends.length > 1) throw new Error('The consumer is advanced again and again.')
-        return { at: start + 5_000, needsConfirmation: false }
+        return start + 5_000
       },
       advance: (now) => ends.push(now - start),
       requestsToConfirm: () => [],

@@ -75,7 +75,7 @@ function recordWith({ targets, settings, events }: Read, changed: ReadonlyMap<nu
     const object = 'object' in event ? redact(changed.get(index) ?? event.object) : undefined
     gate.handle([object === undefined ? event : ({ ...event, object } as FeedEvent)])
   }
-  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
   const record = explain(gate.record(), gate.store, 0)
   if (!hasEnded(record)) throw new Error('The gate has no verdict.')
   for (const render of [renderLog, renderSummary, renderReport, buildAnnotations]) render(record)

@@ -24,7 +24,7 @@ it('the problem of an object in the inventory of a GitOps controller has its cha
   const targets = [createTarget({ apiVersion: 'acme.example/v1', kind: 'Shop', name: 'web' })]
   const gate = createGate(steps, { targets, settings: { catalogue: [{ ...entry, applies: [] }] } })
   gate.handle(steps.flat())
-  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
   const { record } = report(gate)
   expect(record.targets[0]?.problems.map(({ subject, namespace }) => [subject, namespace])).toEqual([
     ['pod/front-1-a', 'apps'],

@@ -45,7 +45,7 @@ function gateOf(events: readonly FeedEvent[], options: RunOptions['settings'] = 
 
 function feed(gate: Gate, events: readonly FeedEvent[]): Gate {
   gate.handle(events)
-  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
   return gate
 }
 

@@ -140,7 +140,7 @@ export interface Run {
 export function run(steps: readonly (readonly FeedEvent[])[], options: RunOptions = {}): Run {
   const gate = createGate(steps, options)
   feed(gate, steps)
-  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
   return report(gate)
 }
 

@@ -131,7 +131,7 @@ function testCase(
   })
   gate.handle(steps.flat())
   if (until !== undefined) gate.advance(moment(until))
-  else for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+  else for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
   const result = report(gate, until === undefined ? undefined : moment(until))
   expect(endOf(result)).toBe(end)
   expectResult(result, options)
