@@ -176,7 +176,7 @@ export type ExpectedImages = Readonly<Record<string, string>>
  * may precede the digest (`app=registry/app@sha256:…`); `#` begins a comment.
  * @returns digests by container, without invalid lines
  */
-export function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {
+function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {
   const expected = new Map<string, string>()
   for (const line of text.split(/\r?\n/)) {
     const written = line.replace(/(^|\s)#.*$/s, '').trim()

@@ -7,9 +7,7 @@ import {
   type InputDefinition,
   type Inputs,
   mergeInputDefinitions,
-  parseExpectedImages,
   parseInputs,
-  parseMilestoneTimeouts,
   readInputs,
   unknownInput,
 } from '../src/inputs.ts'
@@ -75,6 +73,23 @@ it('parseInputs trims values but keeps the lines of resources and manifests wher
   expect(parseInputs({ manifests: '\nk8s/\n' }).manifests).toBe('\nk8s/\n')
 })
 
+it('parseInputs reads milestones with commas or lines between them', () => {
+  const text = ' scheduled = 2m, ready=5m,\n\r\nbound=0 '
+  const timeouts = { created: 30_000, scheduled: 120_000, ready: 300_000, bound: 0 }
+  expect(parseInputs({ 'milestone-timeouts': text }).milestoneTimeoutsMs).toEqual(timeouts)
+})
+
+it('parseInputs keeps the milestones beside those that are mistakes', () => {
+  const { inputs } = readInputs({ 'milestone-timeouts': 'ready=5, started=1m, started=2m' })
+  expect(inputs.milestoneTimeoutsMs).toEqual({ created: 30_000, started: 60_000 })
+})
+
+it('parseInputs reads one expected image a line', () => {
+  const digest = `sha256:${'0a'.repeat(32)}`
+  const text = `\n# built above\napp=${digest}\n worker = ghcr.io/acme/worker@${digest}  # by its whole name\n`
+  expect(parseInputs({ 'expect-images': text }).expectImages).toEqual({ app: digest, worker: digest })
+})
+
 it('parseInputs can change and turn off the default of created', () => {
   expect(parseInputs({ 'milestone-timeouts': 'created=2m' }).milestoneTimeoutsMs).toEqual({ created: 120_000 })
   expect(parseInputs({ 'milestone-timeouts': 'created=0' }).milestoneTimeoutsMs).toEqual({ created: 0 })
@@ -84,12 +99,16 @@ it.each(['true', 'True', 'TRUE'])('parseInputs reads %s as true', (text) => {
   expect(parseInputs({ summary: text }).summary).toBe(true)
 })
 
-it.each(titled(rows<[string, string, string]>(data, 'parseInputs refuses as'), (row) => row.slice(0, 2)))(
-  'parseInputs refuses an input: %s',
-  (_, [input, text, message]) => {
-    expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
+it.each(titled(rows<[Record<string, string>, ...string[]]>(data, 'the mistakes of inputs'), ([raw]) => raw))(
+  'the mistakes of inputs: %s',
+  (_, [raw, ...mistakes]) => {
+    expect(messagesOf(raw)).toEqual(mistakes)
   },
 )
+
+it('parseInputs throws mistakes as input-invalid', () => {
+  expect(() => parseInputs({ timeout: '5' })).toThrow(expect.objectContaining({ reason: 'input-invalid' }))
+})
 
 it.each(rows<[string, string]>(data, 'values of the job that are absent'))(
   'parseInputs takes values of the job %s as absent',
@@ -97,35 +116,6 @@ it.each(rows<[string, string]>(data, 'values of the job that are absent'))(
     expect(parseInputs({ job }).job).toEqual({ words: [], settings: [], index: undefined, id: undefined })
   },
 )
-
-it('parseInputs reports all mistakes at once, in sentences with the fix', () => {
-  const wrong = {
-    timeout: '5',
-    'stall-timout': '5m',
-    'on-superseded': 'ignore',
-    'milestone-timeouts': 'redy=5m, scheduled=2',
-  }
-  expect(messagesOf(wrong)).toEqual([
-    'stall-timout: There is no input of this name. Did you mean stall-timeout?',
-    'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-    'milestone-timeouts: No kind has a milestone "redy". Did you mean ready?',
-    'milestone-timeouts: scheduled: "2" has no unit. Write 2s for seconds or 2m for minutes.',
-    'on-superseded: "ignore" is not one of fail, pass.',
-  ])
-  expect(() => parseInputs(wrong)).toThrow(expect.objectContaining({ reason: 'input-invalid' }))
-})
-
-it('parseInputs asks for the token and the permissions of the extras that are on without one', () => {
-  const ask = (permissions: string) =>
-    `report-to: It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
-  expect(messagesOf({ 'report-to': 'commit-status,deployment,comment', timeout: '5' })).toEqual([
-    'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-    ask('`statuses: write`, `deployments: write`, `pull-requests: write`'),
-  ])
-  expect(messagesOf({ 'report-to': 'comment' })).toEqual([ask('`pull-requests: write`')])
-  expect(messagesOf({ 'report-to': ',' })).toEqual([])
-  expect(messagesOf({ 'report-to': 'comment', 'github-token': 'ghs_0123' })).toEqual([])
-})
 
 it('parseInputs keeps the extras that exist beside one that does not, so that they show the mistake', () => {
   const { inputs, mistakes } = readInputs({ 'report-to': 'commit-state, comment', 'github-token': 'ghs_0123' })
@@ -187,49 +177,3 @@ describe.each([
     expect(action.runs).toEqual({ using: 'node24', ...programs, 'post-if': 'always()' })
   })
 })
-
-describe('parseMilestoneTimeouts', () => {
-  function parse(text: string) {
-    const mistakes: string[] = []
-    return { timeouts: parseMilestoneTimeouts(text, (message) => mistakes.push(message)), mistakes }
-  }
-
-  it('reads pairs with commas or lines between them', () => {
-    expect(parse(' scheduled = 2m, ready=5m,\n\r\nbound=0 ')).toEqual({
-      timeouts: { scheduled: 120_000, ready: 300_000, bound: 0 },
-      mistakes: [],
-    })
-  })
-
-  it('reports every invalid pair and reads the others', () => {
-    expect(parse('ready=5, =3s, pulled, __proto__=1s, started=1m, started=2m')).toEqual({
-      timeouts: { started: 60_000 },
-      mistakes: [
-        'ready: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-        '"=3s" is not a milestone with a duration. Write milestone=duration, like ready=5m.',
-        '"pulled" is not a milestone with a duration. Write milestone=duration, like ready=5m.',
-        'No kind has a milestone "__proto__".',
-        'The milestone started is given twice. Keep one of them.',
-      ],
-    })
-  })
-})
-
-const digest = `sha256:${'0a'.repeat(32)}`
-
-function readImages(text: string) {
-  const mistakes: string[] = []
-  return { expected: parseExpectedImages(text, (message) => mistakes.push(message)), mistakes }
-}
-
-it('parseExpectedImages reads one container a line', () => {
-  const text = `\n# built above\napp=${digest}\n worker = ghcr.io/acme/worker@${digest}  # by its whole name\n`
-  expect(readImages(text)).toEqual({ expected: { app: digest, worker: digest }, mistakes: [] })
-})
-
-it.each(rows<[string, string, string]>(data, 'parseExpectedImages reports'))(
-  'parseExpectedImages reports %s',
-  (_, text, mistake) => {
-    expect(readImages(text).mistakes).toEqual([mistake])
-  },
-)
