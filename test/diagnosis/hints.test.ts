@@ -14,11 +14,6 @@ it.each(reasonCodes)('the hint for %s consists of sentences, even without facts'
   expect(unquoted).not.toMatch(/undefined|NaN| {2}|\.\./)
 })
 
-it('names from a hostile cluster are quoted for the shell', () => {
-  const words = hintFor(createTarget({ name: "web'; rm -rf `~`" }), 'paused')
-  expect(words).toBe("Resume it: `kubectl rollout resume 'deployment/web'\\''; rm -rf ~' -n shop`.")
-})
-
 it.each([
   ['Completed', true],
   ['BackoffLimitExceeded', true],
@@ -33,12 +28,6 @@ it.each([
 it('the hint for a cluster-wide object that is not found explains no namespace', () => {
   const { namespace: _, ...target } = createTarget({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' })
   expect(hintFor(target, 'not-found')).not.toContain('namespace')
-})
-
-it('the hint for an object that is being deleted names its namespace, if that is being deleted too', () => {
-  expect(hintFor(createTarget(), 'terminating', { namespaceState: 'terminating' })).toBe(
-    'Wait until deployment/web is gone, then apply it again. Its namespace shop is being deleted: nothing can be applied there until that is gone.',
-  )
 })
 
 it('the hint for a selector describes the objects that it selects', () => {
