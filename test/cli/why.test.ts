@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { reportSchema, singleCheckSchema } from '../../src/gate/report-schema.ts'
+import { singleCheckSchema } from '../../src/gate/report-schema.ts'
 import { readData, rows } from '../kit/rows.ts'
 import { toPattern } from '../kit/words.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
@@ -31,54 +31,28 @@ const apply = (...names: readonly string[]) => {
   for (const name of names) server.apply(objects[name] as KubeObject)
 }
 
-/** The code, and what is printed and what is not, in which `…` stands for any other words. */
+/** The code, what is printed and what is not, in which `…` stands for any other words, and fields of the report of `--json`. */
 interface Expected {
   readonly code: number
   readonly prints?: readonly string[]
   readonly lacks?: readonly string[]
+  readonly report?: object
 }
 
 test.each(rows<[string, readonly string[], readonly string[], Expected]>(data, 'looks'))(
   '%s',
-  async (_, names, args, { code, prints = [], lacks = [] }) => {
+  async (_, names, args, { code, prints = [], lacks = [], report }) => {
     apply(...names)
     const run = await why(...args)
     const printed = `${run.stdout}${run.stderr}`
     for (const words of prints) expect(printed).toMatch(toPattern(words))
     for (const words of lacks) expect(printed).not.toContain(words)
+    if (report) expect(singleCheckSchema.parse(JSON.parse(run.stdout))).toMatchObject(report)
     expect(run.code).toBe(code)
   },
 )
 
-describe('the report of a look', () => {
-  test('has the outcome of what progresses', async () => {
-    apply('unobserved')
-    const { stdout } = await why('deployment/web', '--json')
-    expect(singleCheckSchema.parse(JSON.parse(stdout))).toMatchObject({
-      outcome: 'progressing',
-      message: '1 of 1 in progress',
-      targets: [{ outcome: 'progressing' }],
-    })
-  })
-
-  test('has the reason of what failed, and what is ready', async () => {
-    apply('web', 'broken')
-    const { stdout } = await why('--json')
-    expect(reportSchema.parse(JSON.parse(stdout))).toMatchObject({
-      outcome: 'failed',
-      reason: 'image-never-pull',
-      targets: [{ target: 'pod/once' }, { target: 'deployment.apps/web', outcome: 'ready' }],
-    })
-  })
-})
-
 describe('a look without a reference', () => {
-  test('is about everything that nothing else controls', async () => {
-    apply('web', 'ownedByWeb', 'settings')
-    const { stdout } = await why('--json')
-    expect(JSON.parse(stdout).targets.map(({ target }: { target: string }) => target)).toEqual(['deployment.apps/web'])
-  })
-
   test.each([
     ['of a namespace', []],
     ['of all namespaces', ['-A']],
