@@ -34,7 +34,7 @@ const groups: readonly (readonly Scenario[])[] = [
   readScenarios('sidecars'),
   jobs,
   liveLogs,
-  readScenarios('failures'),
+  readScenarios('images'),
   crashes,
   alreadyFailing,
   expectedImages,
