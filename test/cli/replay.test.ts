@@ -87,9 +87,9 @@ describe('recordings', () => {
 })
 
 describe('a recording written by hand', () => {
-  test('with the line ends of Windows and with empty lines is replayed', async () => {
+  test('with the byte order mark and the line ends of Windows and with empty lines is replayed', async () => {
     const lines = ['', header, '', ready, '', synced, ''].map((each) => (each === '' ? '' : JSON.stringify(each)))
-    writeFileSync('windows', lines.join('\r\n'))
+    writeFileSync('windows', `\ufeff${lines.join('\r\n')}`)
     const { code, stderr, verdicts } = await replay('windows')
     expect({ code, stderr, verdicts }).toMatchObject({ code: 0, stderr: '', verdicts: [{ outcome: 'ready' }] })
   })

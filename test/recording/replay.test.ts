@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { UserError } from '../../src/errors.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { RecordingWriter } from '../../src/recording/writer.ts'
@@ -127,39 +126,7 @@ test('a recording that stops early ends by a deadline, as the clocks go on', asy
   expect(record.finishedAt - record.startedAt).toBeGreaterThanOrEqual(5 * 60_000)
 })
 
-test('a recording that an editor saved on Windows can be read', async () => {
-  const lines = linesOf('update')
-  const windows = await replayRecording(written(`\ufeff${lines.join('\r\n')}\r\n`))
-  expect(outputOf(windows)).toBe(outputOf(await replayOnce('update')))
-})
-
 const name = 'image-not-found'
-
-test('a damaged recording replays up to the damage, and its line is reported', async () => {
-  const lines = linesOf(name)
-  const before = await replayRecording(written(lines.slice(0, 20).join('\n'), 'before.ndjson'))
-  const damaged = await replayRecording(written([...lines.slice(0, 20), '{"at":"202', ...lines.slice(20)].join('\n')))
-  expect(damaged.damage).toEqual([{ line: 21, text: 'it is not an event of a recording. Earlier lines are replayed.' }])
-  expect(outputOf(damaged)).toBe(outputOf(before))
-})
-
-test('a damaged recording is also one with a line that is JSON but no event', async () => {
-  const lines = linesOf(name)
-  for (const line of ['{}', '[1]', 'null', '7', '{"at":"yesterday","type":"ALIVE"}', '{"at":"2026-01-01T00:00:00Z"}']) {
-    const { damage } = await replayRecording(written([...lines.slice(0, 5), line].join('\n')))
-    expect(damage).toEqual([{ line: 6, text: 'it is not an event of a recording. Earlier lines are replayed.' }])
-  }
-})
-
-test('a damaged recording that was cut off within a line replays all lines before it', async () => {
-  const lines = linesOf(name)
-  const whole = await replayRecording(written(lines.slice(0, -1).join('\n'), 'whole.ndjson'))
-  const cut = await replayRecording(written(lines.join('\n').slice(0, -10)))
-  expect(cut.damage).toEqual([
-    { line: lines.length, text: 'it is not an event of a recording. Earlier lines are replayed.' },
-  ])
-  expect(outputOf(cut)).toBe(outputOf(whole))
-})
 
 test('a damaged recording whose gzip is incomplete gives every line that was flushed', async () => {
   const header = await readHeader(recordingPath(name))
@@ -201,9 +168,3 @@ test.each([1_500, 100_000])(
     expect(replayed.runRecord).toMatchObject({ outcome: 'failed', reason: name })
   },
 )
-
-test('a damaged recording whose header cannot be read is refused, with the reason', async () => {
-  for (const path of [written(''), written('{"kind":"List"}\n', 'list'), written('not packed', 'broken.ndjson.gz')]) {
-    await expect(readHeader(path)).rejects.toThrow(UserError)
-  }
-})
