@@ -1,15 +1,7 @@
 import { maxSecretCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
 import { decodedTexts, withoutInvisible } from './decoded-text.ts'
-import {
-  base64,
-  findTokens,
-  isBase64,
-  isWords,
-  namedSecretsIn,
-  type Span,
-  secretsIn,
-  secretsInSetting,
-} from './secret-values.ts'
+import { base64, isBase64, isWords, namedSecretsIn, secretsIn, secretsInSetting } from './secret-values.ts'
+import { findTokens, type Span } from './token-shapes.ts'
 
 /** The replacement of a secret. */
 const stars = '***'

@@ -1,7 +1,7 @@
 import { type Clock, within } from '../cluster/clock.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import { KeyLines } from '../cluster/secret-values.ts'
 import type { Secrets } from '../cluster/secrets.ts'
+import { KeyLines } from '../cluster/token-shapes.ts'
 import { redactRecord } from '../gate/redact-record.ts'
 import type { Entry, RunRecord } from '../gate/run-record.ts'
 import type { Source } from '../plan/target.ts'

@@ -1,5 +1,5 @@
-import { KeyLines } from '../../src/cluster/secret-values.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
+import { KeyLines } from '../../src/cluster/token-shapes.ts'
 
 const { redact } = new Secrets()
 

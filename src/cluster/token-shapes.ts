@@ -1,0 +1,125 @@
+import { strip } from './decoded-text.ts'
+
+/*
+ * Where secrets are in a text of which nothing is known: tokens of known vendors, private keys and passwords in URLs, by their
+ * shape. `secret-values.ts` decides which named values are secret.
+ */
+
+/**
+ * Texts that are secret by their shape, whatever object or log they are in. Each pattern follows the format that its vendor
+ * documents. A scanner of repositories, such as secretlint or gitleaks, has more patterns, and also engines, files and
+ * verification that a gate does not need.
+ *
+ * All quantifiers of a pattern are bounded, or follow characters that begin it only once: the time is linear.
+ */
+const tokenShapes: readonly RegExp[] = [
+  // https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats
+  /gh[oprsu]_[A-Za-z0-9_.-]{20,}|github_pat_\w{20,}/,
+  // https://docs.gitlab.com/security/tokens/#token-prefixes
+  /gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-[\w.-]{20,}/,
+  // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids
+  /A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])/,
+  // JWT: https://www.rfc-editor.org/rfc/rfc7519#section-3.1, and JWE with five parts
+  /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]{0,10000}){2,4}/,
+  // https://docs.slack.dev/authentication/tokens
+  /xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}/,
+  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+  /hooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/]{20,}/,
+  // https://cloud.google.com/docs/authentication/api-keys and https://cloud.google.com/docs/authentication/token-types
+  /AIza[\w-]{35}|ya29\.[\w-]{20,}/,
+  // https://docs.npmjs.com/about-access-tokens and https://pypi.org/help/#apitoken
+  /npm_[A-Za-z0-9]{36}|pypi-[\w-]{50,}/,
+  // https://docs.docker.com/security/access-tokens
+  /dckr_(?:oat|pat)_[\w-]{20,}/,
+  // https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes and https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens
+  /hv[brs]\.[\w-]{20,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}/,
+  // https://docs.stripe.com/keys
+  /[rs]k_(?:live|test)_[A-Za-z0-9]{20,}|whsec_[A-Za-z0-9]{20,}/,
+  // https://platform.openai.com/docs/api-reference/authentication and https://docs.anthropic.com/en/api/overview
+  /sk-(?:ant|proj|svcacct)-[\w-]{20,}/,
+  // https://docs.digitalocean.com/reference/api/create-personal-access-token
+  /do[opr]_v1_[a-f0-9]{64}/,
+  // https://docs.sendgrid.com/ui/account-and-settings/api-keys and https://huggingface.co/docs/hub/security-tokens
+  /SG\.[\w-]{16,64}\.[\w-]{16,}|hf_[A-Za-z0-9]{30,}/,
+  // https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string
+  /(?<=(?:AccountKey|SharedAccessKey)=)[A-Za-z0-9+/]{40,}={0,2}/,
+  // The query of a URL: tokens, and signatures of https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html and
+  // https://learn.microsoft.com/rest/api/storageservices/create-service-sas
+  /(?<=[?&](?:access_token|api_?key|password|secret|sig|token|X-Amz-Signature|X-Amz-Security-Token)=)[^\s&"'<>]{8,}/,
+  // https://www.rfc-editor.org/rfc/rfc7617 and https://www.rfc-editor.org/rfc/rfc6750#section-2.1
+  /(?<=\b(?:Basic|Bearer) )[A-Za-z0-9._~+/-]{16,}={0,2}/,
+]
+
+/** No token is shorter. */
+const minTokenLength = 20
+
+const anyToken = new RegExp(tokenShapes.map(({ source }) => `(?<![A-Za-z0-9])(?:${source})`).join('|'), 'g')
+
+/** A private key: https://www.rfc-editor.org/rfc/rfc7468#section-10. If its end is cut off, it ends with the text. */
+const privateKey =
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
+
+/** The end of a private key, if the text begins within it, as the last lines of a log may. */
+const endOfKey = /(?:(?<=^|\s)[A-Za-z0-9+/=]{16,76}\s{1,16}){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+
+/** A part of a text: its first character, and the character after it. */
+export type Span = readonly [start: number, end: number]
+
+/** What precedes the password of a URL, not a digest: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. */
+const beforePassword = /:\/\/(?!sha\d{3}:)[^\s:@/?#"'<>]{0,128}:/g
+/** Digits before a path are a port. */
+const port = /^\d{1,5}[/?#…]/
+const maxPasswordLength = 512
+
+/**
+ * Where the passwords of URLs are in a text. A password ends at the last `@` before a blank or a quote, since people also
+ * write `/` and `@` in it, or where the text is cut.
+ */
+function urlPasswordsIn(text: string): readonly Span[] {
+  const found: Span[] = []
+  beforePassword.lastIndex = 0
+  while (beforePassword.exec(text) !== null) {
+    const start = beforePassword.lastIndex
+    const [rest = ''] = /^[^\s"'<>]*/.exec(text.slice(start, start + maxPasswordLength + 1)) ?? []
+    const length = rest.includes('@') ? rest.lastIndexOf('@') : rest.indexOf('…')
+    if (length < 1 || port.test(rest)) continue
+    found.push([start, start + length])
+    beforePassword.lastIndex = start + length
+  }
+  return found
+}
+
+/** The passwords of all URLs in a text, as written. */
+export function urlPasswords(text: string): readonly string[] {
+  return text.includes('://') ? urlPasswordsIn(text).map(([start, end]) => text.slice(start, end)) : []
+}
+
+/** Where passwords in URLs, private keys, and texts with the shape of a token are in a text. */
+export function findTokens(text: string): readonly Span[] {
+  const keys = text.includes('PRIVATE KEY') ? [...matches(text, privateKey), ...matches(text, endOfKey)] : []
+  const passwords = text.includes('://') && /[@…]/.test(text) ? urlPasswordsIn(text) : []
+  return [...keys, ...passwords, ...(text.length < minTokenLength ? [] : matches(text, anyToken))]
+}
+
+function matches(text: string, pattern: RegExp): readonly Span[] {
+  // Much faster than `matchAll` for a text without any.
+  if (text.search(pattern) === -1) return []
+  return Array.from(text.matchAll(pattern), ({ 0: { length }, index }) => [index, index + length] as const)
+}
+
+/** The maximum number of lines of a private key: one of 16,384 bits has 200. */
+const maxKeyLines = 250
+
+/** Redacts the lines of one log in their order. It recognises a private key, although each call gets only one line. */
+export class KeyLines {
+  #left = 0
+
+  /** The line, or `***` if it is within a private key. */
+  redact(line: string): string {
+    const isInKey = this.#left > 0
+    const last = [...strip(line).matchAll(/-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY/g)].at(-1)
+    if (last === undefined) this.#left = Math.max(0, this.#left - 1)
+    else this.#left = last[1] === 'BEGIN' ? maxKeyLines : 0
+    return isInKey ? '***' : line
+  }
+}
