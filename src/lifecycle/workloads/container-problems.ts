@@ -17,7 +17,7 @@ import { pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
 import { isStartError } from './pod-fields.ts'
-import { type ContainerView, type Detector, type Finding, findFirst, type TimeReader } from './pod-view.ts'
+import { type ContainerView, type Detector, findFirst } from './pod-view.ts'
 
 /** What may be wrong with a container in each state; the first problem found counts. */
 const detectors: Readonly<Record<'init' | 'runs' | 'hook' | 'waits', readonly Detector<ContainerView>[]>> = {
@@ -31,7 +31,7 @@ const detectors: Readonly<Record<'init' | 'runs' | 'hook' | 'waits', readonly De
  * The present problem of a container. A status may be `statusLagMs` later than its events, so refusals and deaths come from
  * the history, which reads both.
  */
-export function findInContainer(container: ContainerView, reader: TimeReader): Finding | undefined {
+export function findInContainer(container: ContainerView, reader: Reader): Problem | undefined {
   if (container.isDoneSidecar) return undefined
   return findFirst(detectors[stateOf(container)], container, reader)
 }
@@ -51,7 +51,7 @@ const notTried: Readonly<Record<string, 'image-name-invalid' | 'image-never-pull
  * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
  * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
-function neverPulled(container: ContainerView, reader: TimeReader): Finding | undefined {
+function neverPulled(container: ContainerView, reader: Reader): Problem | undefined {
   const { pod, history, status } = container
   const waiting = status?.state?.waiting?.reason ?? ''
   const reason = notTried[waiting]
@@ -61,7 +61,7 @@ function neverPulled(container: ContainerView, reader: TimeReader): Finding | un
   const mayBeLoaded = waiting === 'ErrImageNeverPull' && isOld && history.waiting?.predatesGate
   const proven = reader.passed(since + (mayBeLoaded ? kubeletRetryMs : 0))
   const detail = { image: container.container.image ?? '' }
-  return () => problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
+  return problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
 }
 
 /**
@@ -105,23 +105,18 @@ const refusedStates: ReadonlySet<string> = new Set([
 ])
 
 /** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
-function refusedCreation(container: ContainerView, { now, startedAt }: TimeReader): Finding | undefined {
+function refusedCreation(container: ContainerView, reader: Reader): Problem | undefined {
   const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
   if (!refusedStates.has(reason)) return undefined
   const { refused, history } = container
-  const first = refused?.first ?? history.waiting?.since ?? now
+  const first = refused?.first ?? history.waiting?.since ?? reader.now
   const last = refused?.last ?? first
-  const isBusy = busyNode.test(message)
-  const problem = problemIn(container, {
+  return problemIn(container, {
     ...whyRefused(container, reason, message),
     count: 1,
-    firstSeenAt: Math.max(first, startedAt),
-    proven: false,
+    firstSeenAt: Math.max(first, reader.startedAt),
+    proven: !busyNode.test(message) && isProvenMissing({ first, last, retryMs: kubeletRetryMs }, reader),
   })
-  return (reader) => {
-    const proven = !isBusy && isProvenMissing({ first, last, retryMs: kubeletRetryMs }, reader)
-    return { ...problem, proven }
-  }
 }
 
 /** Why a container is not created, by the reason and the message of its state. */
@@ -145,22 +140,19 @@ function whyRefused({ container }: ContainerView, reason: string, message: strin
  * is missing, it may be created late. Other problems end when the registry or the network recovers. A back-off is no
  * refusal, but the kubelet's pause before the next pull.
  */
-function refusedPull(container: ContainerView, { startedAt, time }: TimeReader): Finding | undefined {
+function refusedPull(container: ContainerView, reader: Reader): Problem | undefined {
   const [reason, refusals] = lastRefusal(container.history) ?? []
-  if (reason === undefined || refusals === undefined || !isWaitingForImage(container, refusals, time)) return undefined
+  if (reason === undefined || refusals === undefined || !isWaitingForImage(container, refusals, reader))
+    return undefined
   const { attempts, events, firstAt, lastAt, message } = refusals
   const count = Math.max(attempts, events)
   const { class: certainty, provenAfter: needed = Infinity } = traitsOf({ reason })
   const isMissing = certainty === 'strike' && container.lacksPullSecret
-  const isCurrent = isSinceStart(lastAt, { startedAt })
+  const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
+  const isCurrent = isFinal && isSinceStart(lastAt, reader)
+  const proven = prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader)
   const detail = pullDetail(refusedImage(container, message), message)
-  const problem = problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven: false })
-  return (reader) => {
-    const isFinal =
-      !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
-    const proof = { seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent: isFinal && isCurrent }
-    return { ...problem, proven: prove(proof, reader) }
-  }
+  return problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven })
 }
 
 /**
@@ -180,11 +172,7 @@ function refusedImage({ pod, container }: ContainerView, message: string): strin
  * Whether a container waits for its image: the kubelet pulls before each start, also after a death. The status may show
  * the refusal later than the events.
  */
-function isWaitingForImage(
-  { status, history }: ContainerView,
-  { lastAt }: Refusals,
-  time: TimeReader['time'],
-): boolean {
+function isWaitingForImage({ status, history }: ContainerView, { lastAt }: Refusals, { time }: Reader): boolean {
   if (waitsForImage(status?.state?.waiting?.reason)) return true
   const endedAt = time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
   return endedAt === undefined ? history.deaths === 0 : (lastAt ?? 0) >= endedAt
@@ -203,27 +191,24 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
  * wait for it. An instance that started before that target was ready may have failed for this reason: only the next one
  * is proof. If the container runs again, its last death is shown while its probes have time, but is no proof.
  */
-function repeatedDeath(container: ContainerView, { now, passed, time }: TimeReader): Finding | undefined {
+function repeatedDeath(container: ContainerView, reader: Reader): Problem | undefined {
   const { status, history, probesDueAt } = container
-  const mayLive = probesDueAt !== undefined && !passed(probesDueAt)
+  const mayLive = probesDueAt !== undefined && !reader.passed(probesDueAt)
   const death = container.death ?? (mayLive ? status?.lastState?.terminated : undefined)
   if (death === undefined || history.deaths === 0) return undefined
-  const { deaths: count, firstDeathAt = now } = history
-  const problem = { ...deathProblem(container, death, firstDeathAt), count }
+  const { deaths: count, firstDeathAt = reader.now } = history
   // An instance that never started waited for no target (its startedAt is 1970).
-  const beganAt = death.reason === 'StartError' ? undefined : time(death.startedAt)
-  return (reader) => {
-    const isWaiting = mayAwaitOther(beganAt ?? Infinity, reader)
-    const proof = {
-      seen: mayLive ? 0 : count,
-      needed: reader.settings.maxRestarts + 1,
-      // The other targets progress only since the gate's start.
-      since: isWaiting ? Math.max(firstDeathAt, reader.startedAt) : firstDeathAt,
-      atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
-      isCurrent: history.isCurrent,
-    }
-    return { ...problem, proven: prove(proof, reader) }
+  const beganAt = death.reason === 'StartError' ? undefined : reader.time(death.startedAt)
+  const isWaiting = mayAwaitOther(beganAt ?? Infinity, reader)
+  const proof = {
+    seen: mayLive ? 0 : count,
+    needed: reader.settings.maxRestarts + 1,
+    // The other targets progress only since the gate's start.
+    since: isWaiting ? Math.max(firstDeathAt, reader.startedAt) : firstDeathAt,
+    atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
+    isCurrent: history.isCurrent,
   }
+  return { ...deathProblem(container, death, firstDeathAt), count, proven: prove(proof, reader) }
 }
 
 /** A death of a container, which proves nothing alone. */
@@ -238,20 +223,19 @@ export function deathProblem(container: ContainerView, death: ContainerStateTerm
 export function startFailure(
   container: ContainerView,
   death: ContainerStateTerminated,
-  { now, time }: TimeReader,
+  { now, time }: Reader,
 ): Problem | undefined {
   if (!isStartError(death)) return undefined
   return { ...deathProblem(container, death, time(death.finishedAt) ?? now), proven: true }
 }
 
 /** A slow problem: a running container that is not ready after the time of its probes. */
-function failingProbe(container: ContainerView, { passed }: TimeReader): Finding | undefined {
+function failingProbe(container: ContainerView, { passed }: Reader): Problem | undefined {
   const { probesDueAt, startedAt } = container
   if (probesDueAt === undefined || startedAt === undefined || !passed(probesDueAt)) return undefined
   const problem = unpassedProbe(container, probesDueAt)
   if (problem === undefined) return undefined
-  const isStarting = !passed(startedAt + startTimeMs)
-  return () => ({ ...problem, isStarting })
+  return { ...problem, isStarting: !passed(startedAt + startTimeMs) }
 }
 
 /** A slow problem: the startup or readiness probe of a running container fails; undefined if it has no such probe. */
@@ -277,12 +261,12 @@ export function reportedProbe(containers: readonly ContainerView[]): Problem | u
 }
 
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
-function longStep(container: ContainerView, { passed }: TimeReader): Finding | undefined {
+function longStep(container: ContainerView, { passed }: Reader): Problem | undefined {
   const { isInit, startedAt, hookStartedAt } = container
   const since = isInit ? startedAt : hookStartedAt
   if (since === undefined || !passed(since + longStepMs)) return undefined
   const reason = isInit ? 'init-container-running' : 'post-start-hook-running'
-  return () => problemIn(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
+  return problemIn(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
 }
 
 /** A problem without subject and container. */

@@ -11,7 +11,7 @@ import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
 import { deviceError, missingOfVolume, mountFailure, sandboxDetail } from './kubelet-messages.ts'
 import { condition, hasStarted, isReady } from './pod-fields.ts'
-import { type Detector, type Finding, findFirst, type PodView, type TimeReader } from './pod-view.ts'
+import { type Detector, findFirst, type PodView } from './pod-view.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
 /** What may be wrong with a whole pod in each state; the first problem found counts. */
@@ -23,7 +23,7 @@ const detectors: Readonly<Record<'unscheduled' | 'creating' | 'set-up' | 'starte
 }
 
 /** The present problem of a whole pod: before its containers exist, only its conditions and events show it. */
-export function findInPod(view: PodView, reader: TimeReader): Finding | undefined {
+export function findInPod(view: PodView, reader: Reader): Problem | undefined {
   return findFirst(detectors[stateOf(view)], view, reader)
 }
 
@@ -38,7 +38,7 @@ function stateOf(view: PodView): keyof typeof detectors {
  * kubelet (`startTime`). Not before the gate first saw this state: after an outage, a watch first returns old states.
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-function unacknowledgedSince({ pod, history }: PodView, reader: TimeReader): number | undefined {
+function unacknowledgedSince({ pod, history }: PodView, reader: Reader): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
@@ -55,22 +55,19 @@ function unacknowledgedSince({ pod, history }: PodView, reader: TimeReader): num
  * reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
-function unacknowledged(view: PodView, moment: TimeReader): Finding | undefined {
+function unacknowledged(view: PodView, reader: Reader): Problem | undefined {
   const { pod } = view
-  const since = unacknowledgedSince(view, moment)
-  if (since === undefined || !moment.passed(since + acknowledgedMs)) return undefined
+  const since = unacknowledgedSince(view, reader)
+  if (since === undefined || !reader.passed(since + acknowledgedMs)) return undefined
   const { nodeName, schedulerName: scheduler = 'default-scheduler' } = pod.spec ?? {}
-  if (nodeName) return (reader) => nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
-  const claimCause = possibleClaimProblem(view)
-  return (reader) => {
-    const cause = unboundClaim(pod, reader)
-    const waitsFor =
-      cause === undefined
-        ? claimCause
-        : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
-    const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
-    return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
-  }
+  if (nodeName) return nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
+  const cause = unboundClaim(pod, reader)
+  const waitsFor =
+    cause === undefined
+      ? possibleClaimProblem(view)
+      : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
+  const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
+  return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
 }
 
 /**
@@ -89,10 +86,10 @@ function possibleClaimProblem({ pod, claimFailure }: PodView): SchedulingCause |
  * node controller made the pod not ready (MarkPodsNotReady, pkg/controller/util/node). It does so when the node has not
  * reported for 40 s.
  */
-function lostNode({ pod }: PodView, { now, time }: TimeReader): Finding | undefined {
+function lostNode({ pod }: PodView, { now, time }: Reader): Problem | undefined {
   if (!isLostWithNode(pod)) return undefined
   const since = time(condition(pod, 'Ready')?.lastTransitionTime) ?? now
-  return () => nodeProblem(pod, 'lost', since)
+  return nodeProblem(pod, 'lost', since)
 }
 
 /** Whether the node controller made a pod not ready; see `lostNode`. */
@@ -157,8 +154,7 @@ function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
  * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
-function unschedulable(view: PodView, { now, time }: TimeReader): Finding | undefined {
-  const { pod } = view
+function unschedulable({ pod, scaleUp }: PodView, reader: Reader): Problem | undefined {
   const { reason, message, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
   const isGated = reason === 'SchedulingGated'
   const schedulingGates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
@@ -166,21 +162,20 @@ function unschedulable(view: PodView, { now, time }: TimeReader): Finding | unde
   if (isGated && schedulingGates.length === 0) return undefined
   const detail = isGated
     ? { schedulingGates }
-    : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: view.scaleUp?.refusal }
-  const own = ownProblem(pod, time(lastTransitionTime) ?? now)
-  return (reader) => ({
-    ...own,
+    : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp?.refusal }
+  return {
+    ...ownProblem(pod, reader.time(lastTransitionTime) ?? reader.now),
     reason: 'unschedulable',
     detail,
     cause: waitsForClaims(detail) ? unboundClaim(pod, reader) : undefined,
-  })
+  }
 }
 
 /**
  * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
  * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
-function closedReadinessGates({ pod }: PodView, { now, time }: TimeReader): Finding | undefined {
+function closedReadinessGates({ pod }: PodView, { now, time }: Reader): Problem | undefined {
   const ready = condition(pod, 'Ready')
   if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
   const gates = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
@@ -190,7 +185,7 @@ function closedReadinessGates({ pod }: PodView, { now, time }: TimeReader): Find
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
   const own = ownProblem(pod, time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? now)
-  return () => ({ ...own, reason: 'readiness-gate-pending', detail: { gates } })
+  return { ...own, reason: 'readiness-gate-pending', detail: { gates } }
 }
 
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
@@ -200,24 +195,24 @@ const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 
  * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
  * without end.
  */
-function failedSetup({ pod, setupFailure }: PodView, { now }: TimeReader): Finding | undefined {
+function failedSetup({ pod, setupFailure }: PodView, reader: Reader): Problem | undefined {
   if (setupFailure === undefined) return undefined
-  const { reason, message, count, first = now, last = first } = setupFailure
+  const { reason, message, count, first = reader.now, last = first } = setupFailure
   const own = { ...ownProblem(pod, first), count }
-  if (sandboxFailures.has(reason)) return () => ({ ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) })
+  if (sandboxFailures.has(reason)) return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) }
   if (reason === 'FailedPrepareDynamicResources')
-    return () => ({ ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) } })
+    return { ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) } }
   const failure = mountFailure(message)
   const missing = missingOfVolume(message, pod)
   // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
   const isInUse = /^Multi-Attach error\b/.test(message) || undefined
-  if (missing === undefined) return () => ({ ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } })
-  return (reader) => ({
+  if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } }
+  return {
     ...own,
     reason: 'config-missing',
     detail: { ...failure, missing },
     proven: isProvenMissing({ first, last, retryMs: mountRetryMs }, reader),
-  })
+  }
 }
 
 /** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */

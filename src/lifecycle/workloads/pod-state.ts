@@ -1,10 +1,11 @@
 import type { Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { isAhead, isSinceStart } from '../proof.ts'
+import type { PodHistory } from '../pods.ts'
+import { isAhead, isSinceStart, momentAt } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { findInContainer } from './container-problems.ts'
 import { findInPod, lostNodeToleratedUntil, quietAt } from './pod-problems.ts'
-import { type Finding, type PodView, viewPod } from './pod-view.ts'
+import { type PodView, viewPod } from './pod-view.ts'
 
 /** A pod at a moment. */
 export interface PodState extends PodView {
@@ -22,60 +23,54 @@ export interface PodState extends PodView {
   readonly quietNode?: string
 }
 
-/** The cached state of a pod without its problems, the findings that give these, and when both are valid. */
-interface Examination extends Pick<Reader, 'time' | 'settings'> {
+/** A cached state of a pod, and until when it is valid. Moments are on the runner's clock. */
+interface CachedState {
   readonly state: PodState
-  readonly findings: readonly Finding[]
-  readonly from: number
   readonly until: number
 }
 
-/** Caches the examination of each pod: after a change of one pod, all pods of its workload are examined. */
-const examinations = new WeakMap<Pod, Examination>()
+/** Caches the state of each pod without its problems: after a change of one pod, all pods of its workload are examined. */
+const states = new WeakMap<PodHistory, CachedState>()
+
+/** Until when the pods in these states have no problem. */
+const soundUntil = new WeakMap<PodState, number>()
 
 /** Examines a pod. Its problems also depend on other targets and other objects, so they are read each time. */
 export function examinePod(pod: Pod, reader: Reader): PodState {
-  const { state, findings } = examinationOf(pod, reader)
-  return findings.length === 0 ? state : { ...state, problems: findings.map((find) => find(reader)) }
+  const state = stateOf(pod, reader)
+  const until = soundUntil.get(state)
+  if (until !== undefined && !reader.passed(until)) return state
+  const timed = { ...reader, ...momentAt(reader.now) }
+  const found = [findInPod(state, timed), ...state.containers.map((each) => findInContainer(each, timed))]
+  const problems = found.filter((problem) => problem !== undefined)
+  const next = timed.nextMoment() ?? Infinity
+  reader.passed(next)
+  if (problems.length > 0) return { ...state, problems }
+  soundUntil.set(state, next)
+  return state
 }
 
 /** Views a pod without its problems, which would read other objects and other targets. */
 export function viewOf(pod: Pod, reader: Reader): PodView {
-  return examinationOf(pod, reader).state
+  return stateOf(pod, reader)
 }
 
-/** The cached examination of a pod, if it is still valid; else a new one. */
-function examinationOf(pod: Pod, reader: Reader): Examination {
-  const { now, time, settings } = reader
+/** The cached state of a pod without its problems, if the state is still valid; else a new one. */
+function stateOf(pod: Pod, reader: Reader): PodState {
   const history = reader.podHistory(pod)
-  const known = examinations.get(pod)
-  const isSame = known?.state.history === history && known.time === time && known.settings === settings
-  if (isSame && now >= known.from && !reader.passed(known.until)) return known
-  // The examination is valid until the earliest moment to come: every comparison with the time goes through `passed`.
-  let until = Infinity
-  const passed = (moment = Infinity) => {
-    const isPast = reader.passed(moment)
-    if (!isPast) until = Math.min(until, moment)
-    return isPast
-  }
-  const timed = { ...reader, passed }
-  const view = viewPod(pod, history, timed)
-  const findings = [findInPod(view, timed), ...view.containers.map((each) => findInContainer(each, timed))]
-  const examination = {
-    state: stateOf(view, timed),
-    findings: findings.filter((finding) => finding !== undefined),
-    time,
-    settings,
-    from: now,
-    until,
-  }
+  const known = states.get(history)
+  if (known !== undefined && !reader.passed(known.until)) return known.state
+  const timed = { ...reader, ...momentAt(reader.now) }
+  const state = stateAt(viewPod(pod, history, timed), timed)
+  const until = timed.nextMoment() ?? Infinity
+  reader.passed(until)
   // A pod whose node may be lost depends on its node.
-  if (examination.state.quietNode === undefined) examinations.set(pod, examination)
-  return examination
+  if (state.quietNode === undefined) states.set(history, { state, until })
+  return state
 }
 
-/** The state of a pod, without problems. */
-function stateOf(view: PodView, reader: Reader): PodState {
+/** The state of a pod at the moment of a reader, without problems. */
+function stateAt(view: PodView, reader: Reader): PodState {
   const { pod, history, ready, running, settledAt, moments } = view
   const hold = knownWait(view, reader)
   const availableAt = Math.max(settledAt, (moments.ready ?? 0) + history.minReadyMs)

@@ -62,30 +62,23 @@ interface PodMoments {
   readonly settled: number | undefined
 }
 
-/** The part of a reader whose results are valid until the next moment that `passed` was asked for. */
-export type TimeReader = Pick<Reader, 'now' | 'passed' | 'time' | 'startedAt' | 'settings'>
-
-/** Returns a found problem. Other targets and objects may decide whether it is proven, so each assessment calls it. */
-export type Finding = (reader: Reader) => Problem
-
-/** Finds a problem in a version of a pod or container; undefined if there is none. */
-export type Detector<View> = (view: View, reader: TimeReader) => Finding | undefined
+/**
+ * Finds a problem in a version of a pod or container; undefined if there is none. Only the view and the time decide whether
+ * there is one. Other targets and objects decide about its proof and its cause.
+ */
+export type Detector<View> = (view: View, reader: Reader) => Problem | undefined
 
 /** The first problem that is found. */
-export function findFirst<View>(
-  detectors: readonly Detector<View>[],
-  view: View,
-  reader: TimeReader,
-): Finding | undefined {
+export function findFirst<View>(detectors: readonly Detector<View>[], view: View, reader: Reader): Problem | undefined {
   for (const find of detectors) {
-    const finding = find(view, reader)
-    if (finding !== undefined) return finding
+    const problem = find(view, reader)
+    if (problem !== undefined) return problem
   }
   return undefined
 }
 
 /** Reads a version of a pod, with its history. */
-export function viewPod(pod: Pod, history: PodHistory, reader: TimeReader): PodView {
+export function viewPod(pod: Pod, history: PodHistory, reader: Reader): PodView {
   const { time } = reader
   const { reports } = history
   const containers = containersOf(pod).flatMap((each) => {
@@ -131,7 +124,7 @@ export function viewPod(pod: Pod, history: PodHistory, reader: TimeReader): PodV
   }
 }
 
-function viewContainer(each: PodContainer, pod: Pod, history: ContainerHistory, { time }: TimeReader): ContainerView {
+function viewContainer(each: PodContainer, pod: Pod, history: ContainerHistory, { time }: Reader): ContainerView {
   const { container, status, isInit } = each
   const { startupProbe, readinessProbe } = container
   const startedAt = time(status?.state?.running?.startedAt)
@@ -163,7 +156,7 @@ function probeSeconds(probe: Probe | undefined): number {
 function settledFrom(
   { container, status, isInit, startedAt, history }: ContainerView,
   createdAt: number | undefined,
-  { now, time, settings }: TimeReader,
+  { now, time, settings }: Reader,
 ): number {
   const isProbed = container.readinessProbe !== undefined
   if (isInit || startedAt === undefined) return 0
@@ -184,7 +177,7 @@ function settledFrom(
 function firstStartOf(
   { status, startedAt }: ContainerView,
   createdAt = -Infinity,
-  { time }: TimeReader,
+  { time }: Reader,
 ): number | undefined {
   const ends = [status?.state?.terminated, status?.lastState?.terminated].map((end) => time(end?.startedAt))
   return earliest([startedAt, ...ends].filter((at) => at !== undefined && at >= createdAt))
