@@ -17,28 +17,25 @@ import { pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
 import { isStartError } from './pod-fields.ts'
-import { type ContainerView, type Detector, findFirst } from './pod-view.ts'
-
-/** What may be wrong with a container in each state; the first problem found counts. */
-const detectors: Readonly<Record<'init' | 'runs' | 'hook' | 'waits', readonly Detector<ContainerView>[]>> = {
-  init: [longStep],
-  runs: [failingProbe, repeatedDeath],
-  hook: [longStep],
-  waits: [neverPulled, refusedCreation, refusedPull, repeatedDeath],
-}
+import type { ContainerView } from './pod-view.ts'
 
 /**
  * The present problem of a container. A status may be `statusLagMs` later than its events, so refusals and deaths come from
- * the history, which reads both.
+ * the history, which reads both. Only the view and the time decide whether there is one; other targets and objects decide
+ * about its proof.
  */
 export function findInContainer(container: ContainerView, reader: Reader): Problem | undefined {
-  if (container.isDoneSidecar) return undefined
-  return findFirst(detectors[stateOf(container)], container, reader)
-}
-
-function stateOf({ status, isInit, hookStartedAt }: ContainerView): keyof typeof detectors {
-  if (status?.state?.running) return isInit ? 'init' : 'runs'
-  return hookStartedAt === undefined ? 'waits' : 'hook'
+  const { status, isInit, isDoneSidecar, hookStartedAt } = container
+  const isRunning = status?.state?.running !== undefined
+  if (isDoneSidecar) return undefined
+  if ((isRunning && isInit) || hookStartedAt !== undefined) return longStep(container, reader)
+  if (isRunning) return failingProbe(container, reader) ?? repeatedDeath(container, reader)
+  return (
+    neverPulled(container, reader) ??
+    refusedCreation(container, reader) ??
+    refusedPull(container, reader) ??
+    repeatedDeath(container, reader)
+  )
 }
 
 /** The waiting reasons of an image that the kubelet does not try to pull (pkg/kubelet/images/types.go). */

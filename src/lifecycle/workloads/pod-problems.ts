@@ -11,26 +11,17 @@ import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
 import { deviceError, missingOfVolume, mountFailure, sandboxDetail } from './kubelet-messages.ts'
 import { condition, hasStarted, isReady } from './pod-fields.ts'
-import { type Detector, findFirst, type PodView } from './pod-view.ts'
+import type { PodView } from './pod-view.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
-/** What may be wrong with a whole pod in each state; the first problem found counts. */
-const detectors: Readonly<Record<'unscheduled' | 'creating' | 'set-up' | 'started', readonly Detector<PodView>[]>> = {
-  unscheduled: [unschedulable],
-  creating: [failedSetup, unacknowledged],
-  'set-up': [],
-  started: [closedReadinessGates, lostNode],
-}
-
-/** The present problem of a whole pod: before its containers exist, only its conditions and events show it. */
+/**
+ * The present problem of a whole pod: before its containers exist, only its conditions and events show it. Only the view and
+ * the time decide whether there is one; other targets and objects decide about its proof and its cause.
+ */
 export function findInPod(view: PodView, reader: Reader): Problem | undefined {
-  return findFirst(detectors[stateOf(view)], view, reader)
-}
-
-function stateOf(view: PodView): keyof typeof detectors {
-  if (condition(view.pod, 'PodScheduled')?.status === 'False') return 'unscheduled'
-  if (view.pod.status?.phase !== 'Pending') return 'started'
-  return isSetUp(view) ? 'set-up' : 'creating'
+  if (condition(view.pod, 'PodScheduled')?.status === 'False') return unschedulable(view, reader)
+  if (view.pod.status?.phase !== 'Pending') return closedReadinessGates(view, reader) ?? lostNode(view, reader)
+  return isSetUp(view) ? undefined : (failedSetup(view, reader) ?? unacknowledged(view, reader))
 }
 
 /**

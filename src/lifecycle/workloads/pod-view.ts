@@ -1,5 +1,4 @@
 import type { Pod, Probe } from '../../cluster/objects.ts'
-import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerHistory, ContainerReports, PodHistory, PodReports } from '../pods.ts'
@@ -60,21 +59,6 @@ interface PodMoments {
   readonly ready: number | undefined
   /** When a ready pod is settled; this may be in the future. */
   readonly settled: number | undefined
-}
-
-/**
- * Finds a problem in a version of a pod or container; undefined if there is none. Only the view and the time decide whether
- * there is one. Other targets and objects decide about its proof and its cause.
- */
-export type Detector<View> = (view: View, reader: Reader) => Problem | undefined
-
-/** The first problem that is found. */
-export function findFirst<View>(detectors: readonly Detector<View>[], view: View, reader: Reader): Problem | undefined {
-  for (const find of detectors) {
-    const problem = find(view, reader)
-    if (problem !== undefined) return problem
-  }
-  return undefined
 }
 
 /** Reads a version of a pod, with its history. */
