@@ -1,7 +1,7 @@
 import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
 import { earlierDeathsMs, recoveredMs } from '../../thresholds.ts'
 import type { DeathCount, RunningInstance } from '../pods.ts'
-import { type GateTime, isSinceStart } from '../proof.ts'
+import { earliest, type GateTime, isSinceStart } from '../proof.ts'
 import { condition, type PodContainer } from './pod-fields.ts'
 
 /** One instance of a container: it ends with a death. Moments are on the runner's clock. */
@@ -24,8 +24,6 @@ export interface DeathObservations {
   /** The restart count in the first status that the gate received; absent before. */
   readonly firstRestarts?: number
   readonly instances: ReadonlyMap<number, Instance>
-  /** When the kubelet first reported a back-off in an event. */
-  readonly backOffAt?: number
 }
 
 /** The facts about a pod's workload that decide which deaths count. */
@@ -190,12 +188,5 @@ export function countDeaths(
     // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
     seen.total - 1 > atFirstSight
   if (deaths === 0) return { deaths, total: seen.total, isCurrent: false }
-  const moments = counted.flatMap(({ diedAt }) => diedAt ?? [])
-  const firstDeathAt = Math.min(...moments, ...(uncounted === 0 ? [seen.backOffAt ?? Infinity] : []))
-  return {
-    deaths,
-    total: seen.total,
-    isCurrent,
-    firstDeathAt: Number.isFinite(firstDeathAt) ? firstDeathAt : undefined,
-  }
+  return { deaths, total: seen.total, isCurrent, firstDeathAt: earliest(counted.map(({ diedAt }) => diedAt)) }
 }

@@ -12,7 +12,7 @@ import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerHistory, DeathCount, PodHistory, Refusals, RunningInstance } from '../pods.ts'
-import { earliest, type GateTime, isSinceStart, latest } from '../proof.ts'
+import { type GateTime, isSinceStart, latest } from '../proof.ts'
 import { countDeaths, type DeathObservations, noDeaths, observeDeaths, type PodTerms } from './death-count.ts'
 import { isPullRefusal, pullReason } from './image-pull.ts'
 import { containersOf, eventCount } from './pod-fields.ts'
@@ -193,10 +193,9 @@ export function historyOf(
     const { name } = each.container
     const { deaths, refusals, ...rest } = observed.get(name) ?? unobserved
     const own = about.flatMap(({ container, event }) => (container === name ? [event] : []))
-    const seen = { ...deaths, backOffAt: backOffSince(own, seenAt, gateTime) }
     const history: ContainerHistory = {
       ...rest,
-      ...countDeaths(seen, created, terms, gateTime),
+      ...countDeaths(deaths, created, terms, gateTime),
       refusals: withReported(refusals, own, seenAt, gateTime),
       reports: containerReports(each, about, gateTime.time),
     }
@@ -226,14 +225,6 @@ function withReported(
     }
   }
   return refusals
-}
-
-/** When the kubelet first reported that it waits before the next start of a container. @param about its Events */
-function backOffSince(about: readonly EventObject[], seenAt: number, { time }: GateTime): number | undefined {
-  const backOffs = about.filter(
-    ({ reason, message }) => reason === 'BackOff' && message?.startsWith('Back-off restarting'),
-  )
-  return earliest(backOffs.map((event) => time(firstOccurrence(event)) ?? seenAt))
 }
 
 /**
