@@ -1,13 +1,14 @@
 import type { ObjectName, Subject } from '../cluster/objects.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { nameKey } from '../plan/target.ts'
 import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { isCause } from './outcome.ts'
 import { verdictSoFar } from './target-record.ts'
 import type { GatedTarget } from './target-state.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
-/** Finds the target that is an object or one of its owners. Undefined if there is none, or if `gated` is that target. */
-export type FindOwner = (object: ObjectName, gated: GatedTarget) => GatedTarget | undefined
+/** Finds the targets that are an object with this name or own it, the nearest first. */
+type FindOwning = (name: ObjectName) => readonly GatedTarget[]
 
 /**
  * Finds the targets that are not ready only because they wait for another target, the cause. A target waits for the objects of
@@ -15,10 +16,10 @@ export type FindOwner = (object: ObjectName, gated: GatedTarget) => GatedTarget 
  * wait for each other have no cause.
  * @returns the index of the cause by the index of the waiting target
  */
-export function findCauses(targets: readonly GatedTarget[], ownerOf: FindOwner): ReadonlyMap<number, number> {
+export function findCauses(targets: readonly GatedTarget[], owning: FindOwning): ReadonlyMap<number, number> {
   const direct = new Map<number, number>()
   for (const gated of targets) {
-    const cause = directCause(gated, ownerOf)
+    const cause = directCause(gated, owning)
     if (cause !== undefined) direct.set(gated.index, cause.index)
   }
   const causes = new Map<number, number>()
@@ -41,11 +42,13 @@ function rootOf(index: number, direct: ReadonlyMap<number, number>): number | un
   return root
 }
 
-function directCause(gated: GatedTarget, ownerOf: FindOwner): GatedTarget | undefined {
+/** The first awaited target that is not ready. A target does not wait for itself, nor for what belongs to it. */
+function directCause(gated: GatedTarget, owning: FindOwning): GatedTarget | undefined {
   const { outcome } = verdictSoFar(gated)
+  const own = nameKey(gated.target)
   return awaitedObjects(gated)
-    .map((object) => ownerOf(object, gated))
-    .find((other) => other !== undefined && isCause(verdictSoFar(other).outcome, outcome))
+    .flatMap((name) => owning(name).slice(0, 1))
+    .find((other) => nameKey(other.target) !== own && isCause(verdictSoFar(other).outcome, outcome))
 }
 
 /** The objects that a target waits for: the objects of its problem, the root cause first, then those that its rule awaits. */

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import { type KubeObject, nameOf, type ObjectMeta, type ObjectName } from '../cluster/objects.ts'
+import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
 import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
@@ -21,9 +21,6 @@ import {
   wasDeleted,
 } from './target-state.ts'
 import { step, type TargetEvent } from './target-step.ts'
-
-/** The longest chain of owners that is followed: owner references may form a circle. */
-const maxOwners = 6
 
 /** Lists that are made from all targets. */
 interface Derived {
@@ -214,16 +211,12 @@ export class Targets {
 
   /** Whether a target waits for another open target, or for an object that belongs to one. */
   awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
-    const isOtherOpen = (other: GatedTarget) => other !== gated && isUndecided(other.state)
-    return awaits.some((awaited) => {
-      const object = this.#parts.store.get(awaited)
-      return this.named(awaited).some(isOtherOpen) || (object !== undefined && this.targetsOf(object).some(isOtherOpen))
-    })
+    return awaits.some((name) => this.#owning(name).some((other) => other !== gated && isUndecided(other.state)))
   }
 
   /** The targets that only wait for another one, with the target that each waits for, by their indexes. */
   causes(): ReadonlyMap<number, number> {
-    const causes = new Map(findCauses(this.all, (object, gated) => this.#ownerOf(object, gated)))
+    const causes = new Map(findCauses(this.all, (name) => this.#owning(name)))
     for (const gated of this.#lists.removedHooks) {
       if (gated.state.type === 'ready' || !this.#isRemoved(gated)) continue
       const awaited = this.#targetsBesideHooks().find(({ state }) => state.type !== 'ready')
@@ -232,7 +225,7 @@ export class Targets {
     return causes
   }
 
-  /** The targets whose object is this object, or owns it directly or indirectly. */
+  /** The targets whose object is this object, or owns it directly or indirectly, the nearest first. */
   targetsOf(object: KubeObject): readonly GatedTarget[] {
     const found = new Set([object])
     for (const { metadata } of found)
@@ -245,17 +238,10 @@ export class Targets {
     )
   }
 
-  /** The nearest target among an object and its owners; undefined if that is the given target, or if there is none. */
-  #ownerOf(object: ObjectName, gated: GatedTarget): GatedTarget | undefined {
-    let next: ObjectName | undefined = object
-    for (let depth = 0; next !== undefined && depth < maxOwners; depth++) {
-      const targets = this.named(next)
-      if (targets.length > 0) return targets.includes(gated) ? undefined : targets[0]
-      const { ownerReferences = [], namespace }: Partial<ObjectMeta> = this.#parts.store.get(next)?.metadata ?? {}
-      const owner = ownerReferences.find(({ controller }) => controller !== false)
-      next = owner && { ...owner, namespace }
-    }
-    return undefined
+  /** The targets that have this name, then those whose object has it or owns it directly or indirectly, the nearest first. */
+  #owning(name: ObjectName): readonly GatedTarget[] {
+    const object = this.#parts.store.get(name)
+    return [...this.named(name), ...(object === undefined ? [] : this.targetsOf(object))]
   }
 
   /** Whether access to a target is refused, its kind is not served, or a recording does not contain it. */
