@@ -16,10 +16,13 @@ type FindOwning = (name: ObjectName) => readonly GatedTarget[]
  * wait for each other have no cause.
  * @returns the index of the cause by the index of the waiting target
  */
-export function findCauses(targets: readonly GatedTarget[], owning: FindOwning): ReadonlyMap<number, number> {
+export function findCauses(
+  targets: readonly GatedTarget[],
+  causeOf: (gated: GatedTarget) => GatedTarget | undefined,
+): ReadonlyMap<number, number> {
   const direct = new Map<number, number>()
   for (const gated of targets) {
-    const cause = directCause(gated, owning)
+    const cause = causeOf(gated)
     if (cause !== undefined) direct.set(gated.index, cause.index)
   }
   const causes = new Map<number, number>()
@@ -43,7 +46,7 @@ function rootOf(index: number, direct: ReadonlyMap<number, number>): number | un
 }
 
 /** The first awaited target that is not ready. A target does not wait for itself, nor for what belongs to it. */
-function directCause(gated: GatedTarget, owning: FindOwning): GatedTarget | undefined {
+export function findCause(gated: GatedTarget, owning: FindOwning): GatedTarget | undefined {
   const { outcome } = verdictSoFar(gated)
   const own = nameKey(gated.target)
   return awaitedObjects(gated)

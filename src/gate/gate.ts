@@ -411,7 +411,7 @@ export class Gate {
   /** Sets the ends of the changed targets, and the next moment at which the gate acts. */
   #updateDeadlines(): void {
     for (const gated of this.#targets.takeChanged()) {
-      const isUnanswered = this.#targets.isUnanswered(gated) || this.#targets.isWaitingHook(gated)
+      const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'stall-held', isHeld })
       this.#ends.set(gated, targetEnd(gated, isUnanswered))

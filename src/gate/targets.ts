@@ -6,7 +6,7 @@ import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import type { ApiHealth } from './api-health.ts'
-import { findCauses } from './causes.ts'
+import { findCause, findCauses } from './causes.ts'
 import { firstFailureAt } from './outcome.ts'
 import type { Entry } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
@@ -21,17 +21,6 @@ import {
   wasDeleted,
 } from './target-state.ts'
 import { step, type TargetEvent } from './target-step.ts'
-
-/** Lists that are made from all targets. */
-interface Derived {
-  readonly unended: readonly GatedTarget[]
-  /** The watches that the unended targets need. */
-  readonly needed: readonly WatchRequest[]
-  /** The watches of all targets, for every need (`Need`). */
-  readonly requests: readonly WatchRequest[]
-  /** The hooks that their tool removes after success. */
-  readonly removedHooks: readonly GatedTarget[]
-}
 
 /** The parts of the gate that its targets and their assessments share. */
 export interface GateParts {
@@ -52,8 +41,8 @@ export class Targets {
   readonly #others = new OtherTargets()
   /** The hold, once it has begun. */
   holding: Hold | undefined
-  /** A cache; cleared when a target ends, is added, or needs other watches. */
-  #derived: Derived | undefined
+  /** Caches `requests` until a target is added or needs other watches. */
+  #requests: readonly WatchRequest[] | undefined
   #changed = new Set<GatedTarget>()
 
   constructor(parts: GateParts) {
@@ -88,7 +77,7 @@ export class Targets {
 
   /** @param deployer the target whose object deployed them */
   add(added: readonly GatedTarget[], deployer?: GatedTarget): void {
-    this.#derived = undefined
+    this.#requests = undefined
     for (const gated of added) {
       this.#all.push(gated)
       const key = nameKey(gated.target)
@@ -102,7 +91,7 @@ export class Targets {
   setRequests(gated: GatedTarget, requests: Requests): void {
     if (areSameRequests(gated.requests, requests)) return
     gated.requests = requests
-    this.#derived = undefined
+    this.#requests = undefined
   }
 
   /** Whether another target than this one progresses, and when another one last became ready. */
@@ -120,26 +109,15 @@ export class Targets {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
-  get #lists(): Derived {
-    if (this.#derived !== undefined) return this.#derived
-    const unended = this.all.filter(({ state }) => state.type !== 'ended')
-    this.#derived = {
-      unended,
-      needed: unended.flatMap(requestsOf),
-      requests: this.all.flatMap((gated) => [
-        ...requestsOf(gated),
-        ...gated.requests.explaining,
-        ...gated.requests.optional,
-        ...gated.requests.undo,
-      ]),
-      removedHooks: this.all.filter(({ target }) => target.hook?.removal !== undefined),
-    }
-    return this.#derived
-  }
-
   /** The watches that all targets need, those that explain them, optional ones and those of undos. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
-    return this.#lists.requests
+    this.#requests ??= this.all.flatMap((gated) => [
+      ...requestsOf(gated),
+      ...gated.requests.explaining,
+      ...gated.requests.optional,
+      ...gated.requests.undo,
+    ])
+    return this.#requests
   }
 
   /** Whether only warnings need what a request reads. */
@@ -153,11 +131,11 @@ export class Targets {
 
   /** The watches that the unended targets need. */
   get neededRequests(): readonly WatchRequest[] {
-    return this.#lists.needed
+    return this.unended.flatMap(requestsOf)
   }
 
   get unended(): readonly GatedTarget[] {
-    return this.#lists.unended
+    return this.all.filter(({ state }) => state.type !== 'ended')
   }
 
   /** The targets whose deadlines may have changed since the last call. */
@@ -191,12 +169,9 @@ export class Targets {
 
   /** Makes removed hooks ready once all other targets are ready. See `isRemovedHook`. */
   passRemovedHooks(): void {
-    const { removedHooks } = this.#lists
-    if (removedHooks.length === 0 || this.open.length > removedHooks.length) return
-    const open = removedHooks.filter((gated) => isUndecided(gated.state) && this.#isRemoved(gated))
-    const others = open.length === 0 ? [] : this.#targetsBesideHooks()
+    const others = this.#targetsBesideHooks()
     if (others.length === 0 || others.some(({ state }) => state.type !== 'ready')) return
-    for (const gated of open) this.apply(gated, { type: 'hook-removed' })
+    for (const gated of this.open) if (this.#isRemoved(gated)) this.apply(gated, { type: 'hook-removed' })
   }
 
   /** Whether a target is a hook that certainly does not exist, and that its tool may have removed after success. */
@@ -216,13 +191,13 @@ export class Targets {
 
   /** The targets that only wait for another one, with the target that each waits for, by their indexes. */
   causes(): ReadonlyMap<number, number> {
-    const causes = new Map(findCauses(this.all, (name) => this.#owning(name)))
-    for (const gated of this.#lists.removedHooks) {
-      if (gated.state.type === 'ready' || !this.#isRemoved(gated)) continue
-      const awaited = this.#targetsBesideHooks().find(({ state }) => state.type !== 'ready')
-      if (awaited !== undefined) causes.set(gated.index, causes.get(awaited.index) ?? awaited.index)
-    }
-    return causes
+    return findCauses(this.all, (gated) => this.#awaitedByHook(gated) ?? findCause(gated, (name) => this.#owning(name)))
+  }
+
+  /** The first target that is not ready, if the given target is a removed hook, which waits for all of them. */
+  #awaitedByHook(gated: GatedTarget): GatedTarget | undefined {
+    if (gated.state.type === 'ready' || !this.#isRemoved(gated)) return undefined
+    return this.#targetsBesideHooks().find(({ state }) => state.type !== 'ready')
   }
 
   /** The targets whose object is this object, or owns it directly or indirectly, the nearest first. */
@@ -260,13 +235,15 @@ export class Targets {
     return moments.length === 0 ? undefined : Math.max(...moments)
   }
 
-  /** Whether a watch that the target needs is unavailable, or its first list is not complete. */
+  /**
+   * Whether no deadline may end a target: a watch that it needs is unavailable, its first list is not complete, or it is
+   * a removed hook that waits for other targets.
+   */
   isUnanswered(gated: GatedTarget): boolean {
-    return this.#parts.health.isUnavailable(requestsOf(gated)) || this.isPending(gated)
+    return this.#parts.health.isUnavailable(requestsOf(gated)) || this.isPending(gated) || this.#isWaitingHook(gated)
   }
 
-  /** Whether a target is a removed hook that waits for other targets: its own clocks do not end it. */
-  isWaitingHook(gated: GatedTarget): boolean {
+  #isWaitingHook(gated: GatedTarget): boolean {
     return this.#isRemoved(gated) && this.#targetsBesideHooks().some(({ state }) => isUndecided(state))
   }
 
@@ -297,7 +274,6 @@ export class Targets {
     const { state, entries } = step(before, event, this.#parts.now(), gated)
     if (state === before) return
     gated.state = state
-    if (state.type === 'ended') this.#derived = undefined
     this.#others.update(gated)
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
