@@ -341,10 +341,6 @@ export class Assessor {
   #readerWith(gated: GatedTarget, history: TargetHistory, now: number): Reader {
     const reader = this.#sharedReaders.at(now)
     const { reads } = reader
-    const others = () => {
-      reads.readsOthers = true
-      return this.#targets.othersOf(gated)
-    }
     let workloads: { readonly hasUnjudged: boolean; readonly hasGated: boolean } | undefined
     const findWorkloads = () => {
       const selected = this.#selectedWorkloads(gated)
@@ -357,8 +353,14 @@ export class Assessor {
     return {
       ...reader,
       history,
-      othersProgress: () => others().progress,
-      othersReadyAt: () => others().readyAt,
+      othersProgress: () => {
+        reads.readsOthers = true
+        return this.#targets.othersProgress(gated)
+      },
+      othersReadyAt: () => {
+        reads.readsOthers = true
+        return this.#targets.othersReadyAt(gated)
+      },
       revisionOf: (pod) => {
         workloads ??= findWorkloads()
         if (workloads.hasUnjudged) return 'other'

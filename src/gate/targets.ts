@@ -38,7 +38,6 @@ export class Targets {
   readonly #byName = new Map<string, GatedTarget[]>()
   /** For each target that an operator deployed: the target of that operator. */
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
-  readonly #others = new OtherTargets()
   /** The hold, once it has begun. */
   holding: Hold | undefined
   /** Caches `requests` until a target is added or needs other watches. */
@@ -94,14 +93,23 @@ export class Targets {
     this.#requests = undefined
   }
 
-  /** Whether another target than this one progresses, and when another one last became ready. */
-  othersOf({ index }: GatedTarget): ReturnType<OtherTargets['othersOf']> {
-    return this.#others.othersOf(index)
+  /** Whether another target than this one progresses. Then this one has more time. */
+  othersProgress(gated: GatedTarget): boolean {
+    return this.all.some((other) => other !== gated && isProgressing(other.state))
   }
 
-  /** Changes whenever `othersOf` of a target may change. */
+  /** When another target than this one last became ready: containers that crashed before may have waited for it. */
+  othersReadyAt(gated: GatedTarget): number | undefined {
+    const moments = this.all.flatMap((other) => (other !== gated && other.state.type === 'ready' ? other.state.at : []))
+    return moments.length === 0 ? undefined : Math.max(...moments)
+  }
+
+  /** Changes when `othersProgress` or `othersReadyAt` of a target may change. */
   get progressKey(): string {
-    return this.#others.progressKey
+    const progressing = this.all.filter(({ state }) => isProgressing(state))
+    const ready = this.all.map(({ state }) => (state.type === 'ready' ? state.at : 0))
+    const readyAt = Math.max(...ready)
+    return `${progressing.length > 1 ? 'several' : progressing[0]?.index} ${ready.lastIndexOf(readyAt)} ${readyAt}`
   }
 
   /** The targets with this name: several references may name one object. */
@@ -274,47 +282,12 @@ export class Targets {
     const { state, entries } = step(before, event, this.#parts.now(), gated)
     if (state === before) return
     gated.state = state
-    this.#others.update(gated)
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
       for (const other of this.all)
         if (other.state.assessment?.awaits !== undefined || other.target.hook?.removal !== undefined)
           this.#changed.add(other)
     for (const entry of entries) this.#parts.log({ ...entry, target: gated.index })
-  }
-}
-
-/**
- * Which targets progress or are ready, by index. While one target progresses, the others have more time. When a target
- * becomes ready, containers that crashed before may have waited for it.
- */
-class OtherTargets {
-  readonly #progressing = new Set<number>()
-  readonly #readyAt = new Map<number, number>()
-  /** The index and moment of each ready target, in the order in which they became ready. */
-  #ready: readonly (readonly [index: number, at: number])[] = []
-
-  update({ index, state }: GatedTarget): void {
-    if (isProgressing(state)) this.#progressing.add(index)
-    else this.#progressing.delete(index)
-    if ((state.type === 'ready') === this.#readyAt.has(index)) return
-    if (state.type === 'ready') this.#readyAt.set(index, state.at)
-    else this.#readyAt.delete(index)
-    this.#ready = [...this.#readyAt]
-  }
-
-  /** Changes whenever `othersOf` a target may change: with the only target that progresses, or the last one that became ready. */
-  get progressKey(): string {
-    const [first] = this.#progressing
-    return `${this.#progressing.size > 1 ? 'several' : first} ${this.#ready.at(-1)}`
-  }
-
-  /** Whether another target progresses, and when another one last became ready. */
-  othersOf(index: number): { readonly progress: boolean; readonly readyAt: number | undefined } {
-    return {
-      progress: this.#progressing.size > (this.#progressing.has(index) ? 1 : 0),
-      readyAt: this.#ready.findLast(([other]) => other !== index)?.[1],
-    }
   }
 }
 
