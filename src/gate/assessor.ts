@@ -54,12 +54,12 @@ export class Assessor {
    * Adds targets. They are assessed in the next round.
    * @param addedAt when the objects became targets, if that was after the gate's start
    */
-  add(targets: readonly Target[], deployer?: GatedTarget, addedAt?: number): readonly GatedTarget[] {
+  add(targets: readonly Target[], addedAt?: number): readonly GatedTarget[] {
     const { all } = this.#targets
     const names = fullNames([...all.map(({ target }) => target), ...targets])
     const known = all.length
     const added = targets.map((target, index) => this.#gate(target, known + index, names[known + index] ?? '', addedAt))
-    this.#targets.add(added, deployer)
+    this.#targets.add(added)
     return added
   }
 
@@ -276,7 +276,7 @@ export class Assessor {
     const targets = names.map((each): Target => {
       return { ...each, clocks: definedClocks({ stallTimeoutMs }), source, deployedBy }
     })
-    for (const gated of this.add(targets, deployer, this.#parts.now())) {
+    for (const gated of this.add(targets, this.#parts.now())) {
       this.#parts.log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
       const object = this.#parts.store.get(gated.target)
       if (object !== undefined) this.#targets.guard(gated, () => this.#applyChange(gated, { after: object }))

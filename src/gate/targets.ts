@@ -36,8 +36,6 @@ export class Targets {
   readonly #parts: GateParts
   readonly #all: GatedTarget[] = []
   readonly #byName = new Map<string, GatedTarget[]>()
-  /** For each target that an operator deployed: the target of that operator. */
-  readonly #deployers = new Map<GatedTarget, GatedTarget>()
   /** The hold, once it has begun. */
   holding: Hold | undefined
   /** Caches `requests` until a target is added or needs other watches. */
@@ -59,30 +57,32 @@ export class Targets {
 
   /** Whether no open target can change the verdict. A deployed target cannot once the operator's object has failed. */
   get isDone(): boolean {
-    return this.#all.every((gated) => !isUndecided(gated.state) || this.#hasFailed(this.#deployers.get(gated)))
+    return this.open.every((gated) => this.#deployersOf(gated).some((deployer) => this.#hasFailed(deployer)))
   }
 
   /** Whether an open target may still fail. An operator's object only waits, once an object that it deployed has failed. */
   get mayShowProblem(): boolean {
-    const waiting = new Set(
-      [...this.#deployers].flatMap(([gated, deployer]) => (this.#hasFailed(gated) ? deployer : [])),
-    )
+    const failed = this.all.filter((gated) => this.#hasFailed(gated))
+    const waiting = new Set(failed.flatMap((gated) => this.#deployersOf(gated)))
     return this.open.some((gated) => !waiting.has(gated))
   }
 
-  #hasFailed(gated: GatedTarget | undefined): boolean {
-    return gated !== undefined && firstFailureAt([gated], this.#parts.settings) !== undefined
+  #hasFailed(gated: GatedTarget): boolean {
+    return firstFailureAt([gated], this.#parts.settings) !== undefined
   }
 
-  /** @param deployer the target whose object deployed them */
-  add(added: readonly GatedTarget[], deployer?: GatedTarget): void {
+  /** The target of the operator that deployed an object. */
+  #deployersOf({ target: { deployedBy } }: GatedTarget): readonly GatedTarget[] {
+    return deployedBy === undefined ? [] : this.named(deployedBy)
+  }
+
+  add(added: readonly GatedTarget[]): void {
     this.#requests = undefined
     for (const gated of added) {
       this.#all.push(gated)
       const key = nameKey(gated.target)
       this.#byName.set(key, [...(this.#byName.get(key) ?? []), gated])
       this.#changed.add(gated)
-      if (deployer !== undefined) this.#deployers.set(gated, deployer)
     }
   }
 
