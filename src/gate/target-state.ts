@@ -56,7 +56,7 @@ export interface GatedTarget extends StepContext {
 }
 
 /** The state of a target. Moments are milliseconds since the epoch. */
-export type TargetState = AwaitingChange | Absent | Listing | Judged | Ready | Ended
+export type TargetState = AwaitingChange | Absent | Judged | Ready | Ended
 
 interface Unended {
   readonly milestones: MilestoneProgress
@@ -86,17 +86,11 @@ export interface Absent extends Unended {
   readonly assessment?: Assessment
 }
 
-/** The object exists; the first lists that it needs are not complete. */
-interface Listing extends Unended {
-  readonly type: 'listing'
-  readonly seen: Seen
-  readonly assessment?: undefined
-}
-
+/** The object exists, and is not ready. It has no assessment until the first lists that it needs are complete. */
 export interface Judged extends Unended {
   readonly type: 'judged'
   readonly seen: Seen
-  readonly assessment: Assessment
+  readonly assessment?: Assessment
 }
 
 export interface Ready extends Unended {
@@ -178,7 +172,7 @@ export function firstState(
 }
 
 /** A state in which the object exists. */
-export type Present = Listing | Judged | (Ready & { readonly seen: Seen })
+export type Present = Judged | (Ready & { readonly seen: Seen })
 export type UnendedState = Exclude<TargetState, Ended>
 
 export function isPresent(state: UnendedState): state is Present {

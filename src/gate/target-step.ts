@@ -342,15 +342,13 @@ function withObject(
   }
   if (isOther) {
     const milestones = createMilestones(rule.milestones)
-    return { type: 'listing', milestones, stall: restartStall(state.stall, now), seen }
+    return { type: 'judged', milestones, stall: restartStall(state.stall, now), seen }
   }
   const { milestones, assessment } = state
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
   const stall = isProgress ? restartStall(state.stall, now) : state.stall
   if (state.type === 'ready') return { type: 'ready', milestones, stall, at: state.at, seen, assessment }
-  return assessment === undefined
-    ? { type: 'listing', milestones, stall, seen }
-    : { type: 'judged', milestones, stall, seen, assessment }
+  return { type: 'judged', milestones, stall, seen, assessment }
 }
 
 /** The state of a hook that was ready, and that its tool has removed or created again. */

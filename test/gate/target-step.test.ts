@@ -106,37 +106,37 @@ describe('a target', () => {
     [
       'is ready when it is assessed so, and falls back',
       [found('a'), assessed('progressing'), assessed('ready'), assessed('progressing')],
-      ['absent', 'listing', 'judged', 'ready', 'judged'],
+      ['absent', 'judged', 'judged', 'ready', 'judged'],
     ],
     [
       'ends with a failure',
       [found('a'), assessed('failed'), assessed('ready')],
-      ['absent', 'listing', 'ended', 'ended'],
+      ['absent', 'judged', 'ended', 'ended'],
     ],
     [
       'is absent after its deletion, and keeps its assessment when the same object comes back',
       [found('a'), assessed('ready'), deleted, found('a')],
-      ['absent', 'listing', 'ready', 'absent', 'judged'],
+      ['absent', 'judged', 'ready', 'absent', 'judged'],
     ],
     [
       'is judged anew when another object takes its name',
       [found('a'), assessed('ready'), found('b')],
-      ['absent', 'listing', 'ready', 'listing'],
+      ['absent', 'judged', 'ready', 'judged'],
     ],
     [
       'stays ready when it is deleted after its work is done',
       [found('a'), assessed('ready', { completed: true }), deleted, found('b')],
-      ['absent', 'listing', 'ready', 'ready', 'listing'],
+      ['absent', 'judged', 'ready', 'ready', 'judged'],
     ],
     [
       'falls back when a list that it needs is not complete',
       [found('a'), assessed('ready'), { type: 'list-pending' }],
-      ['absent', 'listing', 'ready', 'judged'],
+      ['absent', 'judged', 'ready', 'judged'],
     ],
     [
       'is absent again when its last state decides nothing',
       [{ type: 'last-state-found', object: createObject('a') }, assessed('progressing'), lastStateJudged()],
-      ['absent', 'listing', 'judged', 'absent'],
+      ['absent', 'judged', 'judged', 'absent'],
     ],
     ['is not ready because it is absent', [{ type: 'absence-known' }], ['absent', 'absent']],
   ] as const)('%s', (_, events, types) => {
@@ -147,14 +147,14 @@ describe('a target', () => {
     const absence: TargetEvent = { type: 'absence-known' }
     expect(typesAfter([found('a'), assessed('progressing'), deleted, absence], deletionAwaited)).toEqual([
       'absent',
-      'listing',
+      'judged',
       'judged',
       'absent',
       'ready',
     ])
     expect(typesAfter([found('a'), found('b'), absence, found('b')], deletionAwaited)).toEqual([
       'absent',
-      'listing',
+      'judged',
       'absent',
       'ready',
       'ready',
@@ -166,7 +166,7 @@ describe('a target', () => {
       'awaiting-change',
       'awaiting-change',
       'awaiting-change',
-      'listing',
+      'judged',
       'ready',
     ])
   })
@@ -352,7 +352,7 @@ it('a removed hook that is created again is no longer ready, and is gated from i
   )
   expect({ before: removed.type, after: found.state.type, reached: found.state.milestones.reachedAt }).toEqual({
     before: 'ready',
-    after: 'listing',
+    after: 'judged',
     reached: [],
   })
   expect(found.entries.map(({ text }) => text)).toEqual(['exists again: no longer ready'])
