@@ -22,8 +22,8 @@ import {
   firstRequests,
   firstState,
   type GatedTarget,
+  noRequests,
   objectOf,
-  requestsOf,
   requestsOfReads,
   wasDeleted,
 } from './target-state.ts'
@@ -247,7 +247,7 @@ export class Assessor {
     const { failure } = assessment
     // What the target itself reports does not depend on the objects that explain it.
     const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : gated.requests.explaining
-    const isUnavailable = this.#parts.health.isUnavailable([...requestsOf(gated), ...explaining])
+    const isUnavailable = this.#parts.health.isUnavailable([...gated.requests.needed, ...explaining])
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).yieldsTo === 'awaited')
     const awaitsOther = hasConsequence && this.#targets.awaitsOther(gated, assessment)
     const availableRevision =
@@ -261,7 +261,7 @@ export class Assessor {
     gated.reads = reads
     const requests = requestsOfReads(gated, reads)
     // Which objects explain the target is known once every needed list is complete.
-    const isPending = this.#targets.isPending({ state: gated.state, requests })
+    const isPending = this.#targets.isPending({ requests })
     const { explaining } = isPending ? gated.requests : requests
     this.#targets.setRequests(gated, { ...requests, explaining })
   }
@@ -288,11 +288,17 @@ export class Assessor {
     const { deployedBy } = gated.target
     if (deployedBy !== undefined && !wasDeleted(gated.state) && this.#targets.isUnreadable(gated.target)) {
       const text = `the credentials cannot read it: it counts by the word of ${displayName(deployedBy)}`
-      this.#targets.apply(gated, { type: 'unreadable', text })
+      this.#targets.apply(gated, { type: 'absence-accepted', text })
+      this.#targets.setRequests(gated, noRequests)
       return
     }
     if (gated.state.type === 'awaiting-change' || !this.#targets.isAbsenceKnown(gated)) return
-    if (gated.rule.readyWhenAbsent === undefined) this.#assessLastState(gated, gated.state.seen?.gated)
+    const { readyWhenAbsent } = gated.rule
+    if (readyWhenAbsent !== undefined) {
+      this.#targets.apply(gated, { type: 'absence-accepted', text: readyWhenAbsent })
+      return
+    }
+    this.#assessLastState(gated, gated.state.seen?.gated)
     this.#targets.apply(gated, { type: 'absence-known' })
   }
 

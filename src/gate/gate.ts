@@ -44,7 +44,7 @@ import {
 } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
-import { type GatedTarget, hasStallHold, objectOf, requestsOf } from './target-state.ts'
+import { type GatedTarget, hasStallHold, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
 import { heartbeatText } from './timeline-entries.ts'
 import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
@@ -208,7 +208,7 @@ export class Gate {
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
     const ending = at >= this.#timeoutAt ? this.#targets.unended : this.#endingAt(at)
-    const needed = ending.flatMap((gated) => [...requestsOf(gated), ...gated.requests.explaining])
+    const needed = ending.flatMap((gated) => [...gated.requests.needed, ...gated.requests.explaining])
     const silent = at >= this.#confirmAt ? this.#silentWatches : []
     return this.requests.filter(
       (present) => silent.includes(present) || needed.some((request) => covers(present, request)),
@@ -580,7 +580,9 @@ export class Gate {
     const ready = all.map(({ target, state }) => ({ target, pods: podsOf(objectOf(state), state.assessment?.pods) }))
     const problem = missingContainers(ready, this.#settings.expectImages, this.#now)
     if (problem === undefined || first?.state.assessment === undefined) return
-    const refusals = all.flatMap((gated) => requestsOf(gated).flatMap((request) => this.store.refusal(request) ?? []))
+    const refusals = all.flatMap((gated) =>
+      gated.requests.needed.flatMap((request) => this.store.refusal(request) ?? []),
+    )
     const denied = refusals.find(deniesAccess)
     if (denied !== undefined) {
       const { kind = '', message } = denied

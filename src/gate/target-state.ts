@@ -97,10 +97,8 @@ export interface Ready extends Unended {
   readonly type: 'ready'
   /** When it became ready. */
   readonly at: number
-  /** Set while it is ready because the object is absent: `--for=delete`, or a hook that its tool has removed. */
+  /** Set while it is ready without an object: `--for=delete`, a hook that its tool has removed, or it may not be read. */
   readonly absence?: Absence
-  /** The object cannot be read, so only the report of the operator that deployed it counts. */
-  readonly isUnread?: true
   readonly seen?: Seen
   readonly assessment?: Assessment
 }
@@ -196,22 +194,22 @@ export function objectOf(state: TargetState): KubeObject | undefined {
 /** The watches of a target, by what they are needed for; the first one needed is that of the target itself. */
 export type Requests = Readonly<Record<Need, readonly WatchRequest[]>>
 
-const noRequests: readonly WatchRequest[] = []
+/** The watches of a target that needs none. */
+export const noRequests: Requests = { needed: [], optional: [], explaining: [], undo: [] }
 
 /** The watches of a target that has not been assessed. A selector that matched nothing names no object to watch. */
 export function firstRequests(target: Target): Requests {
-  const needed = target.selector === undefined ? [targetWatch(target)] : noRequests
-  return { needed, optional: noRequests, explaining: noRequests, undo: noRequests }
+  return target.selector === undefined ? { ...noRequests, needed: [targetWatch(target)] } : noRequests
 }
 
 /**
  * The watches of a target, by what an assessment read. While its change is awaited, only the object is needed. For the
  * other lists, the first assessment and the end of `await-change` wait while the server answers.
  */
-export function requestsOfReads({ state, target, requests: before }: GatedTarget, { requests }: Reads): Requests {
-  const own = before.needed.slice(0, 1)
-  if (state.type !== 'awaiting-change') return { ...requests, needed: [...own, ...requests.needed] }
-  return { ...firstRequests(target), optional: [...requests.needed, ...requests.optional] }
+export function requestsOfReads({ state, target }: GatedTarget, { requests }: Reads): Requests {
+  const first = firstRequests(target)
+  if (state.type !== 'awaiting-change') return { ...requests, needed: [...first.needed, ...requests.needed] }
+  return { ...first, optional: [...requests.needed, ...requests.optional] }
 }
 
 /** Whether two targets need the same watches. */
@@ -222,11 +220,6 @@ export function areSameRequests(a: Requests, b: Requests): boolean {
       each === others[index] || isDeepStrictEqual(each, others[index])
     return those.length === others.length && those.every(isSame)
   })
-}
-
-/** The watches that the target needs, as far as they are known; none if the object may not be read. */
-export function requestsOf({ state, requests }: Pick<GatedTarget, 'state' | 'requests'>): readonly WatchRequest[] {
-  return state.type === 'ready' && state.isUnread ? noRequests : requests.needed
 }
 
 /** Whether a target is neither ready nor ended. */

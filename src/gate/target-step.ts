@@ -21,6 +21,7 @@ import { type Entry, type TargetOutcome, type Verdict, verdictOf } from './run-r
 import { milestoneTimeoutMs } from './settings.ts'
 import { problemVerdict, readyMessage, remarksOf } from './target-record.ts'
 import {
+  type Absent,
   type AwaitingChange,
   holdStall,
   isPresent,
@@ -74,10 +75,8 @@ export type TargetEvent =
   | { readonly type: 'last-state-judged'; readonly deletedAt: number }
   /** No list contains the object, and all lists are complete. */
   | { readonly type: 'absence-known' }
-  /** The object is a hook that its tool removes after success, and all other targets are ready. */
-  | { readonly type: 'hook-removed' }
-  /** The object of an operator cannot be read. */
-  | { readonly type: 'unreadable'; readonly text: string }
+  /** The target is ready without its object; `text` is the reason. */
+  | { readonly type: 'absence-accepted'; readonly text: string }
   /** A list that the object needs is not complete. */
   | { readonly type: 'list-pending' }
   /** The revisions that the object owns now. */
@@ -120,25 +119,11 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     case 'last-state-judged':
       return { state: withoutObject(state, event.deletedAt, now), entries: [] }
     case 'absence-known':
-      return afterAbsence(state, now, context)
-    case 'hook-removed': {
-      if (state.type !== 'absent' && state.type !== 'awaiting-change') return unchanged
-      const text = `does not exist: its tool removes it after success (${context.target.hook?.removal})`
-      const milestones = finishMilestones(state.milestones, text, now)
-      const absence = { since: now, wasDeleted: false }
-      return {
-        state: { type: 'ready', at: now, milestones, stall: state.stall, absence },
-        entries: [readyEntry(text)],
-      }
-    }
-    case 'unreadable': {
-      if (state.type !== 'absent') return unchanged
-      const milestones = finishMilestones(state.milestones, event.text, now)
-      return {
-        state: { type: 'ready', at: now, milestones, stall: state.stall, isUnread: true },
-        entries: [readyEntry(event.text)],
-      }
-    }
+      return afterAbsence(state, context)
+    case 'absence-accepted':
+      return state.type === 'absent' || state.type === 'awaiting-change'
+        ? afterAcceptedAbsence(state, event.text, now)
+        : unchanged
     case 'list-pending': {
       if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
       const message = 'the objects that its spec selects now are being listed'
@@ -389,19 +374,23 @@ function withoutObject(state: UnendedState, deletedAt: number, now: number): Une
   return { type: 'absent', milestones, stall: kept, absence, seen, assessment }
 }
 
-function afterAbsence(state: UnendedState, now: number, { target, rule, settings }: StepContext): Step {
-  if (state.type !== 'absent') return { state, entries: [] }
-  if (rule.readyWhenAbsent === undefined) {
-    const { absence } = state
-    if (absence.wasDeleted || absence.isLogged) return { state, entries: [] }
-    const timeoutMs = milestoneTimeoutMs('created', target, settings)
-    const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
-    const hook = 'does not exist: its tool creates it to run it, and removes it after success'
-    const entries = [note(target.hook?.removal === undefined ? `does not exist yet: ${wait}` : hook)]
-    return { state: { ...state, absence: { ...absence, isLogged: true } }, entries }
+function afterAbsence(state: UnendedState, { target, settings }: StepContext): Step {
+  if (state.type !== 'absent' || state.absence.wasDeleted || state.absence.isLogged) return { state, entries: [] }
+  const timeoutMs = milestoneTimeoutMs('created', target, settings)
+  const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
+  const hook = 'does not exist: its tool creates it to run it, and removes it after success'
+  const entries = [note(target.hook?.removal === undefined ? `does not exist yet: ${wait}` : hook)]
+  return { state: { ...state, absence: { ...state.absence, isLogged: true } }, entries }
+}
+
+function afterAcceptedAbsence(state: Absent | AwaitingChange, text: string, now: number): Step {
+  const { stall, seen, assessment } = state
+  const absence = state.type === 'absent' ? state.absence : { since: now, wasDeleted: false }
+  const milestones = finishMilestones(state.milestones, text, now)
+  return {
+    state: { type: 'ready', at: now, milestones, stall, absence, seen, assessment },
+    entries: [readyEntry(text)],
   }
-  const milestones = finishMilestones(state.milestones, rule.readyWhenAbsent, now)
-  return { state: { ...state, type: 'ready', at: now, milestones }, entries: [readyEntry(rule.readyWhenAbsent)] }
 }
 
 /** The step after the revisions of an object are listed: a change of its template is followed, or ends the target. */

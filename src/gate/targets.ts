@@ -16,7 +16,6 @@ import {
   isRemovedHook,
   isUndecided,
   type Requests,
-  requestsOf,
   type TargetState,
   wasDeleted,
 } from './target-state.ts'
@@ -120,7 +119,7 @@ export class Targets {
   /** The watches that all targets need, those that explain them, optional ones and those of undos. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     this.#requests ??= this.all.flatMap((gated) => [
-      ...requestsOf(gated),
+      ...gated.requests.needed,
       ...gated.requests.explaining,
       ...gated.requests.optional,
       ...gated.requests.undo,
@@ -133,13 +132,13 @@ export class Targets {
     const isRead = (each: WatchRequest) => covers(request, each)
     return (
       this.all.some((gated) => [...gated.requests.optional, ...gated.requests.undo].some(isRead)) &&
-      !this.all.some((gated) => [...requestsOf(gated), ...gated.requests.explaining].some(isRead))
+      !this.all.some((gated) => [...gated.requests.needed, ...gated.requests.explaining].some(isRead))
     )
   }
 
   /** The watches that the unended targets need. */
   get neededRequests(): readonly WatchRequest[] {
-    return this.unended.flatMap(requestsOf)
+    return this.unended.flatMap(({ requests }) => requests.needed)
   }
 
   get unended(): readonly GatedTarget[] {
@@ -179,7 +178,10 @@ export class Targets {
   passRemovedHooks(): void {
     const others = this.#targetsBesideHooks()
     if (others.length === 0 || others.some(({ state }) => state.type !== 'ready')) return
-    for (const gated of this.open) if (this.#isRemoved(gated)) this.apply(gated, { type: 'hook-removed' })
+    for (const gated of this.open.filter((each) => this.#isRemoved(each))) {
+      const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`
+      this.apply(gated, { type: 'absence-accepted', text })
+    }
   }
 
   /** Whether a target is a hook that certainly does not exist, and that its tool may have removed after success. */
@@ -248,7 +250,9 @@ export class Targets {
    * a removed hook that waits for other targets.
    */
   isUnanswered(gated: GatedTarget): boolean {
-    return this.#parts.health.isUnavailable(requestsOf(gated)) || this.isPending(gated) || this.#isWaitingHook(gated)
+    return (
+      this.#parts.health.isUnavailable(gated.requests.needed) || this.isPending(gated) || this.#isWaitingHook(gated)
+    )
   }
 
   #isWaitingHook(gated: GatedTarget): boolean {
@@ -256,11 +260,11 @@ export class Targets {
   }
 
   /** Whether a needed list is not complete, or an optional list is not complete and its watch is available. */
-  isPending(gated: Pick<GatedTarget, 'state' | 'requests'>): boolean {
+  isPending({ requests }: Pick<GatedTarget, 'requests'>): boolean {
     const isPending = (request: WatchRequest) => this.#parts.store.listState(request) === 'pending'
     return (
-      requestsOf(gated).some(isPending) ||
-      gated.requests.optional.some((request) => isPending(request) && !this.#parts.health.isUnavailable([request]))
+      requests.needed.some(isPending) ||
+      requests.optional.some((request) => isPending(request) && !this.#parts.health.isUnavailable([request]))
     )
   }
 

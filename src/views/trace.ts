@@ -11,7 +11,6 @@ import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { judgeNow } from '../gate/judge-now.ts'
 import { type GateSettings, settingsFor } from '../gate/settings.ts'
-import { requestsOf } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned, unwatchingReader } from '../lifecycle/custom/behind.ts'
 import { isSelectedBy } from '../lifecycle/network/endpoints.ts'
@@ -187,7 +186,7 @@ export class Trace extends View {
 
   /** The watches of the objects that are drawn. */
   get #needed(): readonly WatchRequest[] {
-    return [...requestsBehind(this.#target, this.#settings), ...requestsOf(this.#gate.targetView(0).gated)]
+    return [...requestsBehind(this.#target, this.#settings), ...this.#gate.targetView(0).gated.requests.needed]
   }
 
   /** The kinds that are needed and cannot be read. */

@@ -144,7 +144,7 @@ describe('a target', () => {
   })
 
   it('that is to be deleted is ready by absence, also when another object takes its name', () => {
-    const absence: TargetEvent = { type: 'absence-known' }
+    const absence: TargetEvent = { type: 'absence-accepted', text: 'does not exist' }
     expect(typesAfter([found('a'), assessed('progressing'), deleted, absence], deletionAwaited)).toEqual([
       'absent',
       'judged',
@@ -237,6 +237,7 @@ const events: fc.Arbitrary<TargetEvent> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('last-state-found' as const), object: objects }) },
   { weight: 1, arbitrary: fc.constant(lastStateJudged()) },
   { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'absence-known' }) },
+  { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'absence-accepted', text: 'does not exist' }) },
   { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'list-pending' }) },
   { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'revisions-listed', revisions: [] }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('stall-held' as const), isHeld: fc.boolean() }) },
@@ -294,11 +295,11 @@ describe('whatever happens to a target', () => {
 
   it('it is ready only by an assessment or by the absence that is awaited', () => {
     let readies = 0
-    forEachStep((before, event, { state }, _, { rule }) => {
+    forEachStep((before, event, { state }) => {
       if (state.type !== 'ready' || before.type === 'ready') return
       readies += 1
       if (event.type === 'assessed') expect(event.assessment.status).toBe('ready')
-      else expect([event.type, rule.readyWhenAbsent]).toEqual(['absence-known', 'does not exist'])
+      else expect(event.type).toBe('absence-accepted')
     })
     expect(readies).toBeGreaterThan(parameters.numRuns / 5)
   })
@@ -343,7 +344,12 @@ describe('whatever happens to a target', () => {
 
 it('a removed hook that is created again is no longer ready, and is gated from its first milestone', () => {
   const context = { ...gated, target: hook }
-  const removed = step(firstState(context), { type: 'hook-removed' }, moment(5), context).state
+  const removed = step(
+    firstState(context),
+    { type: 'absence-accepted', text: 'does not exist' },
+    moment(5),
+    context,
+  ).state
   const found = step(
     removed,
     { type: 'found', object: createObject('a'), isFirstSight: false, declaresStatus: true },
