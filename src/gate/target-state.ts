@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/proof.ts'
 import type { Hold, KnownRevision } from '../lifecycle/reader.ts'
-import { type Need, needs, type Reads } from '../lifecycle/reads.ts'
+import type { Need, Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
@@ -210,16 +209,6 @@ export function requestsOfReads({ state, target }: GatedTarget, { requests }: Re
   const first = firstRequests(target)
   if (state.type !== 'awaiting-change') return { ...requests, needed: [...first.needed, ...requests.needed] }
   return { ...first, optional: [...requests.needed, ...requests.optional] }
-}
-
-/** Whether two targets need the same watches. */
-export function areSameRequests(a: Requests, b: Requests): boolean {
-  return needs.every((need) => {
-    const [those, others] = [a[need], b[need]]
-    const isSame = (each: WatchRequest, index: number) =>
-      each === others[index] || isDeepStrictEqual(each, others[index])
-    return those.length === others.length && those.every(isSame)
-  })
 }
 
 /** Whether a target is neither ready nor ended. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { covers, type Store } from '../cluster/store.ts'
@@ -11,7 +12,6 @@ import { firstFailureAt } from './outcome.ts'
 import type { Entry } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import {
-  areSameRequests,
   type GatedTarget,
   isRemovedHook,
   isUndecided,
@@ -87,7 +87,7 @@ export class Targets {
 
   /** Keeps the watches that a target needs by its last assessment. */
   setRequests(gated: GatedTarget, requests: Requests): void {
-    if (areSameRequests(gated.requests, requests)) return
+    if (isDeepStrictEqual(gated.requests, requests)) return
     gated.requests = requests
     this.#requests = undefined
   }

@@ -9,8 +9,7 @@ import { type Change, covers, type Store } from '../cluster/store.ts'
  * `explaining`: to explain the state of the target. No verdict waits for the list, and it may be refused.
  * `undo`: for the advice after a failure. Nothing waits for the list.
  */
-export const needs = ['needed', 'optional', 'explaining', 'undo'] as const
-export type Need = (typeof needs)[number]
+export type Need = 'needed' | 'optional' | 'explaining' | 'undo'
 
 /** Whether an object of a list counts: a pure function of the object, and of values known when the list was read. */
 type Where = (object: KubeObject) => boolean
