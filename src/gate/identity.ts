@@ -37,10 +37,7 @@ const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status
 interface AwaitedChange {
   /** The object in the first list; undefined if the list does not contain it. */
   readonly listed?: KubeObject
-  /** The object was deleted since. */
-  readonly wasDeleted: boolean
-  readonly manifest: Target['manifest']
-  /** See `openFields`. */
+  /** See `openFields`; undefined without a manifest, and unless the first list contains the object. */
   readonly openFields: readonly string[] | undefined
   /** See `haveImagesArrived`. */
   readonly haveImagesArrived: boolean | Problem | undefined
@@ -56,11 +53,11 @@ interface AwaitedChange {
  * write of its status looks the same as any other.
  */
 export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
-  const { listed, wasDeleted, openFields = [], manifest, haveImagesArrived, declaresStatus } = awaited
+  const { listed, openFields, haveImagesArrived, declaresStatus } = awaited
   if (haveImagesArrived !== undefined && haveImagesArrived !== true) return false
   if (listed === undefined) return true
-  if (manifest !== undefined) return openFields.length === 0
-  if (haveImagesArrived === true || wasDeleted) return true
+  if (openFields !== undefined) return openFields.length === 0
+  if (haveImagesArrived === true) return true
   if (declaresStatus === false && object.spec !== undefined)
     return listed.metadata.uid !== object.metadata.uid || !isDeepStrictEqual(listed.spec, object.spec)
   return isChanged(listed, object) || wasWritten(object, gateTime)

@@ -228,12 +228,11 @@ function afterAwaitedChange(
   context: StepContext,
 ): Step {
   const listed = state.listed ?? (isFirstSight ? object : undefined)
-  const { wasDeleted } = state
   const { manifest } = context.target
   const same = listed?.metadata.uid === object.metadata.uid ? listed : undefined
   const haveImagesArrived = context.haveImagesArrived(object, manifest === undefined ? same : undefined)
   const open = manifest && listed && openFields(listed, object, manifest)
-  const awaited = { listed, wasDeleted, manifest, openFields: open, haveImagesArrived, declaresStatus }
+  const awaited = { listed, openFields: open, haveImagesArrived, declaresStatus }
   if (!hasArrived(object, awaited, context.gateTime))
     return {
       state: { ...state, listed, openFields: open },
