@@ -3,7 +3,6 @@ import { type EventObject, isOfKind, type KubeObject, lastOccurrence, nameOf, ty
 import { type Change, covers } from '../cluster/store.ts'
 import { assess } from '../lifecycle/assess.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { haveImagesArrived } from '../lifecycle/expected-images.ts'
 import { haveSamePods, isGatedPod, isKeptPod } from '../lifecycle/pods.ts'
 import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
@@ -12,12 +11,11 @@ import { ReadIndex, type Reads } from '../lifecycle/reads.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
-import { specWrittenAt } from '../lifecycle/status-age.ts'
-import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
+import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
 import { definedClocks, displayName, fullNames, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
-import { isChangeRequired } from './present-version.ts'
+import { isChangeRequired, versionChangedAt } from './present-version.ts'
 import {
   firstRequests,
   firstState,
@@ -67,11 +65,6 @@ export class Assessor {
     const { settings } = this.#parts
     const own = targetRule(target, settings)
     const rule = settings.afterReady?.rule(own, target) ?? own
-    const changedAt = rule.versions?.changedAt ?? specWrittenAt
-    /** Caches `changedAt`: most assessments follow a change of a pod, so the object is the same. */
-    let change:
-      | { readonly object: KubeObject; readonly revisions: unknown; readonly at: number | undefined }
-      | undefined
     const gated: GatedTarget = {
       target,
       index,
@@ -79,18 +72,14 @@ export class Assessor {
       rule,
       settings,
       gateTime: this.#gateTime,
-      changedAt: (object) => {
-        const revisions = gated.state.seen?.revisions
-        if (change?.object !== object || change.revisions !== revisions)
-          change = { object, revisions, at: changedAt(object, this.#sharedReaders.at(this.#parts.now())) }
-        return change.at
-      },
+      store: this.#parts.store,
+      readerOf: (object) => this.readerOf(gated, object, this.#parts.now()),
       haveImagesArrived: (object, listed) => {
         const isRequired = isChangeRequired(gated)
         const expected = settings.expectImages
         if (!isRequired && !this.#expectsImages) return undefined
-        const reader = this.#readerWith(gated, observeTarget(undefined, object, this.#parts.now()), this.#parts.now())
-        if (isRequired) changedAt(object, reader)
+        const reader = gated.readerOf(object)
+        if (isRequired) versionChangedAt(object, rule, reader)
         const isOfSpec = haveImagesArrived(own, object, listed, expected, undefined)
         const isOfPods = isOfSpec === false ? haveImagesArrived(own, object, listed, expected, reader) : isOfSpec
         this.#readIndex.replace(gated, gated.reads, reader.reads)
@@ -98,9 +87,6 @@ export class Assessor {
         return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
       },
       holding: () => this.#targets.holding,
-      takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#parts.store),
-      findUndo: (object, revision, problem) =>
-        rule.versions?.undo?.find(object, revision, problem, this.readerOf(gated, this.#parts.now())),
       state: firstState({ rule, settings, target }, addedAt),
       requests: firstRequests(target),
     }
@@ -141,8 +127,7 @@ export class Assessor {
       return
     }
     const isFirstSight = this.#parts.store.listState(targetWatch(gated.target)) !== 'complete'
-    const declaresStatus = this.#parts.store.declaresStatus(gated.target)
-    this.#targets.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
+    this.#targets.apply(gated, { type: 'found', object: after, isFirstSight })
   }
 
   /** The targets to assess after a list is complete: those that need the list, or read whether it is complete. */
@@ -228,7 +213,7 @@ export class Assessor {
 
   #readAndApply(gated: GatedTarget, object: KubeObject, dependents: Set<GatedTarget> | undefined): void {
     const { rule, state } = gated
-    const reader = this.readerOf(gated, this.#parts.now())
+    const reader = gated.readerOf(object)
     const revisions = revisionsOf(object, reader)
     const assessment = assess(rule, object, reader)
     this.#keepReads(gated, reader.reads)
@@ -331,20 +316,9 @@ export class Assessor {
     return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
   }
 
-  /** What the rule of a target may read at `now`. Throws if its object was never found. */
-  readerOf(gated: GatedTarget, now: number): Reader {
-    const { seen, assessment: before } = gated.state
-    if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
-    const { history, arrival } = seen
-    return {
-      ...this.#readerWith(gated, history, now),
-      knownRevision: arrival?.known,
-      lastAssessment: before,
-      holding: this.#targets.holding,
-    }
-  }
-
-  #readerWith(gated: GatedTarget, history: TargetHistory, now: number): Reader {
+  /** What the rule of a target may read at `now` about a version of its object. */
+  readerOf(gated: GatedTarget, object: KubeObject, now: number): Reader {
+    const { seen, assessment } = gated.state
     const reader = this.#sharedReaders.at(now)
     const { reads } = reader
     let workloads: { readonly hasUnjudged: boolean; readonly hasGated: boolean } | undefined
@@ -358,7 +332,10 @@ export class Assessor {
     }
     return {
       ...reader,
-      history,
+      history: seen?.history ?? observeTarget(undefined, object, now),
+      knownRevision: seen?.arrival?.known,
+      lastAssessment: assessment,
+      holding: this.#targets.holding,
       othersProgress: () => {
         reads.readsOthers = true
         return this.#targets.othersProgress(gated)
@@ -391,7 +368,7 @@ export class Assessor {
     const { state, rule } = gated
     const object = objectOf(state)
     if (object === undefined || state.assessment?.pods === undefined) return false
-    return rule.serving?.isEmpty(object, this.readerOf(gated, this.#parts.now())) === false
+    return rule.serving?.isEmpty(object, gated.readerOf(object)) === false
   }
 
   /** See `PodRevision`; undefined if no gated workload that owns the pod has published its pods. */

@@ -4,7 +4,7 @@ import { ownProblem } from '../lifecycle/status-problems.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
-import { unchangedVerdict } from './present-version.ts'
+import { unchangedVerdict, versionChangedAt } from './present-version.ts'
 import { absentVerdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import { describeState, problemVerdict } from './target-record.ts'
@@ -45,7 +45,7 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
   const { rule, settings, state, target } = gated
   if (rule.versions?.arrival === undefined) {
     const present = state.type === 'awaiting-change' ? state.listed : undefined
-    const unchanged = present && unchangedVerdict(gated.changedAt(present), gated)
+    const unchanged = present && unchangedVerdict(versionChangedAt(present, rule, gated.readerOf(present)), gated)
     if (unchanged !== undefined) return unchanged
     const other = present && gated.haveImagesArrived(present, present)
     const cause = typeof other === 'object' ? problemSentence(other) : openText(gated)

@@ -54,8 +54,8 @@ export interface TargetView {
   readonly gated: Readonly<GatedTarget>
   /** Whether the object certainly does not exist. */
   readonly isAbsent: boolean
-  /** The reader of the target's rule at `now`. Throws before the object was found. */
-  readerAt(now: number): Reader
+  /** What the target's rule may read about a version of its object at `now`. */
+  readerAt(object: KubeObject, now: number): Reader
   /** Whether an object is the target's object, or is owned by it directly or indirectly. */
   isPartOfTarget(object: KubeObject): boolean
 }
@@ -188,7 +188,7 @@ export class Gate {
     return {
       gated,
       isAbsent: objectOf(gated.state) === undefined && this.#targets.isAbsenceKnown(gated),
-      readerAt: (now) => this.#assessor.readerOf(gated, now),
+      readerAt: (object, now) => this.#assessor.readerOf(gated, object, now),
       isPartOfTarget: (object) => this.#targets.targetsOf(object).includes(gated),
     }
   }

@@ -83,7 +83,7 @@ function availableRevisionBefore({ gated, readerAt }: TargetView, now: number): 
   const { object, revisions } = seen
   const { type } = compareVersions(versionsOf(seen), object, [...revisions.values()], gated.target, gated.gateTime)
   const isOther = type === 'superseded' || type === 'rolled-back'
-  return isOther ? gated.rule.versions?.undo?.availableRevision(object, readerAt(now)) : seen.availableRevision
+  return isOther ? gated.rule.versions?.undo?.availableRevision(object, readerAt(object, now)) : seen.availableRevision
 }
 
 /** The verdict `superseded` or `rolled-back` if another revision replaced the awaited one (`--revision`); else undefined. */

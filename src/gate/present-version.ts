@@ -1,5 +1,7 @@
+import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import type { Rule } from '../lifecycle/rule.ts'
+import type { ChangeReader, Rule } from '../lifecycle/rule.ts'
+import { specWrittenAt } from '../lifecycle/status-age.ts'
 import type { Target } from '../plan/target.ts'
 import { recentVersionMs } from '../thresholds.ts'
 import { type Verdict, type VersionAge, verdictOf } from './run-record.ts'
@@ -20,6 +22,15 @@ function requiredMsOf({ target, settings }: VersionContext): number {
 /** Whether `require-change` limits the age of a target. It does not for kinds without pods, whose age is only reported. */
 export function isChangeRequired(context: VersionContext): boolean {
   return context.rule.versions?.changedAt !== undefined && requiredMsOf(context) > 0
+}
+
+/** When an object got its present version, by its rule or by the last write of its spec; see `Versions.changedAt`. */
+export function versionChangedAt(
+  object: KubeObject,
+  { versions }: Pick<Rule, 'versions'>,
+  reader: ChangeReader,
+): number | undefined {
+  return (versions?.changedAt ?? specWrittenAt)(object, reader)
 }
 
 /**

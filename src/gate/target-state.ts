@@ -1,9 +1,10 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
+import type { Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/proof.ts'
-import type { Hold, KnownRevision } from '../lifecycle/reader.ts'
+import type { Hold, KnownRevision, Reader } from '../lifecycle/reader.ts'
 import type { Need, Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
@@ -24,18 +25,11 @@ export interface StepContext {
   readonly rule: Rule
   readonly settings: GateSettings
   readonly gateTime: GateTime
-  /** When the target got its present version, by its rule; see `Versions.changedAt`. */
-  readonly changedAt: (object: KubeObject) => number | undefined
-  /** See `haveImagesArrived` of lifecycle. It also watches what `changedAt` reads, for `require-change`. */
+  readonly store: Store
+  /** What its rule may read of a version of its object now. */
+  readonly readerOf: (object: KubeObject) => Reader
+  /** See `haveImagesArrived` of lifecycle. It also watches what `versionChangedAt` reads, for `require-change`. */
   readonly haveImagesArrived: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined
-  /** Takes the evidence snapshot of this target with these problems. */
-  readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
-  /** See `UndoRule.find`. */
-  readonly findUndo: (
-    object: KubeObject,
-    revision: number | undefined,
-    problem: Problem | undefined,
-  ) => Undo | undefined
 }
 
 /** A target with its present state. */

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
+import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Undo } from '../lifecycle/rule.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { compareVersions } from '../lifecycle/versions.ts'
@@ -16,7 +17,7 @@ import {
   restartCounters,
   updateMilestones,
 } from './milestones.ts'
-import { unchangedVerdict } from './present-version.ts'
+import { unchangedVerdict, versionChangedAt } from './present-version.ts'
 import { type Entry, type TargetOutcome, type Verdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import { problemVerdict, readyMessage, remarksOf } from './target-record.ts'
@@ -59,16 +60,8 @@ export interface TargetVerdict extends Verdict<TargetOutcome> {
 
 /** An event that may change the state of a target. */
 export type TargetEvent =
-  /**
-   * A version of the object; `isFirstSight` until the first list of the target is complete. `declaresStatus`: whether its
-   * kind has a status subresource, if known.
-   */
-  | {
-      readonly type: 'found'
-      readonly object: KubeObject
-      readonly isFirstSight: boolean
-      readonly declaresStatus: boolean | undefined
-    }
+  /** A version of the object; `isFirstSight` until the first list of the target is complete. */
+  | { readonly type: 'found'; readonly object: KubeObject; readonly isFirstSight: boolean }
   | { readonly type: 'deleted' }
   /** The last known state of a deleted object. `last-state-judged` follows: then an open target becomes absent. */
   | { readonly type: 'last-state-found'; readonly object: KubeObject }
@@ -174,7 +167,7 @@ function afterFound(
     const { entries, ...reopened } = afterFound(withoutReadiness(state, now, context), event, now, context)
     return { ...reopened, entries: [note('exists again: no longer ready'), ...entries] }
   }
-  const { object, isFirstSight, declaresStatus } = event
+  const { object, isFirstSight } = event
   const isSameObject = object.metadata.uid === objectOf(state)?.metadata.uid
   if (state.assessment?.completed && isSameObject) return { state, entries: [] }
   const { seen: before } = state
@@ -183,7 +176,7 @@ function afterFound(
   if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
   if (state.type === 'awaiting-change')
     return context.rule.versions?.arrival === undefined
-      ? afterAwaitedChange(state, { object, isFirstSight, declaresStatus }, now, context)
+      ? afterAwaitedChange(state, object, isFirstSight, now, context)
       : afterAwaitedRevision(state, object, isFirstSight, now, context)
   const next = withObject(state, object, isFirstSight, now, context)
   const left = isOther ? undefined : afterOtherRevision(next, object, now, context)
@@ -223,12 +216,14 @@ function afterAwaitedRevision(
 /** The step while a change is awaited: the gate judges the object once the change has arrived. */
 function afterAwaitedChange(
   state: AwaitingChange,
-  { object, isFirstSight, declaresStatus }: Omit<TargetEvent & { type: 'found' }, 'type'>,
+  object: KubeObject,
+  isFirstSight: boolean,
   now: number,
   context: StepContext,
 ): Step {
   const listed = state.listed ?? (isFirstSight ? object : undefined)
   const { manifest } = context.target
+  const declaresStatus = context.store.declaresStatus(context.target)
   const same = listed?.metadata.uid === object.metadata.uid ? listed : undefined
   const haveImagesArrived = context.haveImagesArrived(object, manifest === undefined ? same : undefined)
   const open = manifest && listed && openFields(listed, object, manifest)
@@ -464,7 +459,7 @@ function afterAssessment(
     stall: moved ? restartStall(fallen.state.stall, now) : fallen.state.stall,
     seen: {
       ...seen,
-      changedAt: context.changedAt(seen.object),
+      changedAt: versionChangedAt(seen.object, context.rule, context.readerOf(seen.object)),
       loggedProblems,
       relatedProblem:
         findRelatedProblem(assessment, target) ?? (seen.relatedProblem && { endedAt: now, ...seen.relatedProblem }),
@@ -568,7 +563,7 @@ function end(
   const problems = problem === undefined ? reportedProblems(state) : [problem]
   const { milestones, seen, assessment } = state
   const object = objectOf(state)
-  const snapshot = context.takeSnapshot(object, problems)
+  const snapshot = takeSnapshot(object, problems, context.store)
   const text = verdictText(verdict, logText)
   const undo = undoOf(state, verdict.outcome, seen?.availableRevision, context, problems)
   return {
@@ -595,7 +590,7 @@ export function undoOf(
   const { yieldsTo } = traitsOf(failure ?? { reason: '' })
   const hasCause = failure !== undefined && (yieldsTo === 'pods' || yieldsTo === 'problem')
   const problem = (hasCause && problems.find((each) => each.reason !== failure.reason)) || failure
-  return context.findUndo(object, revision, problem)
+  return context.rule.versions?.undo?.find(object, revision, problem, context.readerOf(object))
 }
 
 /** The problems of a target that ends now: if it has none, the problem `overdue` of its assessment. */

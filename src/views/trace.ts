@@ -147,7 +147,7 @@ export class Trace extends View {
       now,
       isLoading,
       isReady: state.type === 'ready',
-      traced: isJudged ? this.#trace(object, assessment, readerAt(now)) : undefined,
+      traced: isJudged ? this.#trace(object, assessment, readerAt(object, now)) : undefined,
       deletedAt: object === undefined ? this.#deletedAt : undefined,
       recreatedAt: this.#recreatedAt,
       remainingPods: object === undefined ? this.#remainingPods() : [],

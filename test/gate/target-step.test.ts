@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { KubeObject } from '../../src/cluster/objects.ts'
+import { Store } from '../../src/cluster/store.ts'
 import { targetEnd } from '../../src/gate/deadlines.ts'
 import {
   firstRequests,
@@ -16,6 +17,7 @@ import { createGateTime } from '../../src/lifecycle/proof.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { createSettings, createTarget } from '../kit/gate.ts'
 import { make, moment } from '../kit/objects.ts'
+import { reader } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 import { parameters } from '../support/thorough.ts'
 
@@ -33,10 +35,9 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
     },
     settings,
     gateTime: createGateTime(settings),
-    changedAt: () => undefined,
+    store: new Store(() => false),
+    readerOf: () => reader(),
     haveImagesArrived: () => undefined,
-    takeSnapshot: (object) => (object === undefined ? [] : [object]),
-    findUndo: () => undefined,
   }
 }
 
@@ -76,7 +77,7 @@ function createAssessment(status: Assessment['status'], overrides: Partial<Asses
 }
 
 function found(uid: string, isFirstSight = false): TargetEvent {
-  return { type: 'found', object: createObject(uid), isFirstSight, declaresStatus: true }
+  return { type: 'found', object: createObject(uid), isFirstSight }
 }
 
 function assessed(status: Assessment['status'], overrides: Partial<AssessedFacts> = {}): TargetEvent {
@@ -229,7 +230,6 @@ const events: fc.Arbitrary<TargetEvent> = fc.oneof(
       type: fc.constant('found' as const),
       object: objects,
       isFirstSight: fc.boolean(),
-      declaresStatus: fc.constantFrom(true, false, undefined),
     }),
   },
   { weight: 4, arbitrary: assessments },
@@ -350,12 +350,7 @@ it('a removed hook that is created again is no longer ready, and is gated from i
     moment(5),
     context,
   ).state
-  const found = step(
-    removed,
-    { type: 'found', object: createObject('a'), isFirstSight: false, declaresStatus: true },
-    moment(6),
-    context,
-  )
+  const found = step(removed, { type: 'found', object: createObject('a'), isFirstSight: false }, moment(6), context)
   expect({ before: removed.type, after: found.state.type, reached: found.state.milestones.reachedAt }).toEqual({
     before: 'ready',
     after: 'judged',

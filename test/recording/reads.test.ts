@@ -14,7 +14,7 @@ function assessments(gate: Gate, now: number) {
     const { state, rule, name } = gated
     if (state.type !== 'judged' && state.type !== 'ready') return undefined
     if (state.assessment === undefined || state.seen === undefined || state.assessment.completed) return undefined
-    return { name, latest: state.assessment, found: assess(rule, state.seen.object, readerAt(now)) }
+    return { name, latest: state.assessment, found: assess(rule, state.seen.object, readerAt(state.seen.object, now)) }
   })
 }
 
