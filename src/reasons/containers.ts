@@ -1,5 +1,5 @@
 import type { Pod } from '../cluster/objects.ts'
-import { type ProbeDetail, type ProbeKind, probeHint, probeSentence } from './checks.ts'
+import { type ProbeDetail, type ProbeKind, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily, type ReasonSpec, type Sentence } from './spec.ts'
 import { clusterCommand, type Exit, exited, exitText, ifPresent, logHint, platformHint, withNames } from './wording.ts'
 

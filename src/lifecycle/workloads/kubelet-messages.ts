@@ -1,6 +1,6 @@
 import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../../cluster/objects.ts'
-import type { ProbeAnswer, ProbeDetail } from '../../reasons/checks.ts'
 import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
+import type { ProbeAnswer, ProbeDetail } from '../../reasons/probes.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
 import type { Exit } from '../../reasons/wording.ts'
 import { shellMs } from '../../thresholds.ts'
