@@ -23,7 +23,7 @@ import { type ActionName, type Inputs, inputNames, knownExtras, readInputs } fro
 import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/parse-references.ts'
 import type { Source } from './plan/target.ts'
-import { buildAnnotations, buildWarnings, placeOf } from './report/annotations.ts'
+import { annotationPlace, buildAnnotations, buildWarnings } from './report/annotations.ts'
 import { safeLine, safeLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
@@ -189,7 +189,7 @@ async function gate(job: Job): Promise<EndedRunRecord> {
       extras?.update()
     },
     onLog: (output) => log.onLog(output),
-    onWarning: (text, source) => core.warning(safeLine(text), { ...placeOf(source, tracked) }),
+    onWarning: (text, source) => core.warning(safeLine(text), { ...annotationPlace(source, tracked) }),
   }
   // In parallel: git needs longer than reading the inputs, and the first link is written after the first requests.
   const finding = findTracked(

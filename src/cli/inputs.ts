@@ -3,7 +3,7 @@ import { withoutEscapes } from '../cluster/decoded-text.ts'
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { readInputs } from '../inputs.ts'
 import { looksLikeManifests } from '../plan/kubectl-output.ts'
-import { type Line, linesOf, mergeReferences, parseLines } from '../plan/parse-references.ts'
+import { linesOf, mergeReferences, parseLines, type ReferenceLine } from '../plan/parse-references.ts'
 import { readFlagValues, readSelector } from '../plan/reference-flags.ts'
 import type { ParsedReferences, WaitFor } from '../plan/target.ts'
 import { checkInputs, type RunInputs } from '../run/run-plan.ts'
@@ -175,13 +175,13 @@ export function readReferences(
 }
 
 /** The line of an argument. A reference in quotes is one word that is written like a line. */
-function argumentLine(words: readonly string[]): Line {
+function argumentLine(words: readonly string[]): ReferenceLine {
   const [text = ''] = words
   const place = { input: words.join(' ') }
   return words.length === 1 && /\s/.test(text) ? { text, place } : { text: words.join(' '), words, place }
 }
 
-function textLines(text: string, input: string): Line[] {
+function textLines(text: string, input: string): ReferenceLine[] {
   return text === '' ? [] : linesOf(text.replace(/\r?\n$/, ''), input)
 }
 

@@ -5,12 +5,21 @@ import { load, YAMLException } from 'js-yaml'
 import { errorText, UserError, withoutQuotedText } from '../errors.ts'
 import { inClusterContext } from './feed.ts'
 import { isObject } from './objects.ts'
-import { base64, decoded, isBase64, isSwitch, linesOf, looksSecret, secretVariable, unique } from './secret-values.ts'
+import {
+  base64,
+  decoded,
+  isBase64,
+  isSwitch,
+  looksSecret,
+  maskableLines,
+  secretVariable,
+  unique,
+} from './secret-values.ts'
 
 export type Section = Record<string, unknown>
 
 /** A named entry of a kubeconfig's lists; `body` is its `cluster`, `user` or `context`. */
-export interface Entry {
+export interface NamedEntry {
   readonly name: string
   readonly body: Section
 }
@@ -18,9 +27,9 @@ export interface Entry {
 /** One kubeconfig, or several merged, with absolute paths. */
 export interface KubeconfigDocument {
   readonly currentContext: string | undefined
-  readonly clusters: readonly Entry[]
-  readonly users: readonly Entry[]
-  readonly contexts: readonly Entry[]
+  readonly clusters: readonly NamedEntry[]
+  readonly users: readonly NamedEntry[]
+  readonly contexts: readonly NamedEntry[]
   /** The content of the files, decoded and as given in base64; it is searched for secrets. */
   readonly texts: readonly string[]
   /** The place where it was found, if the input is empty: `~/.kube/config`. */
@@ -83,7 +92,7 @@ export function readKubeconfig(
 
 /** If several entries have the same name, the first one is used (kubernetes.io, "Merging kubeconfig files"). */
 function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
-  const firstOfEachName = (entries: readonly Entry[]) =>
+  const firstOfEachName = (entries: readonly NamedEntry[]) =>
     entries.filter(({ name }, index) => entries.findIndex((other) => other.name === name) === index)
   return {
     currentContext: documents.map((document) => document.currentContext).find((name) => name !== undefined),
@@ -207,7 +216,7 @@ function parse(text: string, encoded: readonly string[] = []): KubeconfigDocumen
   }
 }
 
-function entries(content: Section, list: string, body: string): Entry[] {
+function entries(content: Section, list: string, body: string): NamedEntry[] {
   const values = content[list] ?? []
   if (!Array.isArray(values)) throw mistake(`In the kubeconfig, \`${list}\` is not a list.`)
   return values.map((value, index) => {
@@ -221,7 +230,7 @@ function entries(content: Section, list: string, body: string): Entry[] {
 const pathSettings = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile']
 
 function withAbsolutePaths(document: KubeconfigDocument, folder: string): KubeconfigDocument {
-  const absolute = ({ name, body }: Entry): Entry => {
+  const absolute = ({ name, body }: NamedEntry): NamedEntry => {
     const settings = Object.entries(body).map(([setting, value]) => {
       const isPath = pathSettings.includes(setting) && typeof value === 'string' && value !== ''
       if (setting === 'exec' && isObject(value)) return [setting, withAbsoluteCommand(value, folder)]
@@ -281,7 +290,7 @@ export function secretsOf(document: KubeconfigDocument): string[] {
   return unique([...values, ...values.map(base64), ...secretLines, ...whole])
 }
 
-function userSecrets({ body }: Entry): string[] {
+function userSecrets({ body }: NamedEntry): string[] {
   const { token, username, password } = body
   const exec = isObject(body['exec']) ? body['exec'] : {}
   const provider = isObject(body['auth-provider']) ? body['auth-provider']['config'] : undefined
@@ -300,7 +309,7 @@ function userSecrets({ body }: Entry): string[] {
 }
 
 /** The secrets of a cluster entry. The certificates of authorities are not among them: they are public, and may be many. */
-function clusterSecrets({ body }: Entry): string[] {
+function clusterSecrets({ body }: NamedEntry): string[] {
   return [body['proxy-url'], body['server']].flatMap(urlPassword)
 }
 
@@ -334,10 +343,10 @@ function encodedFile(data: unknown): string[] {
   return texts(data).flatMap((text) => {
     const content = Buffer.from(text, 'base64').toString('latin1')
     const blocks = content.match(/-----BEGIN [^-]*-----[^-]*-----END [^-]*-----/g) ?? [content]
-    return [text, ...blocks.flatMap(linesOf)]
+    return [text, ...blocks.flatMap(maskableLines)]
   })
 }
 
 function texts(value: unknown): string[] {
-  return typeof value === 'string' || typeof value === 'number' ? linesOf(String(value)) : []
+  return typeof value === 'string' || typeof value === 'number' ? maskableLines(String(value)) : []
 }

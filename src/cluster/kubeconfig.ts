@@ -7,10 +7,10 @@ import { didYouMean, UserError } from '../errors.ts'
 import type { ExecPlugin } from './exec-plugin.ts'
 import {
   defaultPlaces,
-  type Entry,
   type KubeconfigDocument,
   type KubeconfigPlaces,
   mistake,
+  type NamedEntry,
   readKubeconfig,
   type Section,
   secretsOf,
@@ -100,7 +100,7 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
 }
 
 /** Only the first certificate is the client's; others are of its authorities. */
-function endOfCertificate(user: Entry): number | undefined {
+function endOfCertificate(user: NamedEntry): number | undefined {
   try {
     const certificate = pemOf(user, 'client-certificate')
     return certificate && Date.parse(new X509Certificate(certificate).validTo)
@@ -110,7 +110,7 @@ function endOfCertificate(user: Entry): number | undefined {
   }
 }
 
-function chooseContext(document: KubeconfigDocument, wanted: string | undefined): Entry {
+function chooseContext(document: KubeconfigDocument, wanted: string | undefined): NamedEntry {
   const names = document.contexts.map(({ name }) => name)
   if (names.length === 0) {
     throw mistake('The kubeconfig has no contexts. Write it with: kubectl config view --raw --minify --flatten')
@@ -128,7 +128,7 @@ function chooseContext(document: KubeconfigDocument, wanted: string | undefined)
   return context
 }
 
-function findCluster(document: KubeconfigDocument, { name: context, body }: Entry): Entry {
+function findCluster(document: KubeconfigDocument, { name: context, body }: NamedEntry): NamedEntry {
   const cluster = document.clusters.find(({ name }) => name === body['cluster'])
   if (!cluster) {
     throw mistake(
@@ -143,7 +143,7 @@ function findCluster(document: KubeconfigDocument, { name: context, body }: Entr
 }
 
 /** A context without a user is anonymous, as in kubectl. */
-function findUser(document: KubeconfigDocument, { name: context, body }: Entry): Entry {
+function findUser(document: KubeconfigDocument, { name: context, body }: NamedEntry): NamedEntry {
   if (!body['user']) return { name: 'anonymous', body: {} }
   const user = document.users.find(({ name }) => name === body['user'])
   if (!user) {
@@ -152,7 +152,7 @@ function findUser(document: KubeconfigDocument, { name: context, body }: Entry):
   return user
 }
 
-function checkCluster({ name, body }: Entry, user: Entry): void {
+function checkCluster({ name, body }: NamedEntry, user: NamedEntry): void {
   checkFile(body, 'certificate-authority', `cluster "${name}"`)
   checkPem(body, 'certificate-authority-data', `cluster "${name}"`)
   const url = new URL(String(body['server']))
@@ -164,7 +164,7 @@ function checkCluster({ name, body }: Entry, user: Entry): void {
   }
 }
 
-function checkUser({ name, body }: Entry): void {
+function checkUser({ name, body }: NamedEntry): void {
   for (const file of ['client-certificate', 'client-key', 'tokenFile']) checkFile(body, file, `user "${name}"`)
   for (const data of ['client-certificate-data', 'client-key-data']) checkPem(body, data, `user "${name}"`)
   const { token, exec } = body
@@ -221,14 +221,14 @@ function withoutSecrets(owner: string): Error {
 }
 
 /** The content of a certificate or key: the data, else the file. */
-function pemOf({ body }: Entry, setting: string): Buffer | undefined {
+function pemOf({ body }: NamedEntry, setting: string): Buffer | undefined {
   const [data, file] = [body[`${setting}-data`], body[setting]]
   if (data) return Buffer.from(String(data), 'base64')
   return file ? readFileSync(String(file)) : undefined
 }
 
 /** Applies certificates, token or password, and a proxy. In kubectl, data takes precedence over a file. */
-function applying(cluster: Entry, user: Entry, proxy: string | undefined): Kubeconfig['applyTo'] {
+function applying(cluster: NamedEntry, user: NamedEntry, proxy: string | undefined): Kubeconfig['applyTo'] {
   let agent: Promise<Agent> | undefined
   return async (request) => {
     const { token, tokenFile, username, password } = user.body
@@ -252,12 +252,12 @@ function applying(cluster: Entry, user: Entry, proxy: string | undefined): Kubec
   }
 }
 
-function execConfig({ body }: Entry): unknown {
+function execConfig({ body }: NamedEntry): unknown {
   const extensions = Array.isArray(body['extensions']) ? body['extensions'] : []
   return extensions.find((entry) => entry?.name === 'client.authentication.k8s.io/exec')?.extension
 }
 
-function impersonation({ body }: Entry): Record<string, string | string[]> {
+function impersonation({ body }: NamedEntry): Record<string, string | string[]> {
   const { as, 'as-groups': groups, 'as-uid': uid, 'as-user-extra': extra } = body
   return {
     ...(as ? { 'Impersonate-User': String(as) } : {}),

@@ -62,7 +62,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
   return Object.assign((object: KubeObject) => walk.redactObject(object), {
     keepRecordsOf: (names: readonly ObjectName[]) => walk.keepRecordsOf(names),
     keepsRecordsOf: (kind: KindName) => walk.keepsRecordsOf(kind),
-    hashLeaves: (object: Json) => walk.hashesOf(object),
+    hashLeaves: (object: Json) => walk.hashLeaves(object),
   })
 }
 
@@ -86,7 +86,7 @@ class ObjectWalk {
     const hashMap = (value: unknown) =>
       isObject(value)
         ? mapObject(value, (setting, name) =>
-            isText(setting) ? this.#hashSetting(name, setting) : this.#hashLeaves(this.#walk(setting), name),
+            isText(setting) ? this.#hashSetting(name, setting) : this.#hashTexts(this.#walk(setting), name),
           )
         : this.#walk(value)
     const hashVariablesOrMap = (value: unknown) => (isObject(value) ? hashMap(value) : hashVariables(value))
@@ -103,13 +103,13 @@ class ObjectWalk {
       isObject(value)
         ? mapObject(value, (inner, name) => (typeof inner === 'string' ? inner : this.#walkField(inner, name)))
         : this.#walk(value)
-    const hashLeaves = (value: unknown) => this.#hashLeaves(this.#walk(value), '')
+    const hashTexts = (value: unknown) => this.#hashTexts(this.#walk(value), '')
     // The values of a chart: Flux and k3s (`spec.values`, `spec.valuesContent`), Argo CD (`helm`), Cluster API.
     const hashChart = (value: unknown) =>
       isObject(value)
         ? mapObject(value, (inner, name) => {
             if (name === 'parameters') return hashVariables(inner)
-            return name === 'values' ? hashLeaves(inner) : this.#walkField(inner, name)
+            return name === 'values' ? hashTexts(inner) : this.#walkField(inner, name)
           })
         : this.#walk(value)
     this.#fields = {
@@ -121,10 +121,10 @@ class ObjectWalk {
       substitute: hashMap,
       helm: hashChart,
       // In a selector, `values` is a list.
-      values: (value) => (Array.isArray(value) ? this.#walk(value) : hashLeaves(value)),
-      valuesContent: hashLeaves,
-      valuesObject: hashLeaves,
-      valuesTemplate: hashLeaves,
+      values: (value) => (Array.isArray(value) ? this.#walk(value) : hashTexts(value)),
+      valuesContent: hashTexts,
+      valuesObject: hashTexts,
+      valuesTemplate: hashTexts,
       labels: walkValues,
       matchLabels: walkValues,
       selector: walkValues,
@@ -157,10 +157,10 @@ class ObjectWalk {
     const text = isRecorded ? original.metadata.annotations?.[lastApplied] : undefined
     const applied = jsonValue(text ?? '')
     if (!isObject(applied)) return redacted
-    return { ...redacted, metadata: { ...redacted.metadata, applied: this.hashesOf(applied) } }
+    return { ...redacted, metadata: { ...redacted.metadata, applied: this.hashLeaves(applied) } }
   }
 
-  hashesOf(object: Json): Readonly<Record<string, string>> {
+  hashLeaves(object: Json): Readonly<Record<string, string>> {
     const { apiVersion: _, kind: __, status: ___, metadata, ...content } = object
     const { labels, annotations } = isObject(metadata) ? metadata : {}
     const leaves = [
@@ -264,14 +264,14 @@ class ObjectWalk {
     const name = String(walked['name'])
     const value = isText(variable['value'])
       ? this.#hashSetting(name, variable['value'])
-      : this.#hashLeaves(walked['value'], name)
+      : this.#hashTexts(walked['value'], name)
     return { ...walked, value }
   }
 
   /** Replaces texts, and numbers in secret fields, by their hashes. @param value not nested deeper than `maxDepth` */
-  #hashLeaves(value: unknown, name: string): unknown {
-    if (Array.isArray(value)) return mapArray(value, (item) => this.#hashLeaves(item, name))
-    if (isObject(value)) return mapObject(value, (inner, key) => this.#hashLeaves(inner, key))
+  #hashTexts(value: unknown, name: string): unknown {
+    if (Array.isArray(value)) return mapArray(value, (item) => this.#hashTexts(item, name))
+    if (isObject(value)) return mapObject(value, (inner, key) => this.#hashTexts(inner, key))
     if (typeof value === 'number') return isSecretField(name, String(value)) ? this.#hashSetting(name, value) : value
     const isHidden = typeof value === 'string' && value !== '' && !/^hmac:/.test(value)
     return isHidden ? this.#hashSetting(name, value) : value

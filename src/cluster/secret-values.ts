@@ -35,7 +35,7 @@ const minKeyLength = 24
  * (`POSTGRES_PASSWORD: postgres`) or whose name is public (`username`).
  */
 export function secretsIn(name: string, value: string): string[] {
-  const lines = linesOf(value)
+  const lines = maskableLines(value)
   const [line = ''] = lines
   const own = lines.length > 1 ? [] : isSecretValue(name, line) ? [line] : []
   return [...own, ...secretsInside(value, lines)]
@@ -46,14 +46,16 @@ export function secretsIn(name: string, value: string): string[] {
  * contain names, images and paths of 24 characters too, so that a text without a name must look like a key.
  */
 export function secretsInSetting(name: string, value: string): string[] {
-  const found = secretVariable.test(name) ? secretsIn(name, value) : secretsInside(value, linesOf(value), isRandomKey)
+  const found = secretVariable.test(name)
+    ? secretsIn(name, value)
+    : secretsInside(value, maskableLines(value), isRandomKey)
   return found.filter((text) => !isPathOrVariable(text))
 }
 
 /** The secrets in a text: the text itself if its name is secret, and the values of settings with secret names. */
 export function namedSecretsIn(name: string, value: string): string[] {
   if (isSecretField(name, value)) return secretsIn(name, value)
-  return secretsInside(value, linesOf(value), () => false).filter((text) => !isPathOrVariable(text))
+  return secretsInside(value, maskableLines(value), () => false).filter((text) => !isPathOrVariable(text))
 }
 
 /**
@@ -84,7 +86,7 @@ export function secretsInHeader(name: string, value: string): string[] {
 
 /** The strings to mask for a credential: its lines, as written and in base64. */
 export function formsOf(secret: string): string[] {
-  const lines = linesOf(secret)
+  const lines = maskableLines(secret)
   return unique([...lines, ...lines.map(base64)])
 }
 
@@ -162,7 +164,7 @@ function passwordsInUrls(text: string): string[] {
   )
 }
 
-export function linesOf(text: string): string[] {
+export function maskableLines(text: string): string[] {
   return text
     .split(/\r?\n/)
     .map((line) => line.trim())

@@ -1,7 +1,7 @@
 import { maxSecretCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
 import { decodedTexts, withoutInvisible } from './decoded-text.ts'
 import { base64, isBase64, isWords, namedSecretsIn, secretsIn, secretsInSetting } from './secret-values.ts'
-import { findTokens, type Span } from './token-shapes.ts'
+import { findTokens, type TextRange } from './token-shapes.ts'
 
 /** The replacement of a secret. */
 const stars = '***'
@@ -69,7 +69,7 @@ export class Secrets {
   exempt(names: readonly string[]): void {
     for (const name of names) {
       this.#names.add(name)
-      const text = searched(name)
+      const text = searchForm(name)
       const same = this.#byStart.get(text.slice(0, startLength))
       if (this.#added.has(name) || same === undefined) continue
       same.texts.delete(text)
@@ -85,7 +85,7 @@ export class Secrets {
     const found = decodedTexts(text).flatMap((form) =>
       [...this.#findKnown(form.text), ...findTokens(form.text)].map(([start, end]) => form.originOf(start, end)),
     )
-    return found.length === 0 ? text : replaceSpans(text, found)
+    return found.length === 0 ? text : replaceRanges(text, found)
   }
 
   #learn(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
@@ -107,7 +107,7 @@ export class Secrets {
   }
 
   #insert(secret: string, isWord: boolean): void {
-    const text = searched(secret)
+    const text = searchForm(secret)
     if (text.length < startLength) return
     const start = text.slice(0, startLength)
     const same = this.#byStart.get(start) ?? { texts: new Map<string, boolean>(), lengths: [] }
@@ -119,9 +119,9 @@ export class Secrets {
     this.#starts[start.split('').reduce((hash, unit) => nextHash(hash, unit.charCodeAt(0)), 0)] = 1
   }
 
-  #findKnown(written: string): readonly Span[] {
+  #findKnown(written: string): readonly TextRange[] {
     const text = unifyBlanks(written)
-    const found: Span[] = []
+    const found: TextRange[] = []
     let from = 0
     let hash = 0
     let cutAt = text.indexOf('…')
@@ -155,10 +155,10 @@ export class Secrets {
 }
 
 /** The text with `***` instead of each part; parts that overlap are one. */
-function replaceSpans(text: string, spans: readonly Span[]): string {
+function replaceRanges(text: string, ranges: readonly TextRange[]): string {
   const pieces: string[] = []
   let end = 0
-  for (const [from, to] of spans.toSorted(([one], [other]) => one - other)) {
+  for (const [from, to] of ranges.toSorted(([one], [other]) => one - other)) {
     if (from >= end) pieces.push(text.slice(end, from), stars)
     end = Math.max(end, to)
   }
@@ -166,7 +166,7 @@ function replaceSpans(text: string, spans: readonly Span[]): string {
 }
 
 /** A secret in the form that is searched for. */
-function searched(secret: string): string {
+function searchForm(secret: string): string {
   return unifyBlanks(withoutInvisible(secret))
 }
 

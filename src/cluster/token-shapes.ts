@@ -63,7 +63,7 @@ const privateKey =
 const endOfKey = /(?:(?<=^|\s)[A-Za-z0-9+/=]{16,76}\s{1,16}){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 
 /** A part of a text: its first character, and the character after it. */
-export type Span = readonly [start: number, end: number]
+export type TextRange = readonly [start: number, end: number]
 
 /** What precedes the password of a URL, not a digest: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. */
 const beforePassword = /:\/\/(?!sha\d{3}:)[^\s:@/?#"'<>]{0,128}:/g
@@ -75,8 +75,8 @@ const maxPasswordLength = 512
  * Where the passwords of URLs are in a text. A password ends at the last `@` before a blank or a quote, since people also
  * write `/` and `@` in it, or where the text is cut.
  */
-function urlPasswordsIn(text: string): readonly Span[] {
-  const found: Span[] = []
+function urlPasswordsIn(text: string): readonly TextRange[] {
+  const found: TextRange[] = []
   beforePassword.lastIndex = 0
   while (beforePassword.exec(text) !== null) {
     const start = beforePassword.lastIndex
@@ -95,13 +95,13 @@ export function urlPasswords(text: string): readonly string[] {
 }
 
 /** Where passwords in URLs, private keys, and texts with the shape of a token are in a text. */
-export function findTokens(text: string): readonly Span[] {
+export function findTokens(text: string): readonly TextRange[] {
   const keys = text.includes('PRIVATE KEY') ? [...matches(text, privateKey), ...matches(text, endOfKey)] : []
   const passwords = text.includes('://') && /[@…]/.test(text) ? urlPasswordsIn(text) : []
   return [...keys, ...passwords, ...(text.length < minTokenLength ? [] : matches(text, anyToken))]
 }
 
-function matches(text: string, pattern: RegExp): readonly Span[] {
+function matches(text: string, pattern: RegExp): readonly TextRange[] {
   // Much faster than `matchAll` for a text without any.
   if (text.search(pattern) === -1) return []
   return Array.from(text.matchAll(pattern), ({ 0: { length }, index }) => [index, index + length] as const)

@@ -1,8 +1,8 @@
 import type { RunRecord } from '../gate/run-record.ts'
 import type { Close, Extra, Shared } from './extra.ts'
-import { ifPresent } from './failure.ts'
+import { unlessDeleted } from './failure.ts'
 import { belowNote, boundedSummary, type Links, linksOf, shortHash } from './texts.ts'
-import { requestOf } from './workflow-run.ts'
+import { repositoryRequest } from './workflow-run.ts'
 
 /**
  * The maximum length of the summary in a comment. GitHub accepts comments of 65,536 characters; the difference leaves space
@@ -39,7 +39,7 @@ export class Comment implements Extra {
     if (await this.#update(this.#id, body, links, signal)) return
     // There may be a comment of an earlier run.
     if (await this.#update(await this.#findComment(pullRequest, signal), body, links, signal)) return
-    const request = { ...requestOf(origin.run, signal), body, issue_number: pullRequest }
+    const request = { ...repositoryRequest(origin.run, signal), body, issue_number: pullRequest }
     this.#announce((await this.#shared.octokit.rest.issues.createComment(request)).data, links)
   }
 
@@ -47,8 +47,8 @@ export class Comment implements Extra {
   async #update(id: number | undefined, body: string, links: Links, signal: AbortSignal): Promise<boolean> {
     if (id === undefined) return false
     const { octokit, origin } = this.#shared
-    const request = { ...requestOf(origin.run, signal), body, comment_id: id }
-    const updated = await ifPresent(octokit.rest.issues.updateComment(request))
+    const request = { ...repositoryRequest(origin.run, signal), body, comment_id: id }
+    const updated = await unlessDeleted(octokit.rest.issues.updateComment(request))
     if (updated !== undefined) this.#announce(updated.data, links)
     return updated !== undefined
   }
@@ -64,7 +64,7 @@ export class Comment implements Extra {
     const marker = commentMarker(name)
     // octokit's paging accepts no signal, and would keep the process alive.
     for (let page = 1; ; page++) {
-      const request = { ...requestOf(origin.run, signal), issue_number, per_page: pageSize, page }
+      const request = { ...repositoryRequest(origin.run, signal), issue_number, per_page: pageSize, page }
       const { data } = await octokit.rest.issues.listComments(request)
       const own = data.find((comment) => comment.body?.startsWith(marker) && isTrusted(comment))
       if (own !== undefined || data.length < pageSize) return own?.id
@@ -82,8 +82,8 @@ export function commentMarker(name: string): string {
 export const openMarker = '<!-- rollout-gate open -->'
 
 export const closeComment: Close = async ({ octokit, run, title }, { id, name }, signal) => {
-  const comment = { ...requestOf(run, signal), comment_id: id }
-  const found = await ifPresent(octokit.rest.issues.getComment(comment))
+  const comment = { ...repositoryRequest(run, signal), comment_id: id }
+  const found = await unlessDeleted(octokit.rest.issues.getComment(comment))
   // A later step of the job may have written the outcome.
   if (!found?.data.body?.includes(openMarker)) return false
   const marker = commentMarker(name)

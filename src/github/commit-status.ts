@@ -2,7 +2,7 @@ import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import { title } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit } from './texts.ts'
-import { isOfRun, requestOf } from './workflow-run.ts'
+import { isOfRun, repositoryRequest } from './workflow-run.ts'
 
 /** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */
 export class CommitStatus implements Extra {
@@ -19,7 +19,7 @@ export class CommitStatus implements Extra {
     const { octokit, origin, name, onOpened } = this.#shared
     const headSha = origin.commit
     const { data } = await octokit.rest.repos.createCommitStatus({
-      ...requestOf(origin.run, signal),
+      ...repositoryRequest(origin.run, signal),
       sha: headSha,
       context: name,
       state: record.outcome === 'progressing' ? 'pending' : commitState(record.outcome),
@@ -34,7 +34,7 @@ export class CommitStatus implements Extra {
 const latestStatuses = 100
 
 export const closeCommitStatus: Close = async ({ octokit, run, outcome, title }, { headSha, name }, signal) => {
-  const request = requestOf(run, signal)
+  const request = repositoryRequest(run, signal)
   const list = { ...request, ref: headSha, per_page: latestStatuses }
   const { data } = await octokit.rest.repos.listCommitStatusesForRef(list)
   const latest = data.find(({ context }) => context === name)

@@ -5,7 +5,7 @@ import { safeLine } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit, leftOpenTitle } from './texts.ts'
-import { attemptMark, isOfEarlierAttempt, isOfRun, requestOf } from './workflow-run.ts'
+import { attemptMark, isOfEarlierAttempt, isOfRun, repositoryRequest } from './workflow-run.ts'
 
 /** The maximum length of the name of an environment (https://docs.github.com/rest/deployments/deployments). */
 const environmentLimit = 255
@@ -44,7 +44,7 @@ export class DeploymentStatus implements Extra {
     if (this.#id === undefined) return
     this.#announce(this.#id)
     await octokit.rest.repos.createDeploymentStatus({
-      ...requestOf(origin.run, signal),
+      ...repositoryRequest(origin.run, signal),
       deployment_id: this.#id,
       state,
       description: title(record, descriptionLimit),
@@ -70,7 +70,7 @@ export class DeploymentStatus implements Extra {
     const own = await this.#findOwn(sha, environment, signal)
     if (own !== undefined) return own
     const { data } = await octokit.rest.repos.createDeployment({
-      ...requestOf(origin.run, signal),
+      ...repositoryRequest(origin.run, signal),
       ref: sha,
       environment,
       payload: { gate: name, mark: attemptMark(origin.run) } satisfies Mark,
@@ -91,7 +91,7 @@ export class DeploymentStatus implements Extra {
   async #findOwn(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
     const { repos } = octokit.rest
-    const request = requestOf(origin.run, signal)
+    const request = repositoryRequest(origin.run, signal)
     const { data } = await repos.listDeployments({ ...request, sha, environment, per_page: perPage })
     const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<Mark>) }))
     const ofGate = marked.filter(({ gate }) => gate === name)
@@ -112,7 +112,7 @@ export class DeploymentStatus implements Extra {
 }
 
 export const closeDeployment: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
-  const request = { ...requestOf(run, signal), deployment_id: id }
+  const request = { ...repositoryRequest(run, signal), deployment_id: id }
   const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: perPage })
   const latest = latestOf(data)
   if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false

@@ -2,7 +2,7 @@ import type { GitHub } from '@actions/github/lib/utils'
 import type { Outcome, RunRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
+import { logUrlOf, repositoryRequest, type WorkflowRun } from './workflow-run.ts'
 
 /** Shows the rollout on GitHub outside the job log: as a commit status, a deployment or a comment on a pull request. */
 export interface Extra {
@@ -93,7 +93,7 @@ export class Origin {
   async #ofFork(signal: AbortSignal): Promise<number | undefined> {
     const { forkBranch } = this.run
     if (forkBranch === undefined) return undefined
-    const request = { ...requestOf(this.run, signal), head: forkBranch, state: 'open' as const }
+    const request = { ...repositoryRequest(this.run, signal), head: forkBranch, state: 'open' as const }
     const { data } = await this.#octokit.rest.pulls.list(request)
     // A branch may have pull requests into several branches.
     const headSha = this.commit
@@ -103,7 +103,7 @@ export class Origin {
   /** The open pull request whose head is the commit, else the one whose merge created the commit. */
   async #ofCommit(signal: AbortSignal): Promise<number | undefined> {
     const headSha = this.commit
-    const request = { ...requestOf(this.run, signal), commit_sha: headSha }
+    const request = { ...repositoryRequest(this.run, signal), commit_sha: headSha }
     const { data } = await this.#octokit.rest.repos.listPullRequestsAssociatedWithCommit(request)
     const open = data.find(({ state, head }) => state === 'open' && head.sha === headSha)
     const merged = data.find(({ merged_at, merge_commit_sha }) => merged_at !== null && merge_commit_sha === headSha)

@@ -19,7 +19,7 @@ import { Comment, closeComment, commentMarker } from './comment.ts'
 import { CommitStatus, closeCommitStatus } from './commit-status.ts'
 import { closeDeployment, DeploymentStatus } from './deployment-status.ts'
 import { type Close, type Closing, type Extra, type Octokit, type Opened, Origin, type Shared } from './extra.ts'
-import { describeExtra, describeFailure, type Failure, readFailure } from './failure.ts'
+import { describeExtra, describeFailure, type GitHubFailure, readFailure } from './failure.ts'
 import type { LeftOpen } from './job-state.ts'
 import { gateName, leftOpenTitle } from './texts.ts'
 import type { WorkflowRun } from './workflow-run.ts'
@@ -117,7 +117,7 @@ export function openExtras(
       onWarning(`${describeExtra(name)} is not written: it started this workflow, and would start it again.`)
       return []
     }
-    const onFailure = (failure: Failure) => onWarning(describeFailure(failure, name, run))
+    const onFailure = (failure: GitHubFailure) => onWarning(describeFailure(failure, name, run))
     const extra = makers[name]()
     const show: Extra['show'] = (record, signal) => extra.show(forReaders(record, run), signal)
     return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
@@ -164,7 +164,7 @@ export async function closeExtras(
       const show = async (_: unknown, signal: AbortSignal) => {
         if (await closers[extra](closing, opened, signal)) log.onClosed(extra)
       }
-      const onFailure = (failure: Failure) => log.onWarning(describeFailure(failure, extra, run))
+      const onFailure = (failure: GitHubFailure) => log.onWarning(describeFailure(failure, extra, run))
       await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(record, late.signal, now + closeLimitMs)
     }),
   )
@@ -184,7 +184,7 @@ const intervalOfElapsed = 0.1
 export class UpdateThrottle {
   readonly #extra: Extra
   readonly #clock: Clock
-  readonly #onFailure: (failure: Failure) => void
+  readonly #onFailure: (failure: GitHubFailure) => void
   readonly #ending = new AbortController()
   #earliest = Number.NEGATIVE_INFINITY
   #cancelTimer: (() => void) | undefined
@@ -194,7 +194,7 @@ export class UpdateThrottle {
   #isForbidden = false
 
   /** @param onFailure called at most once: when the permission is missing, or when the outcome cannot be shown */
-  constructor(extra: Extra, clock: Clock, onFailure: (failure: Failure) => void) {
+  constructor(extra: Extra, clock: Clock, onFailure: (failure: GitHubFailure) => void) {
     this.#extra = extra
     this.#clock = clock
     this.#onFailure = onFailure
@@ -255,7 +255,7 @@ export class UpdateThrottle {
   }
 
   /** Returns the failure, if any; never rejects. Ends with the signal or after the time, even if the request goes on. */
-  async #show(record: RunRecord, ending: AbortSignal, limitMs: number): Promise<Failure | undefined> {
+  async #show(record: RunRecord, ending: AbortSignal, limitMs: number): Promise<GitHubFailure | undefined> {
     const late = new AbortController()
     const stop = this.#clock.after(limitMs, () => late.abort())
     const signal = AbortSignal.any([late.signal, ending])

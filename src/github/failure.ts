@@ -5,7 +5,7 @@ import { safeLine } from '../report/escape.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
 /** Why a request to GitHub's API failed. */
-export interface Failure {
+export interface GitHubFailure {
   /**
    * `forbidden`: the token lacks the permission. `invalid`: GitHub rejects this request. `temporary`: a retry may succeed,
    * after `retryAfterMs` at the earliest.
@@ -29,8 +29,8 @@ interface HttpError extends Error {
  * https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
  * @param now milliseconds since the epoch
  */
-export function readFailure(error: unknown, now: number): Failure {
-  const fail = (type: Failure['type'], cause: string, retryAfterMs = 0) => ({ type, retryAfterMs, cause })
+export function readFailure(error: unknown, now: number): GitHubFailure {
+  const fail = (type: GitHubFailure['type'], cause: string, retryAfterMs = 0) => ({ type, retryAfterMs, cause })
   if (['AbortError', 'TimeoutError'].includes(Object(error).name))
     return fail('temporary', 'GitHub did not answer in time')
   if (!isHttpError(error)) return fail('invalid', errorText(error))
@@ -56,7 +56,7 @@ export function readFailure(error: unknown, now: number): Failure {
  * 404 or 410 (https://docs.github.com/rest/issues/comments#update-an-issue-comment); also 404 if the token lost its
  * permission, but then it cannot create another object either.
  */
-export async function ifPresent<T>(update: Promise<T>): Promise<T | undefined> {
+export async function unlessDeleted<T>(update: Promise<T>): Promise<T | undefined> {
   try {
     return await update
   } catch (error) {
@@ -89,7 +89,7 @@ export function describeExtra(extra: ExtraName): string {
 
 /** The warning for the user, with the fix. Safe to print. */
 export function describeFailure(
-  { type, cause }: Failure,
+  { type, cause }: GitHubFailure,
   extra: ExtraName,
   { readOnlyBecause }: Pick<WorkflowRun, 'readOnlyBecause'>,
 ): string {

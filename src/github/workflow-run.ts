@@ -238,7 +238,7 @@ function readOnlyBecause(
 }
 
 /** The parameters of each request to GitHub's API about the run's repository. */
-export function requestOf({ owner, repo }: Pick<WorkflowRun, 'owner' | 'repo'>, signal: AbortSignal) {
+export function repositoryRequest({ owner, repo }: Pick<WorkflowRun, 'owner' | 'repo'>, signal: AbortSignal) {
   return { owner, repo, request: { signal } }
 }
 

@@ -53,7 +53,7 @@ const excludeInOutput =
 const tooManyReferences = `More than ${maxNamedObjects} resources are named. Use selectors (-l), or several gates.`
 
 /** A line of references, and where the user wrote it. */
-export interface Line {
+export interface ReferenceLine {
   readonly text: string
   readonly place: Place
   /** The words, if a shell has split them already: an argument of the command line. */
@@ -81,14 +81,14 @@ export function parseReferences(text: string, input = 'resources', options: Pars
   return parseLines(linesOf(text, input), input, options)
 }
 
-export function linesOf(text: string, input: string): Line[] {
+export function linesOf(text: string, input: string): ReferenceLine[] {
   const lines = withoutEscapes(text).split(/\r\n|\r|\n/)
   return lines.map((line, index) => ({ text: line, place: { input, line: index + 1 } }))
 }
 
 /** Reads references as `parseReferences` does, from lines of several places. */
 export function parseLines(
-  lines: readonly Line[],
+  lines: readonly ReferenceLine[],
   input: string,
   { alone = true, emptyMessage = noReferences, ...flagOptions }: ParseOptions,
 ): ParsedReferences {

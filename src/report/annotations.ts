@@ -67,7 +67,7 @@ export function buildWarnings({ targets, gates }: RunRecord, tracked: TrackedFil
         {
           title: safeLine(names[index] ?? '', titleLimit),
           message: cut(lines.join('\n'), characterLimit),
-          ...placeOf(source, tracked),
+          ...annotationPlace(source, tracked),
         },
       ]
     })
@@ -90,7 +90,7 @@ interface FailingTarget {
 function targetAnnotation({ target, name, waiting }: FailingTarget, tracked: TrackedFiles): Annotation {
   const { source, hint } = target
   const words = reasonHeadline(target)
-  const place = placeOf(source, tracked)
+  const place = annotationPlace(source, tracked)
   const isPlaceless = isManifest(source) && place.file === undefined
   const text = [
     ...safeLines(messageWithName(name, target), maxLineLength),
@@ -105,7 +105,10 @@ function targetAnnotation({ target, name, waiting }: FailingTarget, tracked: Tra
  * The place of an annotation: the path in the repository and the line. Empty for an untracked file, which GitHub cannot
  * show.
  */
-export function placeOf(source: Source | undefined, tracked: TrackedFiles): Pick<Annotation, 'file' | 'startLine'> {
+export function annotationPlace(
+  source: Source | undefined,
+  tracked: TrackedFiles,
+): Pick<Annotation, 'file' | 'startLine'> {
   if (!isManifest(source)) return {}
   const file = tracked.get(source.file)
   return file === 'untracked' ? {} : { file: file?.path ?? source.file, startLine: source.line }

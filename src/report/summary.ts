@@ -40,7 +40,7 @@ import {
   renderCause,
   renderDetails,
   renderSource,
-  section,
+  targetSection,
   targetStatus,
 } from './target-details.ts'
 import {
@@ -469,7 +469,7 @@ function explanations(page: Page): string[] {
     .toSorted((a, b) => Number(b.isInBox) - Number(a.isInBox))
     .flatMap((row) => {
       const blocks = renderCause(row, detailOptions(page))
-      return row.isInBox ? blocks : [section(row, reasonHeadline(row.target), blocks, true)]
+      return row.isInBox ? blocks : [targetSection(row, reasonHeadline(row.target), blocks, true)]
     })
 }
 

@@ -76,7 +76,12 @@ export function folded(title: string, content: string): string {
 }
 
 /** The section of a target, which can be folded. */
-export function section({ target, name }: DetailedTarget, title: string, blocks: readonly string[], open = false) {
+export function targetSection(
+  { target, name }: DetailedTarget,
+  title: string,
+  blocks: readonly string[],
+  open = false,
+) {
   const { icon } = outcomeLabels[target.outcome]
   return [
     `<details${open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
@@ -111,7 +116,7 @@ export function renderDetails(row: DetailedTarget, options: DetailOptions): stri
     ...milestoneTable(target, options),
   ]
   if (blocks.length === 0) return ''
-  return section(row, isExplained ? 'events, logs and milestones' : title, blocks)
+  return targetSection(row, isExplained ? 'events, logs and milestones' : title, blocks)
 }
 
 interface Excerpt {

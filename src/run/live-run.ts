@@ -20,7 +20,7 @@ import type { Checker } from './checker.ts'
 import type { LiveLogs } from './live-logs.ts'
 import { RedactedOutput, type TextQueue } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
-import { type LivePlan, openFiles, planTargets, type RunOptions, type Source } from './run-plan.ts'
+import { type LivePlan, type LiveSource, openFiles, planTargets, type RunOptions } from './run-plan.ts'
 
 /**
  * Gates a rollout: connects, finds the targets, judges them, and explains what failed. Writes no file but the recording.
@@ -69,7 +69,7 @@ export async function withRun<T>(options: RunOptions, work: (run: LiveRun) => Pr
 }
 
 /** @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan */
-async function planRun(source: Source, awaited: readonly Target[] = []): Promise<LiveRun | undefined> {
+async function planRun(source: LiveSource, awaited: readonly Target[] = []): Promise<LiveRun | undefined> {
   const { options, startedAt, cluster } = source
   const { purpose, clock, cancelled } = options
   const limitMs = purpose === 'gate' && awaited.length === 0 ? timeoutOf(options) : 0
@@ -91,7 +91,10 @@ type Plan = LivePlan & RunPlan
  * Adds the settings, and for a gate the checks after its targets are ready. The code of these checks is loaded only if needed.
  * @throws UserError if the credentials may not forward ports of pods, and requests must be sent to pods
  */
-async function completePlan({ options, startedAt, healthChecks, cluster }: Source, planned: LivePlan): Promise<Plan> {
+async function completePlan(
+  { options, startedAt, healthChecks, cluster }: LiveSource,
+  planned: LivePlan,
+): Promise<Plan> {
   const { purpose, inputs, clock, references, usesFlags = false } = options
   const { context, version: serverVersion = '', serverOffsetMs } = cluster
   const judged = planned.targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
@@ -121,13 +124,13 @@ async function completePlan({ options, startedAt, healthChecks, cluster }: Sourc
 export class LiveRun extends Run {
   readonly plan: Plan
   readonly output: RedactedOutput
-  readonly #source: Source
+  readonly #source: LiveSource
   #drift: ManifestDrift | undefined
   #logs: LiveLogs | undefined
   #evidence: EvidenceReader | undefined
   #names: readonly string[] | 'reading' | undefined
 
-  constructor(source: Source, plan: Plan) {
+  constructor(source: LiveSource, plan: Plan) {
     super()
     const { options, cluster } = source
     const { reporter, secrets, clock } = options

@@ -191,7 +191,7 @@ function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
 }
 
 /** A cluster, and the options of a run on it. */
-export interface Source {
+export interface LiveSource {
   readonly options: RunOptions
   readonly startedAt: number
   readonly healthChecks: readonly HealthCheck[]
@@ -216,7 +216,7 @@ export interface LivePlan extends Plan {
  * @param until aborted when the time limit for finding the targets has passed
  */
 export async function planTargets(
-  { options, cluster, healthChecks }: Source,
+  { options, cluster, healthChecks }: LiveSource,
   kinds: readonly ApiResource[],
   awaited: readonly Target[],
   until: AbortSignal,

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
 import type { Extra } from '../../src/github/extra.ts'
 import { Extras, UpdateThrottle } from '../../src/github/extras.ts'
-import type { Failure } from '../../src/github/failure.ts'
+import type { GitHubFailure } from '../../src/github/failure.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { rows } from '../kit/rows.ts'
 import { play, type Verbs } from '../kit/steps.ts'
@@ -32,7 +32,7 @@ class FakeExtra implements Extra {
 function setUp() {
   const clock = new ManualClock(start)
   const extra = new FakeExtra(clock)
-  const failures: Failure[] = []
+  const failures: GitHubFailure[] = []
   const closed: string[] = []
   const job = new AbortController()
   const throttle = new UpdateThrottle(extra, clock, (failure) => failures.push(failure))
