@@ -1,7 +1,7 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { didYouMean } from '../errors.ts'
 import type { JudgedRunRecord, RunRecord } from '../gate/run-record.ts'
-import { maxListedNames, missingName } from '../lifecycle/custom/wait-for.ts'
+import { conditionsOf } from '../lifecycle/conditions.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { hintOf, type Problem, type ReasonCode, traitsOf } from '../reasons/reasons.ts'
 import type { HintFacts, HintTarget } from '../reasons/spec.ts'
@@ -72,13 +72,18 @@ function missingNamespaceHint({ namespace }: Target, { namespaceState, usesFlags
   return `Namespace ${namespace} does not exist. Create it, or correct ${usesFlags ? '-n' : 'the input `namespace` or -n'}. ${clusterCommand('get', 'namespaces')} lists what is there.`
 }
 
-/** The hint that the condition or field of `--for` does not exist, most often by a typing error; else undefined. */
+/** The maximum number of conditions that a hint lists. */
+const maxConditions = 8
+
+/** The hint that the condition of `--for` does not exist, most often by a typing error; else undefined. */
 function waitForHint(target: Target, object: NonNullable<HintDetails['object']>): string | undefined {
-  const missing = missingName(object, target.waitFor)
-  if (missing === undefined) return undefined
-  const { words, at, existing } = missing
-  const others = `${at === '' ? '' : `${at} has `}${listNames(existing, maxListedNames)}`
-  return `Correct --for: ${displayName(target)} has no ${words}, but ${others}.${didYouMean(missing.name, existing)}`
+  if (target.waitFor?.type !== 'condition') return undefined
+  const { condition } = target.waitFor
+  const existing = conditionsOf(object).map(({ type }) => type)
+  const isThere = existing.some((type) => type.toLowerCase() === condition.toLowerCase())
+  if (isThere || existing.length === 0) return undefined
+  const others = listNames(existing, maxConditions)
+  return `Correct --for: ${displayName(target)} has no condition ${condition}, but ${others}.${didYouMean(condition, existing)}`
 }
 
 /** The hint for a target in progress without a known problem when another target ended the gate. */

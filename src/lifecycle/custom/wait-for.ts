@@ -1,6 +1,5 @@
-import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
+import type { Condition, Fields, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
-import { listNames } from '../../reasons/wording.ts'
 import type { Draft } from '../assessment.ts'
 import { conditionsIn, conditionsOf } from '../conditions.ts'
 import { commonMilestones, type Rule, withCheck } from '../rule.ts'
@@ -47,48 +46,6 @@ interface Evaluation {
   readonly signals?: readonly (Condition | undefined)[]
 }
 
-/** A condition or field that `--for` names and that does not exist, with the existing names. */
-interface MissingName {
-  /** `condition Availble`, `{.status.phse}` */
-  readonly words: string
-  /** The name to compare with the existing ones: `Availble`, `phse`. */
-  readonly name: string
-  /** Where the existing names are: `.status`; empty for conditions and for top-level fields. */
-  readonly at: string
-  /** The existing names; never empty. */
-  readonly existing: readonly string[]
-}
-
-/** The maximum number of existing names that a text lists. */
-export const maxListedNames = 8
-
-/** Undefined if the condition or field of a `--for` exists, or if there is no other: there may be no status yet. */
-export function missingName(object: KubeObject, waitFor: WaitFor | undefined): MissingName | undefined {
-  if (waitFor?.type === 'condition') {
-    const { condition: name } = waitFor
-    const existing = conditionsOf(object).map(({ type }) => type)
-    const isThere = existing.some((type) => type.toLowerCase() === name.toLowerCase())
-    return isThere || existing.length === 0 ? undefined : { words: `condition ${name}`, name, at: '', existing }
-  }
-  const fields =
-    waitFor?.type === 'jsonpath' ? /^\{((?:\.[\w-]+)+)\}$/.exec(waitFor.path)?.[1]?.split('.').slice(1) : undefined
-  let value: unknown = object
-  for (const [index, name] of (fields ?? []).entries()) {
-    if (!isObject(value)) return undefined
-    if (Object.hasOwn(value, name)) {
-      value = (value as Fields)[name]
-      continue
-    }
-    const existing = Object.keys(value)
-    const at = (fields ?? [])
-      .slice(0, index)
-      .map((field) => `.${field}`)
-      .join('')
-    return existing.length === 0 ? undefined : { words: `{.${fields?.join('.')}}`, name, at, existing }
-  }
-  return undefined
-}
-
 function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
   switch (waitFor.type) {
     case 'create':
@@ -101,10 +58,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
       const isPresent = !isStale(found?.observedGeneration ?? observedGeneration, object.metadata.generation)
       const met = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
       const state = `is ${found?.status}${isPresent ? '' : ' of an older generation'}`
-      const missing = missingName(object, waitFor)
-      const others = missing === undefined ? '' : `: there are ${listNames(missing.existing, maxListedNames)}`
-      const words =
-        found === undefined ? `is not reported yet${others}` : `${state}${found.message ? `: ${found.message}` : ''}`
+      const words = found === undefined ? 'is not reported yet' : `${state}${found.message ? `: ${found.message}` : ''}`
       return { met, message: `condition ${waitFor.condition} ${words}`, signals: [found] }
     }
     case 'jsonpath': {
@@ -112,10 +66,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
       const values = valuesIn(object)
       const [value] = values
       const isMet = isValue(values, waitFor.value)
-      const missing = missingName(object, waitFor)
-      const others =
-        missing === undefined ? '' : `: ${missing.at || 'it'} has ${listNames(missing.existing, maxListedNames)}`
-      const words = value === undefined ? `not set yet${others}` : JSON.stringify(value)
+      const words = value === undefined ? 'not set yet' : JSON.stringify(value)
       if (!/\bstatus\b/.test(waitFor.path)) return { met: isMet, message: `${waitFor.path} is ${words}` }
       const isPresent = !isStatusStale(object) && isValue(valuesIn(withoutStale(object)), waitFor.value) === isMet
       return {
