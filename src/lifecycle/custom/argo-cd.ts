@@ -4,13 +4,13 @@ import { matchesRevision, type WantedRevision } from '../../plan/revision.ts'
 import { argoPollMs } from '../../thresholds.ts'
 import { fieldsOf } from '../conditions.ts'
 import { momentOf } from '../proof.ts'
+import type { KnownRevision } from '../reader.ts'
 import {
   type Attempt,
   describeVersion,
   fields,
   hasRevisions,
   isSameVersion,
-  type RevisionKind,
   type RevisionReport,
   text,
   texts,
@@ -20,16 +20,15 @@ import {
 /**
  * An Application of Argo CD. `OutOfSync` at a revision means only that the cluster was compared with the revision. The
  * phase shows whether an operation is finished, not `Synced` and `Healthy`: a PostSync hook may fail after both.
+ * @param named the awaited revisions, as the user named them
  */
-export const applicationKind: RevisionKind = {
-  operator: 'Argo CD',
-  intervalMs: argoPollMs,
-  failureMs: 0,
-  rename: hydrated,
-  report: reportOf,
-}
-
-function reportOf(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
+export function readApplication(
+  object: KubeObject,
+  named: readonly WantedRevision[],
+  known: KnownRevision | undefined,
+): RevisionReport {
+  // Once a newer commit is hydrated, the status no longer contains the commit that was made from the wanted one.
+  const wanted = hydrated(object, named) ?? known?.wanted ?? named
   const { operation } = object as KubeObject & Fields
   const spec = fields(object.spec)
   const status = fields(object.status)
@@ -59,6 +58,10 @@ function reportOf(object: KubeObject, wanted: readonly WantedRevision[]): Revisi
     sync['status'] === 'OutOfSync' && !isAutomated && compared !== undefined && hasRevisions(compared, wanted)
   const other = isUnderWay && !hasRevisions(attempt.version, wanted) ? attempt : undefined
   return {
+    operator: 'Argo CD',
+    intervalMs: argoPollMs,
+    failureMs: 0,
+    wanted,
     deployed,
     sameContent: last !== undefined && isUnchanged ? [last] : [],
     content: isUnchanged ? JSON.stringify([history.length, id, revision, revisions]) : undefined,

@@ -1,36 +1,16 @@
 import { type Fields, groupOf, isObject, type KubeObject } from '../../cluster/objects.ts'
-import { gitNameOf, hasHash } from '../../plan/revision.ts'
+import { gitNameOf, hasHash, type WantedRevision } from '../../plan/revision.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
 import { conditionsOf, fieldsOf } from '../conditions.ts'
 import { isStale, presentConditions } from '../status-age.ts'
 import { inventoryOf } from './behind.ts'
-import {
-  fields,
-  isSameVersion,
-  type RevisionKind,
-  type RevisionReport,
-  text,
-  texts,
-  type Version,
-} from './revision-report.ts'
+import { fields, isSameVersion, type RevisionReport, text, texts, type Version } from './revision-report.ts'
 
 /**
  * A Kustomization of Flux: `lastAppliedRevision` is applied and healthy. The history begins with the newest entry; one
  * that is applied again moves to the front (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
  */
-export const kustomizationKind: RevisionKind = {
-  operator: 'Flux',
-  failureMs: reportedFailureMs,
-  report: kustomizationReport,
-}
-
-/**
- * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, there is no `Stalled`, and a
- * failure is not final (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
- */
-export const helmReleaseKind: RevisionKind = { operator: 'Flux', failureMs: reportedFailureMs, report: helmReport }
-
-function kustomizationReport(object: KubeObject): RevisionReport {
+export function readKustomization(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
   const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = fields(object.status)
   const entries = fieldsOf(history)
   // Only the history contains the commit that an OCI artifact was made from, and only for applied artifacts.
@@ -51,6 +31,7 @@ function kustomizationReport(object: KubeObject): RevisionReport {
   const { objects } = common
   return {
     ...common,
+    wanted,
     deployed: versionOf(applied, { since: isFront ? front?.['firstReconciled'] : undefined }),
     sameContent: entries.flatMap((entry) =>
       digest !== undefined && entry['digest'] === digest ? historyVersion(entry) : [],
@@ -77,7 +58,11 @@ function kustomizationReport(object: KubeObject): RevisionReport {
   }
 }
 
-function helmReport(object: KubeObject): RevisionReport {
+/**
+ * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, there is no `Stalled`, and a
+ * failure is not final (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
+ */
+export function readHelmRelease(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
   const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
   const attempted = versionOf(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
   const releases = fieldsOf(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) => {
@@ -99,6 +84,7 @@ function helmReport(object: KubeObject): RevisionReport {
   const isOfOther = hasFailed && front && attempted && !isSameVersion(attempted, front.version)
   return {
     ...common,
+    wanted,
     deployed: version,
     sameContent: [],
     content: undefined,
@@ -165,7 +151,7 @@ function commonReport(
   object: KubeObject,
   attempted: Version | undefined,
   { ready, progress }: ReturnType<typeof readSummaries>,
-): Pick<RevisionReport, 'isCurrent' | 'next' | 'complaint' | 'objects' | 'hookJobs' | 'isHealthy'> {
+): Omit<RevisionReport, 'wanted' | 'deployed' | 'sameContent' | 'content' | 'isSettled' | 'attempt' | 'history'> {
   const spec = fields(object.spec)
   const { inventory, observedGeneration } = fields(object.status)
   const isSuspended = spec['suspend'] === true
@@ -175,6 +161,8 @@ function commonReport(
   const own = isObject(inventory) ? inventoryOf(object) : labelledBy(object)
   const isReady = conditionsOf(object).some(({ type, status }) => type === 'Ready' && status === 'True')
   return {
+    operator: 'Flux',
+    failureMs: reportedFailureMs,
     isCurrent: !isStale(observedGeneration, object.metadata.generation),
     next: isSuspended ? undefined : attempted,
     complaint: isSuspended ? 'it is suspended' : complaint,

@@ -1,4 +1,4 @@
-import { type Fields, isObject, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
+import { type Fields, isObject, type ObjectName } from '../../cluster/objects.ts'
 import { hasHash, matchesRevision, shortRevision, type WantedRevision } from '../../plan/revision.ts'
 
 /** The revision of one source, in every form that its operator reports. */
@@ -34,6 +34,13 @@ export interface Attempt {
 
 /** What the object of a GitOps operator reports about the revisions that it deploys. */
 export interface RevisionReport {
+  readonly operator: 'Argo CD' | 'Flux'
+  /** How often the operator looks for a new revision, in milliseconds; undefined if its source decides it. */
+  readonly intervalMs?: number
+  /** How long a failure must persist, in milliseconds. */
+  readonly failureMs: number
+  /** See `KnownRevision.wanted`. */
+  readonly wanted: readonly WantedRevision[]
   /** The version that is deployed, by the last comparison or reconciliation; undefined if none is. */
   readonly deployed: Version | undefined
   /** Other versions with the same content. */
@@ -63,18 +70,6 @@ export interface RevisionReport {
 interface LabelledObjects {
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
-}
-
-/** How the objects of a kind report which revision is deployed. */
-export interface RevisionKind {
-  readonly operator: 'Argo CD' | 'Flux'
-  /** How often the operator looks for a new revision, in milliseconds; undefined if its source decides it. */
-  readonly intervalMs?: number
-  /** How long a failure must persist, in milliseconds. */
-  readonly failureMs: number
-  /** The wanted revisions as the operator names them, if it makes other commits from them. */
-  rename?(object: KubeObject, wanted: readonly WantedRevision[]): readonly WantedRevision[] | undefined
-  report(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport
 }
 
 export const fields = (value: unknown): Fields => (isObject(value) ? value : {})

@@ -11,29 +11,23 @@ import { type Arrival, type ArrivalFacts, type Rule, waitingDraft, withCheck } f
 import { formatSelector } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { jobRule } from '../workloads/job.ts'
-import { applicationKind } from './argo-cd.ts'
+import { readApplication } from './argo-cd.ts'
 import { assessOwned, unwatchingReader } from './behind.ts'
-import { helmReleaseKind, kustomizationKind } from './flux.ts'
+import { readHelmRelease, readKustomization } from './flux.ts'
 import {
   type Attempt,
   describeVersion,
   hasRevisions,
   isSameVersion,
-  type RevisionKind,
   type RevisionReport,
   type Version,
 } from './revision-report.ts'
 
-const revisionKinds: Readonly<Record<string, RevisionKind>> = {
-  Application: applicationKind,
-  Kustomization: kustomizationKind,
-  HelmRelease: helmReleaseKind,
-}
+/** How the objects of a kind report which revision is deployed. */
+const readers = { Application: readApplication, Kustomization: readKustomization, HelmRelease: readHelmRelease }
 
 /** What an object reports about the awaited revisions. */
-interface AwaitedReport extends RevisionReport, Pick<RevisionKind, 'operator' | 'intervalMs' | 'failureMs'> {
-  /** See `KnownRevision.wanted`. */
-  readonly wanted: readonly WantedRevision[]
+interface AwaitedReport extends RevisionReport {
   /** The awaited revisions for messages, as the user named them. */
   readonly wantedText: string
 }
@@ -43,10 +37,8 @@ function readReport(
   revisions: readonly WantedRevision[],
   known: KnownRevision | undefined,
 ): AwaitedReport {
-  const kind = revisionKinds[object.kind] ?? applicationKind
-  // Once a newer commit is hydrated, the status no longer contains the commit that was made from the wanted one.
-  const wanted = kind.rename?.(object, revisions) ?? known?.wanted ?? revisions
-  return { ...kind, ...kind.report(object, wanted), wanted, wantedText: describeWanted(revisions) }
+  const read = readers[object.kind as keyof typeof readers] ?? readApplication
+  return { ...read(object, revisions, known), wantedText: describeWanted(revisions) }
 }
 
 /**
