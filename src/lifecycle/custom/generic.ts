@@ -55,7 +55,7 @@ function decideByConventions(object: KubeObject, reader: Reader): Decision {
     isObserved,
     isAwaited,
     signals: summary.signals,
-    message: text || (meaning === 'ready' ? unclearText(object) : 'waiting for its controller to report its state'),
+    message: text || (meaning === 'ready' ? unknownText : 'waiting for its controller to report its state'),
     readyConditions: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     copiesOthers: !isBuiltIn(object.apiVersion),
     stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
@@ -72,11 +72,7 @@ function meaningOfSummary(object: KubeObject, { meaning, signals: [first] }: Sig
 }
 
 /** The message of a ready object without a signal. */
-function unclearText(object: KubeObject): string {
-  return isUnclear(object)
-    ? 'exists; nothing in its status shows that it is ready, so nothing more can be known (--for and health-check-exprs define ready)'
-    : 'exists; it gives no readiness signal, so nothing more can be known'
-}
+const unknownText = 'exists; it gives no readiness signal, so nothing more can be known'
 
 /** Whether a status without a signal contains states, whose meaning is unknown: `Applied=True`, `mode: Leader`. */
 function isUnclear(object: KubeObject): boolean {
