@@ -113,12 +113,10 @@ function hasGivenUp({ scope }: Signal, object: KubeObject): boolean {
 /** What the status of an object means, by the general conventions or by a health check. */
 export interface Decision extends Explanation, Pick<Judgement, 'message' | 'readyConditions' | 'copiesOthers'> {
   readonly meaning: Meaning
-  /** Whether the status is about the present generation. */
+  /** Whether the status is about the present generation, or none is needed. */
   readonly isObserved: boolean
   /** Whether a controller still has to write a status. */
   readonly isAwaited: boolean
-  /** Whether the object is ready without a status. */
-  readonly isStatic?: boolean
   /** Why the stall clock is stopped. */
   readonly stallHold?: string | undefined
 }
@@ -148,10 +146,10 @@ export function stateDecision(
   reader: RuleReader,
   check?: HealthCheck,
 ): Judgement {
-  const { meaning, isObserved, isAwaited, isStatic, message, readyConditions, copiesOthers } = decision
+  const { meaning, isObserved, isAwaited, message, readyConditions, copiesOthers } = decision
   const problem = problemOfDecision(object, decision, reader, check)
   if (problem !== undefined) reader.problem(problem)
-  reader.milestone(observedMilestone(object, isStatic || (isObserved && !isAwaited)))
+  reader.milestone(observedMilestone(object, isObserved && !isAwaited))
   reader.hold(decision.stallHold)
   const counters = isObserved ? progressCounters(object) : undefined
   return { ready: meaning === 'ready', message, readyConditions, copiesOthers, counters }

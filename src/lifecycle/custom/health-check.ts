@@ -88,9 +88,8 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: Reader): 
   const unmet = explanationText(explanation) || unmetText(read, check)
   return {
     meaning,
-    isObserved,
+    isObserved: isObserved || isStatic,
     isAwaited,
-    isStatic,
     ...explanation,
     message: meaning === 'ready' ? readyText(good, check, isStatic) : unmet,
     readyConditions: isStatic ? undefined : good.length === 0 ? [undefined] : good.map(({ condition }) => condition),
