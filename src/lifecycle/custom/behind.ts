@@ -1,14 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
-import {
-  type Fields,
-  groupOf,
-  type KindName,
-  type KubeObject,
-  type LabelSelector,
-  type ObjectName,
-  type Pod,
-} from '../../cluster/objects.ts'
+import { type Fields, groupOf, type KindName, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { maxApplied, ownedListsMs } from '../../thresholds.ts'
 import { assess } from '../assess.ts'
@@ -17,13 +9,12 @@ import { fieldsOf } from '../conditions.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { type Reader, watchingBy } from '../reader.ts'
 import type { Rule } from '../rule.ts'
-import { formatSelector, namespaceRequest } from '../selector.ts'
 import { isOfPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
 
-/** How the objects behind a custom resource are found and judged: what the resource owns, selects or has applied. */
+/** How the objects behind a custom resource are found and judged: what the resource owns or has applied. */
 export interface Behind {
-  /** The kinds of the objects that the custom resource owns or selects. */
+  /** The kinds of the objects that the custom resource owns. */
   readonly kinds: readonly KindName[]
   /** False if the operator is unknown: the kinds are those that most operators create. */
   readonly isKnown: boolean
@@ -187,32 +178,14 @@ const selectorPattern = /^[\w./=!, ()-]{1,500}$/
  */
 function statusSelector({ status }: KubeObject): string | undefined {
   const { selector, labelSelector } = (status ?? {}) as Fields
-  const found = [selector, labelSelector].find((each) => each !== undefined && each !== null && each !== '')
-  const text = isLabelSelector(found) ? formatSelector(found) : found
-  return typeof text === 'string' && selectorPattern.test(text) ? text : undefined
-}
-
-function isLabelSelector(value: unknown): value is LabelSelector {
-  const { matchLabels } = (typeof value === 'object' ? (value ?? {}) : {}) as Fields
-  return typeof matchLabels === 'object' && matchLabels !== null
-}
-
-/** Whether the selector in the status of a custom resource selects a pod. Only selectors with `=` are read. */
-function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boolean {
-  const terms = statusSelector(object)?.split(',') ?? []
-  return (
-    terms.length > 0 &&
-    metadata.namespace === object.metadata.namespace &&
-    terms.every((term) => {
-      const [, key = '', value] = /^\s*([^=!() ]+)\s*==?\s*([^=!() ]+)\s*$/.exec(term) ?? []
-      return value !== undefined && metadata.labels?.[key] === value
-    })
+  return [selector, labelSelector].find(
+    (each): each is string => typeof each === 'string' && selectorPattern.test(each),
   )
 }
 
 /**
- * The objects directly behind an object: those that it owns or has applied, and the pods that its status selects. An object in
- * another namespace is behind an object without a namespace, or in its inventory. Objects that are being deleted are excluded.
+ * The objects directly behind an object: those that it owns or has applied. An object in another namespace is behind an
+ * object without a namespace, or in its inventory. Objects that are being deleted are excluded.
  * @param object the custom resource, or an object that it owns
  */
 function directlyBehind(
@@ -222,11 +195,10 @@ function directlyBehind(
   behind: Pick<Behind, 'hasInventory' | 'revisionOf' | 'revisions'>,
 ): readonly KubeObject[] {
   const owned = reader.knownOwned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
-  const selected = selectedPods(object, reader).filter((pod) => !hasKnownOwner(pod, reader))
   const applied = appliedRequests(object, behind).flatMap((request) =>
     reader.known(request, (each) => refersTo(each, object)),
   )
-  const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, reader)])].filter(
+  const present = [...new Set([...owned, ...applied, ...membersOf(object, reader)])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
   )
   if (behind.revisions === 'all') return present
@@ -255,23 +227,9 @@ function ofPresentRevision(
   return created.length === 0 ? objects : [...created, ...objects.filter(isUpdatedInPlace)]
 }
 
-/** The pods that the selector in the status of an object selects. */
-function selectedPods(object: KubeObject, reader: Reader): readonly Pod[] {
-  if (statusSelector(object) === undefined) return []
-  return reader.known(namespaceRequest('v1', 'Pod', object), (pod) => isSelectedByStatus(object, pod))
-}
-
 /** Whether controllers update an object of this kind in place. For many other kinds, they create a new one instead. */
 function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
   return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
-}
-
-/** Whether the gate knows an owner of a pod: the pod is examined with its owner, or is not of the custom resource. */
-function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeObject, reader: Reader): boolean {
-  return ownerReferences.some(
-    ({ apiVersion, kind, name, uid }) =>
-      reader.known({ apiVersion, kind, namespace, name }, ({ metadata }) => metadata.uid === uid).length > 0,
-  )
 }
 
 /** An object behind a custom resource. */
