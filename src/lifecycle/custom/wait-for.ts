@@ -1,8 +1,8 @@
-import type { Condition, Fields, KubeObject } from '../../cluster/objects.ts'
+import type { Fields, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
 import type { Draft } from '../assessment.ts'
 import { conditionsIn, conditionsOf } from '../conditions.ts'
-import { commonMilestones, type Rule, withCheck } from '../rule.ts'
+import { commonMilestones, type Judgement, type Rule, withCheck } from '../rule.ts'
 import { isOfPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
 
 /**
@@ -20,9 +20,8 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
     lastState,
     readyWhenAbsent: waitFor.type === 'delete' ? 'does not exist' : undefined,
     judge: (object, reader) => {
-      const { met, message, signals } = evaluate(object, waitFor)
       reader.milestone({ name: 'observed', state: 'skipped', message: 'the reference defines what to wait for' })
-      return { ready: met, message, readyConditions: signals }
+      return evaluate(object, waitFor)
     },
   }
   return withCheck(rule, (draft, object) => {
@@ -39,27 +38,20 @@ function awaitingDeletion(draft: Draft, { metadata: { deletionTimestamp, finaliz
 
 const stillExists = 'still exists, waiting for its deletion'
 
-interface Evaluation {
-  readonly met: boolean
-  readonly message: string
-  /** The conditions that decided; undefined entries are other parts of the status. */
-  readonly signals?: readonly (Condition | undefined)[]
-}
-
-function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
+function evaluate(object: KubeObject, waitFor: WaitFor): Judgement {
   switch (waitFor.type) {
     case 'create':
-      return { met: true, message: 'exists' }
+      return { ready: true, message: 'exists' }
     case 'delete':
-      return { met: false, message: stillExists }
+      return { ready: false, message: stillExists }
     case 'condition': {
       const { observedGeneration } = (object.status ?? {}) as Fields
       const found = conditionsOf(object).find(({ type }) => type.toLowerCase() === waitFor.condition.toLowerCase())
       const isPresent = !isStale(found?.observedGeneration ?? observedGeneration, object.metadata.generation)
-      const met = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
+      const ready = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
       const state = `is ${found?.status}${isPresent ? '' : ' of an older generation'}`
       const words = found === undefined ? 'is not reported yet' : `${state}${found.message ? `: ${found.message}` : ''}`
-      return { met, message: `condition ${waitFor.condition} ${words}`, signals: [found] }
+      return { ready, message: `condition ${waitFor.condition} ${words}`, readyConditions: [found] }
     }
     case 'jsonpath': {
       const valuesIn = compileJsonPath(waitFor.path) ?? (() => [])
@@ -67,12 +59,12 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
       const [value] = values
       const isMet = isValue(values, waitFor.value)
       const words = value === undefined ? 'not set yet' : JSON.stringify(value)
-      if (!/\bstatus\b/.test(waitFor.path)) return { met: isMet, message: `${waitFor.path} is ${words}` }
+      if (!/\bstatus\b/.test(waitFor.path)) return { ready: isMet, message: `${waitFor.path} is ${words}` }
       const isPresent = !isStatusStale(object) && isValue(valuesIn(withoutStale(object)), waitFor.value) === isMet
       return {
-        met: isMet && isPresent,
+        ready: isMet && isPresent,
         message: `${waitFor.path} is ${words}${isPresent ? '' : ' of an older generation'}`,
-        signals: [undefined],
+        readyConditions: [undefined],
       }
     }
   }
