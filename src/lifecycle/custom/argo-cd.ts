@@ -124,7 +124,6 @@ function attemptOf(state: Fields, result: Fields): Attempt | undefined {
   const requested = fields(fields(state['operation'])['sync'])
   const version = versionOf(result, result) ?? versionOf(requested, requested)
   if (version === undefined || requested['dryRun'] === true) return undefined
-  const isRunning = state['phase'] === 'Running'
   const states = new Map<unknown, Attempt['state']>([
     ['Running', isRetry(state) ? 'retried' : 'running'],
     ['Terminating', 'running'],
@@ -134,8 +133,7 @@ function attemptOf(state: Fields, result: Fields): Attempt | undefined {
   return {
     version,
     state: states.get(state['phase']) ?? 'succeeded',
-    // While an operation begins, its state may still have the message of the previous operation.
-    message: isRunning && isSuccess(state['message']) ? '' : (text(state['message']) ?? ''),
+    message: text(state['message']) ?? '',
     since: text(state['finishedAt']),
     applied: fieldsOf(result['resources']).flatMap((each) =>
       each['status'] === 'Synced' && text(each['hookType']) === undefined ? objectName(each) : [],
@@ -159,9 +157,6 @@ function resultOf(state: Fields): Fields {
 function isCommit({ sources }: Version): boolean {
   return sources.every(({ revisions: [revision = ''] }) => /^[0-9a-f]{40}$/.test(revision))
 }
-
-/** `successfully synced (all tasks run)` */
-const isSuccess = (message: unknown): boolean => text(message)?.startsWith('successfully synced') === true
 
 const isRetry = ({ retryCount }: Fields): boolean => Number(retryCount ?? 0) > 0
 
