@@ -154,10 +154,8 @@ export const conditionHolders = ['parents', 'ancestors', 'listeners']
 
 /** The conditions of an object and its parts, of any generation. */
 export function conditionSignals({ status }: KubeObject): readonly StatusCondition[] {
-  const fields = (status ?? {}) as Readonly<Record<string, Fields | undefined>>
-  const own = [fields['conditions'], fields['conditionedStatus']?.['conditions']].flatMap((list) =>
-    conditionsIn(asList(list)).map((each) => conditionSignal(each)),
-  )
+  const fields = (status ?? {}) as Fields
+  const own = conditionsIn(asList(fields['conditions'])).map((each) => conditionSignal(each))
   const ofParts = conditionHolders.flatMap((holder) =>
     fieldsOf(fields[holder]).flatMap(({ conditions, name = '' }) => {
       const list = conditionsIn(conditions)

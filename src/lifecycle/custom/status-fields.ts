@@ -84,7 +84,7 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
   // An empty phase: its controller has not written it yet.
   if (value === '' && depth === 0 && fieldNames.state.test(key))
     return fieldSignal(key, 'empty', 'progressing', 'unknown')
-  if (/^(?:conditions|conditionedStatus)$/i.test(key) || isEmpty(value)) return []
+  if (/^conditions$/i.test(key) || isEmpty(value)) return []
   if (fieldNames.error.test(key)) return readError(`${path}${key}`, value)
   if (fieldNames.notCurrent.test(key)) return readDesired(key, value, fields, path)
   if (typeof value === 'boolean') return readFlag(key, value, path)
