@@ -1,5 +1,5 @@
 import { isOfKind, isPodSubject, type KubeObject, type Pod } from '../../cluster/objects.ts'
-import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
+import { classOf, messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { causeSearchMs, maxCauses } from '../../thresholds.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { withoutProof } from '../proof.ts'
@@ -58,7 +58,9 @@ function explainBy(own: Draft, found: Findings, { isWorkload }: Behind): Draft {
   if (cause === undefined) return own
   // An analysis without a result pauses a rollout: the pause is the reason, and the analysis explains it.
   if (awaitsUser(own)) return { ...own, problems: [...own.problems, ...causes.filter(isReported)] }
-  const failure = isWorkload ? found.failure : undefined
+  // As for a Deployment, the problem of a pod is the reason for a failure that the object itself reports.
+  const decisive = own.failure && causes.find((problem) => classOf(problem) !== 'slow')
+  const failure = isWorkload ? (found.failure ?? decisive) : undefined
   if (failure !== undefined)
     return { ...own, message: messageOf(failure), failure, problems: [...causes, ...own.problems] }
   if (first === undefined || !isReported(first)) return { ...own, problems: [...causes, ...own.problems] }
