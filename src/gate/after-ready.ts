@@ -60,9 +60,9 @@ function withAfterReady(rule: Rule, lines: readonly RequestCheck[], isHeld: bool
   const { serving } = rule
   const isAsked = serving !== undefined && lines.length > 0
   if (!isAsked && !isHeld) return rule
-  const checked = withCheck(rule, (draft, object, reader) => {
-    const pods = serving?.pods(object, draft, reader) ?? []
-    const answered = isAsked ? withAnswers(draft, object, pods, lines, serving, reader) : draft
+  const checked = withCheck(rule, (own, object, reader) => {
+    const pods = serving?.pods(object, own, reader) ?? []
+    const answered = isAsked ? withAnswers(own, object, pods, lines, serving, reader) : own
     return isHeld ? withHold(answered, object, pods, serving, reader) : answered
   })
   const milestones = [...rule.milestones]

@@ -118,7 +118,7 @@ export interface TargetRecord extends Omit<ReadTarget, 'log'> {
   readonly hintWithoutLog?: string
   /** The notes that are also shown as warnings. */
   readonly warnings?: readonly string[]
-  /** See `AssessedFacts.hasRun`. */
+  /** See `Assessment.hasRun`. */
   readonly hasRun?: boolean
   /** What serves, and whether an undo restores what ran before; only of a target that failed, stalled or timed out. */
   readonly undo?: Undo

@@ -120,11 +120,8 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     case 'list-pending': {
       if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
       const message = 'the objects that its spec selects now are being listed'
-      return fallBack(
-        { ...state, seen: state.seen },
-        { ...state.assessment, status: 'progressing', failure: undefined, message },
-        now,
-      )
+      const assessment = { ...state.assessment, ready: false, failure: undefined, message }
+      return fallBack({ ...state, seen: state.seen }, assessment, now)
     }
     case 'revisions-listed':
       return isPresent(state) ? afterRevisions(state, event.revisions, now, context) : unchanged
@@ -439,7 +436,7 @@ function afterAssessment(
 ): Step {
   const { target, gateTime } = context
   const assessment = withEarlierCause(event.assessment, before.seen, target)
-  const isReady = assessment.status === 'ready'
+  const isReady = assessment.ready
   const fallen =
     before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
   const { seen } = fallen.state
@@ -505,9 +502,7 @@ function withEarlierCause(assessment: Assessment, { relatedProblem, history }: S
   if (!isRecent || traitsOf(first).yieldsTo !== 'owned' || !isOwnProblem(first, target)) return assessment
   const reported = { ...first, cause: problem }
   const explained = { ...assessment, problems: [reported, ...others] }
-  return assessment.failure === first
-    ? { ...explained, status: 'failed', failure: reported, message: messageOf(reported) }
-    : (explained as Assessment)
+  return assessment.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
 }
 
 /** Adds problems to the logged ones. Returns the texts to log; the verdict reports the failure. */

@@ -6,7 +6,7 @@ import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
-import { type Draft, type Milestone, type Question, requestOf } from './assessment.ts'
+import { type Assessment, type Milestone, type Question, requestOf } from './assessment.ts'
 import { declaredPorts, portText, targetPortIn } from './network/endpoints.ts'
 import { momentAt, prove } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
@@ -47,41 +47,41 @@ interface AskedCheck {
 }
 
 /**
- * Adds to the draft of a target what its pods answered to its `http-checks`. The target is ready only after all checks
+ * Adds to the assessment of a target what its pods answered to its `http-checks`. The target is ready only after all checks
  * are answered. It fails after enough wrong or missing answers of one pod.
  * @param all the pods of the gated revision behind the target
  */
 export function withAnswers(
-  draft: Draft,
+  own: Assessment,
   object: KubeObject,
   all: readonly Pod[],
   checks: readonly RequestCheck[],
   serving: Serving,
   reader: Reader,
-): Draft {
+): Assessment {
   const { holding: hold, lastAssessment: before } = reader
-  const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
+  const milestones = own.ready ? own.milestones.map(doneOrSkipped) : own.milestones
   const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
   const asked = checks.map((check) => askedCheckOf(check, pods, object, serving, reader))
   if (pods.length === 0 && serving.isEmpty(object, reader)) {
-    const milestone: Milestone = { name: 'answers', state: draft.ready ? 'skipped' : 'open', message: '' }
+    const milestone: Milestone = { name: 'answers', state: own.ready ? 'skipped' : 'open', message: '' }
     const skipped = checks.map((check) => `${requestOf(check)} was not asked: no pod is wanted`)
-    return { ...draft, milestones: [...milestones, milestone], notes: [...draft.notes, ...skipped] }
+    return { ...own, milestones: [...milestones, milestone], notes: [...own.notes, ...skipped] }
   }
   const open = hold === undefined ? asked.filter(({ isAnswered }) => !isAnswered) : []
   const [first] = open
   const found = asked.flatMap((each) => problemOf(each) ?? [])
   const failure = found.find(({ proven }) => proven)
-  const milestone = answersMilestone(asked, open, draft.ready)
-  const isAsked = draft.ready || hold !== undefined
+  const milestone = answersMilestone(asked, open, own.ready)
+  const isAsked = own.ready || hold !== undefined
   return {
-    ...draft,
+    ...own,
     milestones: [...milestones, milestone],
-    ready: draft.ready && open.length === 0 && failure === undefined,
-    failure: failure ?? draft.failure,
-    problems: [...found, ...draft.problems],
-    message: failure === undefined ? messageWith(milestone, draft) : messageOf(failure),
-    ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, reader.now) }),
+    ready: own.ready && open.length === 0 && failure === undefined,
+    failure: failure ?? own.failure,
+    problems: [...found, ...own.problems],
+    message: failure === undefined ? messageWith(milestone, own) : messageOf(failure),
+    ...(own.ready && first !== undefined && { overdue: unanswered(first, object, reader.now) }),
     ...(isAsked && { questions: asked.flatMap((each) => questionsOf(each, serving, hold)) }),
     answering: isAsked
       ? new Set([...(before?.answering ?? []), ...all.map(({ metadata }) => metadata.name)])
@@ -305,8 +305,8 @@ function openText(open: readonly AskedCheck[]): string {
     .join(', ')
 }
 
-/** The message of a ready draft contains the answers. While answers are awaited, it is only about these. */
-function messageWith({ state, message }: Milestone, draft: Draft): string {
-  if (!draft.ready || message === '') return draft.message
-  return state === 'open' ? message : `${draft.message} · ${message}`
+/** The message of a ready target contains the answers. While answers are awaited, it is only about these. */
+function messageWith({ state, message }: Milestone, own: Assessment): string {
+  if (!own.ready || message === '') return own.message
+  return state === 'open' ? message : `${own.message} · ${message}`
 }

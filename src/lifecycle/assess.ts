@@ -1,7 +1,7 @@
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { messageOf, nodeOfProblem, type Problem } from '../reasons/reasons.ts'
 import { maxApplyAgeMs } from '../thresholds.ts'
-import type { Assessment, Draft, Milestone } from './assessment.ts'
+import type { Assessment, Milestone } from './assessment.ts'
 import type { Reader, Statements } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
 import { nodeRequest } from './selector.ts'
@@ -16,21 +16,19 @@ import { ownProblem } from './status-problems.ts'
 export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, reader: Reader): Assessment {
   const stated = new Stated()
   const judgement = rule.judge(object, { ...reader, ...stated.statements })
-  let draft = draftOf(object, reader, stated, rule.milestones, judgement)
-  for (const check of rule.checks ?? []) draft = check(draft, object, reader)
-  const { ready, failure, ...facts } = draft
-  if (ready) return { ...facts, status: 'ready' }
-  return failure === undefined ? { ...facts, status: 'progressing' } : { ...facts, status: 'failed', failure }
+  let assessment = assessByRule(object, reader, stated, rule.milestones, judgement)
+  for (const check of rule.checks ?? []) assessment = check(assessment, object, reader)
+  return assessment
 }
 
-/** The draft of an assessment: what the rule has found, before its checks. */
-function draftOf(
+/** The assessment before the checks of the rule. */
+function assessByRule(
   object: KubeObject,
   reader: Reader,
   stated: Stated,
   names: Rule['milestones'],
   { ready: isReady, message: text, failure: decisive, isEnd, readyConditions, copiesOthers, ...facts }: Judgement,
-): Draft {
+): Assessment {
   const until =
     isReady && readyConditions !== undefined ? staleUntil(object, readyConditions, reader, copiesOthers) : undefined
   const ready = isReady && until === undefined
@@ -47,15 +45,15 @@ function draftOf(
     ...(facts.counters ?? []),
     ...(ready ? [] : eventCounters(reader.events(object, showsProgress))),
   ])
-  const draft = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
+  const found = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
   // Ready beats failed when both arrive together.
-  if (ready && terminating === undefined) return { ...draft, ready, message: text }
+  if (ready && terminating === undefined) return { ...found, ready, message: text }
   const failure = decisive ?? stated.problems.find(({ proven }) => proven)
   if (failure !== undefined && failure !== 'none' && (terminating === undefined || isEnd))
-    return { ...draft, ready: false, message: messageOf(failure), failure }
+    return { ...found, ready: false, message: messageOf(failure), failure }
   const open = milestones.find(({ state }) => state === 'open')
   const message = terminating === undefined ? (open?.message ?? text) : messageOf(terminating)
-  return { ...draft, ready: false, message }
+  return { ...found, ready: false, message }
 }
 
 /** What a rule has stated of an object. */

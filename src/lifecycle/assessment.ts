@@ -45,15 +45,14 @@ export function requestOf({ method, path }: RequestCheck): string {
  */
 export type HeldPods = ReadonlyMap<string | undefined, PodHistory>
 
-/** The state of a target. It follows from the object, the time, and what the rule of the object reads. */
-export type Assessment = AssessedFacts &
-  (
-    | { readonly status: 'ready' | 'progressing'; readonly failure?: undefined }
-    | { readonly status: 'failed'; readonly failure: Problem }
-  )
-
-/** What an assessment contains besides its status. */
-export interface AssessedFacts {
+/**
+ * The state of a target: what its rule finds, changed by the checks of the rule. It follows from the object, the time,
+ * and what the rule of the object reads.
+ */
+export interface Assessment {
+  readonly ready: boolean
+  /** The problem that fails the target; absent if the target is ready. */
+  readonly failure?: Problem | undefined
   /** One line: `2 of 3 new pods ready`. */
   readonly message: string
   readonly milestones: readonly Milestone[]
@@ -90,10 +89,10 @@ export interface AssessedFacts {
   readonly warnings?: readonly string[]
 }
 
-/** An assessment that is not concluded: its status follows from `ready` and `failure`. */
-export interface Draft extends AssessedFacts {
-  readonly ready: boolean
-  readonly failure?: Problem | undefined
+/** Whether a target is ready, has failed, or still progresses. */
+export function statusOf({ ready, failure }: Assessment): 'ready' | 'progressing' | 'failed' {
+  if (ready) return 'ready'
+  return failure === undefined ? 'progressing' : 'failed'
 }
 
 /** Whether an object only needs time, or the awaited change. A crashing container of another target may wait for it. */

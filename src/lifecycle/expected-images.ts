@@ -55,11 +55,11 @@ function checkedContainers(pods: readonly Pod[], expected: ExpectedImages) {
 /** Adds to a rule: a target that would be ready fails if a pod runs another image than expected. */
 export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
-  return withCheck(rule, (draft, object, reader) => {
-    if (!draft.ready) return draft
-    const failure = mismatchOf(checkedContainers(stayingPods(podsOf(object, draft.pods)), expected), reader.now)
-    if (failure === undefined) return draft
-    return { ...draft, ready: false, message: messageOf(failure), failure, problems: [failure, ...draft.problems] }
+  return withCheck(rule, (own, object, reader) => {
+    if (!own.ready) return own
+    const failure = mismatchOf(checkedContainers(stayingPods(podsOf(object, own.pods)), expected), reader.now)
+    if (failure === undefined) return own
+    return { ...own, ready: false, message: messageOf(failure), failure, problems: [failure, ...own.problems] }
   })
 }
 

@@ -1,6 +1,6 @@
 import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
-import type { Assessment, Draft, HeldPods } from './assessment.ts'
+import type { Assessment, HeldPods } from './assessment.ts'
 import { trueCondition } from './conditions.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
@@ -16,21 +16,21 @@ import type { ContainerView } from './workloads/pod-view.ts'
  * @param all the pods of the gated revision behind the target
  */
 export function withHold(
-  draft: Draft,
+  own: Assessment,
   object: KubeObject,
   all: readonly Pod[],
   serving: Serving | undefined,
   reader: Reader,
-): Draft {
+): Assessment {
   const { holding, lastAssessment: before, now } = reader
-  if (holding === undefined) return draft
+  if (holding === undefined) return own
   // If a Service selects the pod of a gated workload, the hold of the workload decides about the pod.
   const pods = all.filter((pod) => serving?.selects === undefined || reader.revisionOf(pod) === undefined)
   const heldPods = withReadyPods(before?.heldPods ?? new Map(), pods, reader)
-  const held = { ...draft, heldPods, ...(!draft.ready && { overdue: unreadyProblem(object, draft, now) }) }
-  const { failure } = draft
+  const held = { ...own, heldPods, ...(!own.ready && { overdue: unreadyProblem(object, own, now) }) }
+  const { failure } = own
   if (failure !== undefined && traitsOf(failure).isAnswer) return held
-  const cause = failure ?? findBreak(pods, heldPods, draft, reader)
+  const cause = failure ?? findBreak(pods, heldPods, own, reader)
   if (cause === undefined) return held
   const { since, until } = holding
   const detail = { holdMs: until - since, afterMs: now - since, cause: problemSentence(cause) }
@@ -42,12 +42,12 @@ export function withHold(
     problems: [cause],
     message: messageOf(broken),
     // The target had reached all of them: only `held` is open.
-    milestones: before?.milestones ?? draft.milestones,
+    milestones: before?.milestones ?? own.milestones,
   }
 }
 
 /** The problem of a target that is not ready at the end of the hold, if it has no other problem. */
-function unreadyProblem(object: KubeObject, { message }: Pick<Draft, 'message'>, now: number): Problem {
+function unreadyProblem(object: KubeObject, { message }: Pick<Assessment, 'message'>, now: number): Problem {
   return { ...ownProblem(object, now), reason: 'condition-false', detail: { signals: [], cause: message } }
 }
 

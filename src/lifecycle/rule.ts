@@ -2,7 +2,7 @@ import type { Condition, EventObject, KubeObject, ObjectMeta, Pod } from '../clu
 import type { MilestoneName } from '../inputs.ts'
 import type { RevisionChange } from '../reasons/gate.ts'
 import type { Problem } from '../reasons/reasons.ts'
-import type { AssessedFacts, Draft, Milestone } from './assessment.ts'
+import type { Assessment, Milestone } from './assessment.ts'
 import type { GateTime } from './proof.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 import type { ReportedStatus } from './target-history.ts'
@@ -92,7 +92,7 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
    * show whether there should be such pods, because `judge` does not do so for every kind.
    * @param assessed the pods of the present revision, if the rule of the object finds them
    */
-  pods(object: Gated, assessed: Pick<AssessedFacts, 'pods'>, reader: Reader): readonly Pod[]
+  pods(object: Gated, assessed: Pick<Assessment, 'pods'>, reader: Reader): readonly Pod[]
   /** Whether the object is scaled to zero, and needs no pod. */
   isEmpty(object: Gated, reader: Reader): boolean
   /** Requests go to one pod after another, in the order of the ordinals. */
@@ -137,28 +137,28 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly checks?: readonly Check[]
 }
 
-/** Decides about an object after `judge`: returns the draft, changed if needed, before the assessment is concluded. */
-export type Check = (draft: Draft, object: KubeObject, reader: Reader) => Draft
+/** Decides about an object after `judge`: returns the assessment, changed if needed. */
+export type Check = (assessment: Assessment, object: KubeObject, reader: Reader) => Assessment
 
 /** The rule with one more check. */
 export function withCheck(rule: Rule, check: Check): Rule {
   return { ...rule, checks: [...(rule.checks ?? []), check] }
 }
 
-/** The draft of an object that is neither ready nor failed: it waits for something else. */
-export function waitingDraft(draft: Draft, message: string): Draft {
-  const milestones = draft.milestones.map((each): Milestone => {
+/** The assessment of an object that is neither ready nor failed: it waits for something else. */
+export function asWaiting(assessment: Assessment, message: string): Assessment {
+  const milestones = assessment.milestones.map((each): Milestone => {
     return each.name === 'ready' ? { ...each, state: 'open', message } : each
   })
-  return { ...draft, ready: false, failure: undefined, message, milestones }
+  return { ...assessment, ready: false, failure: undefined, message, milestones }
 }
 
 /**
  * The result of `judge`. `message` is used if the object is ready or no milestone is open, and for the milestone
  * `ready` unless the rule states this milestone.
  */
-export interface Judgement extends Omit<AssessedFacts, 'milestones' | 'problems' | 'notes' | 'warnings' | 'stallHold'> {
-  readonly ready: boolean
+export interface Judgement
+  extends Omit<Assessment, 'failure' | 'milestones' | 'problems' | 'notes' | 'warnings' | 'stallHold'> {
   /** The problem that fails the object, or `none`. By default, the first stated problem that is proven. */
   readonly failure?: Problem | 'none'
   /** A failure of the object is final even during its deletion, as for a Job. */

@@ -9,6 +9,7 @@ import {
 } from '../cluster/objects.ts'
 import { hintFor } from '../diagnosis/hints.ts'
 import { nearest } from '../errors.ts'
+import { statusOf } from '../lifecycle/assessment.ts'
 import { readCondition } from '../lifecycle/custom/status-conditions.ts'
 import { presentConditions } from '../lifecycle/status-age.ts'
 import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
@@ -117,7 +118,8 @@ function statusLines({
       line(0, mark('…'), `waiting for ${name} to be created again`),
     ]
   }
-  const { status, message, problems } = traced.assessment
+  const { message, problems } = traced.assessment
+  const status = statusOf(traced.assessment)
   const terminating = problems.find((problem) => traitsOf(problem).awaits === 'deletion')
   const headline = terminating === undefined ? statusText[status] : messageOf(terminating)
   const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs

@@ -6,6 +6,7 @@ import {
   type ReplicaSet,
   shortName,
 } from '../cluster/objects.ts'
+import { statusOf } from '../lifecycle/assessment.ts'
 import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -124,9 +125,9 @@ function podLine(pod: Pod, indent: number, width: number, { reader }: TracedObje
 
 /** An object of any other kind, with the result of its lifecycle rule. */
 function otherLine(object: KubeObject, indent: number, traced: TracedObject): Line {
-  const { status, message } = traced.assessOwned(object)
-  const as = statusMarks[status]
-  return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(message, as))
+  const assessment = traced.assessOwned(object)
+  const as = statusMarks[statusOf(assessment)]
+  return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(assessment.message, as))
 }
 
 /** @param why why the object was released, if it was not deleted */

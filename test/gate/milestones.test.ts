@@ -18,7 +18,7 @@ function assessed(
   ...milestones: readonly (readonly [name: string, state: Milestone['state'], done?: number])[]
 ): Assessment {
   return {
-    status: 'progressing',
+    ready: false,
     message: '',
     problems: [],
     notes: [],

@@ -12,7 +12,7 @@ import {
   type TargetState,
 } from '../../src/gate/target-state.ts'
 import { step, type TargetEvent } from '../../src/gate/target-step.ts'
-import type { AssessedFacts, Assessment } from '../../src/lifecycle/assessment.ts'
+import type { Assessment, statusOf } from '../../src/lifecycle/assessment.ts'
 import { createGateTime } from '../../src/lifecycle/proof.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { createSettings, createTarget } from '../kit/gate.ts'
@@ -60,9 +60,13 @@ const problem: Problem = {
   proven: true,
 }
 
-function createAssessment(status: Assessment['status'], overrides: Partial<AssessedFacts> = {}): Assessment {
+type Status = ReturnType<typeof statusOf>
+
+function createAssessment(status: Status, overrides: Partial<Assessment> = {}): Assessment {
   const state = status === 'ready' ? 'done' : 'open'
-  const facts: AssessedFacts = {
+  return {
+    ready: status === 'ready',
+    ...(status === 'failed' && { failure: problem }),
     message: `it is ${status}`,
     milestones: ['created', 'observed', 'ready'].map((name) => ({
       name,
@@ -73,14 +77,13 @@ function createAssessment(status: Assessment['status'], overrides: Partial<Asses
     notes: [],
     ...overrides,
   }
-  return status === 'failed' ? { ...facts, status, failure: problem } : { ...facts, status }
 }
 
 function found(uid: string, isFirstSight = false): TargetEvent {
   return { type: 'found', object: createObject(uid), isFirstSight }
 }
 
-function assessed(status: Assessment['status'], overrides: Partial<AssessedFacts> = {}): TargetEvent {
+function assessed(status: Status, overrides: Partial<Assessment> = {}): TargetEvent {
   return {
     type: 'assessed',
     assessment: createAssessment(status, overrides),
@@ -298,7 +301,7 @@ describe('whatever happens to a target', () => {
     forEachStep((before, event, { state }) => {
       if (state.type !== 'ready' || before.type === 'ready') return
       readies += 1
-      if (event.type === 'assessed') expect(event.assessment.status).toBe('ready')
+      if (event.type === 'assessed') expect(event.assessment.ready).toBe(true)
       else expect(event.type).toBe('absence-accepted')
     })
     expect(readies).toBeGreaterThan(parameters.numRuns / 5)

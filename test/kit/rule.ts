@@ -2,6 +2,7 @@ import type { WatchRequest } from '../../src/cluster/feed.ts'
 import type { EventObject, KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
+import { statusOf } from '../../src/lifecycle/assessment.ts'
 import type { PodHistory } from '../../src/lifecycle/pods.ts'
 import type { GateTime } from '../../src/lifecycle/proof.ts'
 import type { LifecycleSettings, Reader } from '../../src/lifecycle/reader.ts'
@@ -100,7 +101,10 @@ export function reader(options: ReaderOptions = {}): Reader {
 /** What a rule says about an object among others, which was first seen at the start of the gate unless `history` says more. */
 export function read<Gated extends KubeObject>(options: ReaderOptions, rule: Rule<Gated>, object: Gated) {
   const history = observeTarget(undefined, object, moment(0), rule.reported?.(object))
-  return found({ now: 60, history, ...options }, (given) => assess(rule, object, given))
+  return found({ now: 60, history, ...options }, (given) => {
+    const assessment = assess(rule, object, given)
+    return { ...assessment, status: statusOf(assessment) }
+  })
 }
 
 /** Whether a new or changed object concerns a target that its rule has assessed among others. */

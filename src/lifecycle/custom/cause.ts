@@ -1,7 +1,7 @@
 import { isOfKind, isPodSubject, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { causeSearchMs, maxCauses } from '../../thresholds.ts'
-import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
+import { type Assessment, isUndisturbed } from '../assessment.ts'
 import { withoutProof } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { type Rule, withCheck } from '../rule.ts'
@@ -10,7 +10,7 @@ import { byImportance, examinePods } from '../workloads/revision-pods.ts'
 import { assessOwned, awaitsLists, type Behind, explainingReader, type ObjectBehind, objectsBehind } from './behind.ts'
 
 /** What the objects behind a custom resource contribute to its assessment. */
-interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'counters'> {
+interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'counters'> {
   /** Problems of objects of an older spec are never proven. */
   readonly problems: readonly Problem[]
 }
@@ -30,7 +30,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
     if (!isUrgent && !reader.passed(Math.max(firstSeenAt, specSeenAt) + causeSearchMs)) return own
     const explaining = explainingReader(reader, behind)
     const found = search(object, objectsBehind(object, behind, explaining), { custom: object, reader: explaining })
-    const explained: Draft = {
+    const explained: Assessment = {
       ...explainBy(own, found, behind),
       stallHold: own.stallHold ?? found.stallHold,
       counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
@@ -44,13 +44,13 @@ function isReported(problem: Problem): boolean {
   return traitsOf(problem).yieldsTo === 'owned'
 }
 
-/** Whether only a user can end the first problem of a draft, such as a pause. */
-function awaitsUser({ problems: [first] }: Draft): boolean {
+/** Whether only a user can end the first problem of an object, such as a pause. */
+function awaitsUser({ problems: [first] }: Assessment): boolean {
   return first !== undefined && traitsOf(first).awaits === 'user'
 }
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
-function explainBy(own: Draft, found: Findings, { isWorkload }: Behind): Draft {
+function explainBy(own: Assessment, found: Findings, { isWorkload }: Behind): Assessment {
   const problems = isWorkload ? found.problems : found.problems.map(withoutProof)
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes
@@ -85,7 +85,7 @@ function search(owner: KubeObject, behind: readonly ObjectBehind[], searched: Se
   const judged = behind
     .filter(({ object }) => !isOfKind(object, 'Pod'))
     .map((each) => assess(each, reader))
-    .filter(({ assessment }) => assessment.status !== 'ready')
+    .filter(({ assessment }) => !assessment.ready)
   // A crashing container may wait for another object of the same custom resource, as for another target.
   const within = { ...reader, othersProgress: () => true }
   const mayWait = !reader.othersProgress() && judged.some(({ assessment }) => isUndisturbed(assessment))

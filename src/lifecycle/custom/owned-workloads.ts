@@ -9,7 +9,7 @@ import {
 } from '../../cluster/objects.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import type { Reader } from '../reader.ts'
-import { type Rule, type Serving, waitingDraft, withCheck } from '../rule.ts'
+import { asWaiting, type Rule, type Serving, withCheck } from '../rule.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/workload.ts'
 import {
@@ -52,12 +52,12 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
       ...each,
       assessment: assessOwned(asUpdatedByOperator(each.object, object), each.rule, explaining),
     }))
-    const unready = assessed.find(({ assessment }) => assessment.status !== 'ready')
+    const unready = assessed.find(({ assessment }) => !assessment.ready)
     const awaited =
       (awaitsLists(reader) ? 'waiting for the list of its workloads' : undefined) ??
       (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
       (awaits === 'all' ? awaitChange(changedAt, workloads, reader) : undefined)
-    return awaited === undefined ? own : waitingDraft(own, awaited)
+    return awaited === undefined ? own : asWaiting(own, awaited)
   })
 }
 

@@ -5,9 +5,9 @@ import { ageByCheckout, isLowerVersion, shortRevision, type WantedRevision } fro
 import type { Target } from '../../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { maxDeployed } from '../../thresholds.ts'
-import type { Draft } from '../assessment.ts'
+import type { Assessment } from '../assessment.ts'
 import type { KnownRevision, Reader } from '../reader.ts'
-import { type Arrival, type ArrivalFacts, type Rule, waitingDraft, withCheck } from '../rule.ts'
+import { type Arrival, type ArrivalFacts, asWaiting, type Rule, withCheck } from '../rule.ts'
 import { formatSelector } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { jobRule } from '../workloads/job.ts'
@@ -164,14 +164,14 @@ interface GatedObjects {
   readonly applied: readonly ObjectName[]
 }
 
-/** The draft of an object that awaits a revision: that of its rule, changed by the arrival of the revision. */
+/** The assessment of an object that awaits a revision: that of its rule, changed by the arrival of the revision. */
 function judgeArrival(
-  own: Draft,
+  own: Assessment,
   object: KubeObject,
   reader: Reader,
   report: AwaitedReport,
   { deployed, applied }: GatedObjects,
-): Draft {
+): Assessment {
   const { startedAt, time, history, knownRevision: known } = reader
   const facts = { startedAt, time, firstSeenAt: history.firstSeenAt, known }
   const { operator, wantedText, isSettled, attempt } = report
@@ -182,50 +182,56 @@ function judgeArrival(
       : withAttempt(own, object, report, attempt, applied, facts)
   if (type === 'deployed' && isSettled) return withDeployed(own, object, report, deployed)
   if (type === 'deployed') {
-    if (own.ready) return waitingDraft(own, `${operator} has not finished`)
+    if (own.ready) return asWaiting(own, `${operator} has not finished`)
     // The failure of another revision does not fail the wanted one.
     const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, report.wanted)
-    return isOfOther ? waitingDraft(own, own.message) : own
+    return isOfOther ? asWaiting(own, own.message) : own
   }
-  const waiting = waitingDraft(own, `${operator} has not deployed ${wantedText}`)
+  const waiting = asWaiting(own, `${operator} has not deployed ${wantedText}`)
   return { ...waiting, problems: [wrongRevision(object, report, facts), ...own.problems] }
 }
 
-/** The draft of an object whose operator deploys the revision. */
+/** The assessment of an object whose operator deploys the revision. */
 function withAttempt(
-  own: Draft,
+  own: Assessment,
   object: KubeObject,
   report: AwaitedReport,
   { state, message }: Attempt,
   applied: readonly ObjectName[],
   facts: ArrivalFacts,
-): Draft {
+): Assessment {
   const { operator, wantedText } = report
   const started = {
-    ...waitingDraft(own, message === '' ? `${operator} deploys ${wantedText}` : message),
+    ...asWaiting(own, message === '' ? `${operator} deploys ${wantedText}` : message),
     ...withTargets(own, object, applied),
   }
   if (state === 'begun') return { ...started, problems: [wrongRevision(object, report, facts), ...started.problems] }
   return state === 'retried' ? started : { ...started, stallHold: `${operator} is deploying it` }
 }
 
-/** The draft of an object whose operator failed to deploy the revision. */
-function withFailure(own: Draft, object: KubeObject, reader: Reader, report: AwaitedReport, attempt: Attempt): Draft {
+/** The assessment of an object whose operator failed to deploy the revision. */
+function withFailure(
+  own: Assessment,
+  object: KubeObject,
+  reader: Reader,
+  report: AwaitedReport,
+  attempt: Attempt,
+): Assessment {
   const problem = failureOf(object, reader, report, attempt)
   const failed = {
-    ...waitingDraft(own, messageOf(problem)),
+    ...asWaiting(own, messageOf(problem)),
     problems: [problem, ...own.problems.filter((each) => traitsOf(each).yieldsTo !== 'owned')],
   }
   return problem.proven ? { ...failed, failure: problem } : failed
 }
 
-/** The draft of an object whose revision is deployed. */
+/** The assessment of an object whose revision is deployed. */
 function withDeployed(
-  own: Draft,
+  own: Assessment,
   object: KubeObject,
   { operator, objects, isHealthy }: AwaitedReport,
   deployed: readonly ObjectName[],
-): Draft {
+): Assessment {
   const listed = deployed.slice(0, maxDeployed)
   const isUnlisted = objects !== 'elsewhere' && 'labels' in objects
   const left = deployed.length - listed.length
@@ -238,28 +244,28 @@ function withDeployed(
       : []),
     ...(left > 0 ? [`${left} more objects count by the word of ${operator}`] : []),
   ]
-  const draft = {
+  const assessment = {
     ...own,
     notes: [...own.notes, ...notes],
     ...withTargets(own, object, listed),
   }
   const isReady = isHealthy === true && own.failure === undefined && object.metadata.deletionTimestamp === undefined
-  if (!isReady || own.ready) return draft
+  if (!isReady || own.ready) return assessment
   const message = 'its revision is deployed and healthy'
   const milestones = own.milestones.map((each) => ({
     ...each,
     state: 'done' as const,
     ...(each.name === 'ready' ? { message } : {}),
   }))
-  return { ...draft, ready: true, message, problems: [], milestones }
+  return { ...assessment, ready: true, message, problems: [], milestones }
 }
 
 /** Adds objects that become targets. The problems of other objects are removed: these targets report them. */
 function withTargets(
-  own: Draft,
+  own: Assessment,
   object: KubeObject,
   names: readonly ObjectName[],
-): Pick<Draft, 'deployed' | 'awaits' | 'problems'> {
+): Pick<Assessment, 'deployed' | 'awaits' | 'problems'> {
   const self = subjectOf(object)
   const problems =
     names.length === 0 ? own.problems : own.problems.filter(({ subject }) => isSameSubject(subject, self))

@@ -1,6 +1,6 @@
 import type { Fields, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
-import type { Draft } from '../assessment.ts'
+import type { Assessment } from '../assessment.ts'
 import { conditionsIn, conditionsOf } from '../conditions.ts'
 import { commonMilestones, type Judgement, type Rule, withCheck } from '../rule.ts'
 import { isOfPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
@@ -24,16 +24,19 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
       return evaluate(object, waitFor)
     },
   }
-  return withCheck(rule, (draft, object) => {
-    if (waitFor.type === 'delete') return awaitingDeletion(draft, object)
-    return draft.ready && lastState?.(object, []) !== undefined ? { ...draft, completed: true } : draft
+  return withCheck(rule, (own, object) => {
+    if (waitFor.type === 'delete') return awaitingDeletion(own, object)
+    return own.ready && lastState?.(object, []) !== undefined ? { ...own, completed: true } : own
   })
 }
 
-/** The draft of an object whose deletion is awaited: its deletion is no problem, but finalizers may delay it. */
-function awaitingDeletion(draft: Draft, { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): Draft {
+/** The assessment of an object whose deletion is awaited: its deletion is no problem, but finalizers may delay it. */
+function awaitingDeletion(
+  own: Assessment,
+  { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject,
+): Assessment {
   const isHeld = deletionTimestamp !== undefined && finalizers.length > 0
-  return { ...draft, problems: [], message: isHeld ? draft.message : stillExists }
+  return { ...own, problems: [], message: isHeld ? own.message : stillExists }
 }
 
 const stillExists = 'still exists, waiting for its deletion'
