@@ -86,7 +86,7 @@ function mistakesVerdict(checks: readonly RequestCheck[], targets: CheckedTarget
 
 /** The mistake that no target has the name in a line; undefined while an operator may still deploy that target. */
 function missingText({ reference }: RequestCheck, { all }: CheckedTargets): string | undefined {
-  if (all.some(({ rule, state }) => rule.versions?.arrival !== undefined && state.type !== 'ready')) return undefined
+  if (all.some(({ rule, state }) => rule.arrival !== undefined && state.type !== 'ready')) return undefined
   const { namespace } = reference
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`
   const gated = all.map(({ name }) => name).join(', ')

@@ -235,8 +235,7 @@ export class Assessor {
     const isUnavailable = this.#parts.health.isUnavailable([...gated.requests.needed, ...explaining])
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).yieldsTo === 'awaited')
     const awaitsOther = hasConsequence && this.#targets.awaitsOther(gated, assessment)
-    const availableRevision =
-      state.assessment === undefined ? rule.versions?.undo?.availableRevision(object, reader) : undefined
+    const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, reader) : undefined
     this.#addDeployed(gated, assessment)
     this.#targets.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
   }

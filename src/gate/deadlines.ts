@@ -24,7 +24,7 @@ export function targetEnd(gated: GatedTarget, isUnanswered: boolean): End | unde
   const hold = gated.holding()
   const ends =
     state.type === 'awaiting-change'
-      ? [changeDeadline(gated), gated.rule.versions?.arrival && timeoutDeadline(gated)]
+      ? [changeDeadline(gated), gated.rule.arrival && timeoutDeadline(gated)]
       : hold !== undefined
         ? [holdDeadline(gated, hold)]
         : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
@@ -36,14 +36,14 @@ export function targetEnd(gated: GatedTarget, isUnanswered: boolean): End | unde
 function changeDeadline(gated: GatedTarget): End | undefined {
   const { rule, settings } = gated
   const { startedAt, awaitChangeMs, awaitRevisionMs } = settings
-  const awaitMs = rule.versions?.arrival === undefined ? awaitChangeMs : awaitRevisionMs
+  const awaitMs = rule.arrival === undefined ? awaitChangeMs : awaitRevisionMs
   return awaitMs === 0 ? undefined : { at: startedAt + awaitMs, verdict: () => changeVerdict(gated) }
 }
 
 /** The verdict if no change arrived. For a version that `require-change` finds too old, it is `not-changed`. */
 function changeVerdict(gated: GatedTarget): TargetVerdict {
   const { rule, settings, state, target } = gated
-  if (rule.versions?.arrival === undefined) {
+  if (rule.arrival === undefined) {
     const present = state.type === 'awaiting-change' ? state.listed : undefined
     const unchanged = present && unchangedVerdict(versionChangedAt(present, rule, gated.readerOf(present)), gated)
     if (unchanged !== undefined) return unchanged

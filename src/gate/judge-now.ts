@@ -83,14 +83,14 @@ function availableRevisionBefore({ gated, readerAt }: TargetView, now: number): 
   const { object, revisions } = seen
   const { type } = compareVersions(versionsOf(seen), object, [...revisions.values()], gated.target, gated.gateTime)
   const isOther = type === 'superseded' || type === 'rolled-back'
-  return isOther ? gated.rule.versions?.undo?.availableRevision(object, readerAt(object, now)) : seen.availableRevision
+  return isOther ? gated.rule.undo?.availableRevision(object, readerAt(object, now)) : seen.availableRevision
 }
 
 /** The verdict `superseded` or `rolled-back` if another revision replaced the awaited one (`--revision`); else undefined. */
 function otherRevisionVerdict({ rule, state, gateTime }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
   const object = objectOf(state)
   const facts = { ...gateTime, firstSeenAt: now }
-  const found = object && rule.versions?.arrival?.(object, facts)
+  const found = object && rule.arrival?.(object, facts)
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 

@@ -10,7 +10,7 @@ import type { GateSettings } from './settings.ts'
 /** The facts about a target that decide how old its present version may be (`require-change`). */
 interface VersionContext {
   readonly target: Pick<Target, 'clocks' | 'applied'>
-  readonly rule: Pick<Rule, 'versions'>
+  readonly rule: Pick<Rule, 'changedAt'>
   readonly settings: Pick<GateSettings, 'startedAt' | 'requireChangeMs'>
 }
 
@@ -21,16 +21,16 @@ function requiredMsOf({ target, settings }: VersionContext): number {
 
 /** Whether `require-change` limits the age of a target. It does not for kinds without pods, whose age is only reported. */
 export function isChangeRequired(context: VersionContext): boolean {
-  return context.rule.versions?.changedAt !== undefined && requiredMsOf(context) > 0
+  return context.rule.changedAt !== undefined && requiredMsOf(context) > 0
 }
 
-/** When an object got its present version, by its rule or by the last write of its spec; see `Versions.changedAt`. */
+/** When an object got its present version, by its rule or by the last write of its spec; see `Rule.changedAt`. */
 export function versionChangedAt(
   object: KubeObject,
-  { versions }: Pick<Rule, 'versions'>,
+  { changedAt = specWrittenAt }: Pick<Rule, 'changedAt'>,
   reader: ChangeReader,
 ): number | undefined {
-  return (versions?.changedAt ?? specWrittenAt)(object, reader)
+  return changedAt(object, reader)
 }
 
 /**

@@ -155,7 +155,7 @@ export function firstState(
     milestones: addedAt === undefined ? milestones : { ...milestones, restartedAt: addedAt },
     stall: { since },
   }
-  const isAwaited = rule.versions?.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
+  const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
   // A gate without verdicts shows any revision. A pending revision of a Helm release is the change of its objects.
   return isAwaited && !settings.givesNoVerdict && target.deployedBy === undefined && target.release === undefined
     ? { ...unended, type: 'awaiting-change', wasDeleted: false }

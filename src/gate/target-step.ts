@@ -172,7 +172,7 @@ function afterFound(
   // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
   if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
   if (state.type === 'awaiting-change')
-    return context.rule.versions?.arrival === undefined
+    return context.rule.arrival === undefined
       ? afterAwaitedChange(state, object, isFirstSight, now, context)
       : afterAwaitedRevision(state, object, isFirstSight, now, context)
   const next = withObject(state, object, isFirstSight, now, context)
@@ -195,7 +195,7 @@ function afterAwaitedRevision(
   const before = state.listed ?? object
   const firstSeenAt = state.problem?.firstSeenAt ?? now
   const facts = { ...gateTime, firstSeenAt, before, known: state.known }
-  const found = rule.versions?.arrival?.(object, facts)
+  const found = rule.arrival?.(object, facts)
   if (found?.type === 'awaited') {
     const { text } = problemStatement(found.problem, target)
     const isLogged = state.problem !== undefined && problemStatement(state.problem, target).text === text
@@ -253,7 +253,7 @@ function afterOtherRevision(
   const { arrival, history } = state.seen ?? {}
   if (arrival === undefined || history === undefined) return undefined
   const { before, known } = arrival
-  const found = context.rule.versions?.arrival?.(object, {
+  const found = context.rule.arrival?.(object, {
     ...context.gateTime,
     firstSeenAt: history.firstSeenAt,
     before,
@@ -585,7 +585,7 @@ export function undoOf(
   const { yieldsTo } = traitsOf(failure ?? { reason: '' })
   const hasCause = failure !== undefined && (yieldsTo === 'pods' || yieldsTo === 'problem')
   const problem = (hasCause && problems.find((each) => each.reason !== failure.reason)) || failure
-  return context.rule.versions?.undo?.find(object, revision, problem, context.readerOf(object))
+  return context.rule.undo?.find(object, revision, problem, context.readerOf(object))
 }
 
 /** The problems of a target that ends now: if it has none, the problem `overdue` of its assessment. */

@@ -239,7 +239,7 @@ export class Targets {
   /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */
   get revisionsArrivedAt(): number | undefined {
     const moments = this.all.flatMap(({ state, rule }) => {
-      if (rule.versions?.arrival === undefined) return []
+      if (rule.arrival === undefined) return []
       return state.type === 'awaiting-change' ? [Infinity] : (state.seen?.arrival?.at ?? [])
     })
     return moments.length === 0 ? undefined : Math.max(...moments)

@@ -99,19 +99,6 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   readonly isOrdered?: true
 }
 
-/** What distinguishes the versions of an object. Each member is absent for kinds to which it does not apply. */
-export interface Versions<Gated extends KubeObject = KubeObject> {
-  /**
-   * When the present version began, in milliseconds since the epoch on the runner's clock; undefined if unknown. A
-   * change of the scale, the labels or the status makes no new version. Kinds that run no pods lack this method: for
-   * them, the last write of the spec counts, and `require-change` does not apply.
-   */
-  changedAt?(object: Gated, reader: ChangeReader): number | undefined
-  /** Whether the awaited revision is deployed. Until the operator deploys the revision, the object is not judged. */
-  arrival?(object: Gated, facts: ArrivalFacts): Arrival
-  readonly undo?: UndoRule<Gated>
-}
-
 /** The lifecycle of a kind: everything that is kind-specific in the gate. */
 export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The names of its milestones, in order. They are a contract. */
@@ -127,7 +114,16 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly serving?: Serving<Gated>
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
-  readonly versions?: Versions<Gated>
+  /**
+   * When the present version began, in milliseconds since the epoch on the runner's clock; undefined if unknown. A
+   * change of the scale, the labels or the status makes no new version. Kinds that run no pods lack this method: for
+   * them, the last write of the spec counts, and `require-change` does not apply.
+   */
+  changedAt?(object: Gated, reader: ChangeReader): number | undefined
+  /** Whether the awaited revision is deployed. Until the operator deploys the revision, the object is not judged. */
+  arrival?(object: Gated, facts: ArrivalFacts): Arrival
+  /** Absent for kinds without revisions. */
+  readonly undo?: UndoRule<Gated>
   /**
    * Judges the object: reads what it needs, states what it finds, and returns whether the object is ready. The gate
    * also calls it while a needed list is pending, only to learn what it reads: an empty list must not be an error.

@@ -230,7 +230,7 @@ export function ruleOf(kind: KindName): Rule {
 
 /** Whether objects of a kind are pods or run pods, by their rule: their logs can be shown. */
 export function hasPods(kind: KindName): boolean {
-  return ruleOf(kind).versions?.changedAt !== undefined
+  return ruleOf(kind).changedAt !== undefined
 }
 
 /** Whether the objects of a kind need more than to exist. */
@@ -332,9 +332,8 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const explained = { ...own, ...(serving && { serving }) }
   const { withRevision = missingRevisionRule, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
-  const { changedAt } = ruleOf(target).versions ?? {}
-  const versions = { ...awaited.versions, ...(changedAt && { changedAt }) }
-  return withExpectedImages({ ...awaited, versions }, expectImages)
+  const { changedAt } = ruleOf(target)
+  return withExpectedImages({ ...awaited, ...(changedAt && { changedAt }) }, expectImages)
 }
 
 /** Throws: without its rule, a target that awaits a revision would be ready at any revision. */

@@ -20,7 +20,7 @@ describe.each(Object.entries(groups))('the present version of %s came', (_, { ob
     const objects = names.split(' ').map((name) => toObject(name, named))
     const [object] = objects
     if (object === undefined) throw new Error('a case names its object')
-    const changedAt = ruleOf(object).versions?.changedAt ?? specWrittenAt
+    const changedAt = ruleOf(object).changedAt ?? specWrittenAt
     const at = changedAt(object, reader({ declaresStatus: true, ...options, objects }))
     expect(at === undefined ? null : (at - start) / 1_000).toBe(second)
   }),

@@ -53,10 +53,7 @@ export function withRevision(
 ): Rule {
   const awaiting: Rule = {
     ...rule,
-    versions: {
-      ...rule.versions,
-      arrival: (object, facts) => arrivalOf(object, readReport(object, revisions, facts.known), facts),
-    },
+    arrival: (object, facts) => arrivalOf(object, readReport(object, revisions, facts.known), facts),
   }
   return withCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)

@@ -36,7 +36,7 @@ import { stallHold } from './workload.ts'
 export const jobRule: Rule<Job> = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
   lastState,
-  versions: { changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp) },
+  changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   judge: judgeJob,
 }
 

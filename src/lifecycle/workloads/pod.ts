@@ -26,7 +26,7 @@ import { podServing } from './workload.ts'
 export const podRule: Rule<Pod> = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
   serving: podServing,
-  versions: { changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp) },
+  changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   judge: judgePod,
 }
 

@@ -85,13 +85,11 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
   return {
     milestones,
     serving,
-    versions: {
-      changedAt: (workload, reader) => {
-        const present = isObserved(workload) ? presentRevision?.(workload, reader) : undefined
-        return becamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
-      },
-      ...(presentRevision && { undo: undoRule }),
+    changedAt: (workload, reader) => {
+      const present = isObserved(workload) ? presentRevision?.(workload, reader) : undefined
+      return becamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
     },
+    ...(presentRevision && { undo: undoRule }),
     judge: (workload, reader) => {
       if (presentRevision !== undefined) watchReleaseHooks(workload, reader)
       return judgeWorkload(workload, kind.facts(workload, reader), milestones.at(-1) === 'ready', reader)

@@ -177,7 +177,7 @@ function arrivalOf(
     firstSeenAt: start,
     time: (text?: string | null) => (text ? Date.parse(text) : undefined),
   }
-  return withRevision(genericRule, { revisions: [{ revision }] }, () => true).versions?.arrival?.(object, {
+  return withRevision(genericRule, { revisions: [{ revision }] }, () => true).arrival?.(object, {
     ...facts,
     known: { wasDeployed, wasAttempted, wanted: [{ revision }] },
     before,
