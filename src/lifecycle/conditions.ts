@@ -48,7 +48,7 @@ function isCondition(value: unknown): value is Condition {
 
 /** A signal of an object's status, with its condition. */
 export interface ConditionSignal extends StatusSignal {
-  readonly condition?: Condition
+  readonly condition?: Condition | undefined
 }
 
 /** A condition of a status, as a signal. */

@@ -1,4 +1,4 @@
-import { type Condition, type KubeObject, subjectOf } from '../cluster/objects.ts'
+import { type KubeObject, subjectOf } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { reportedFailureMs } from '../thresholds.ts'
 import { type ConditionSignal, signalKey, withoutCondition } from './conditions.ts'
@@ -39,24 +39,16 @@ export function conditionProblem(
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
-/** The signal that shows since when a failure is reported. */
-interface Failure {
-  /** Its key in the rule's `failures`. */
-  readonly key: string
-  /** Its condition, if it is one. */
-  readonly condition: Condition | undefined
-}
-
 /**
  * A strike problem: a reported failure of the present generation that has persisted.
- * @param failure by default, the first signal
+ * @param failure the signal that shows since when the failure is reported
  * @param atLeastMs how long the failure must have been reported
  */
 export function reportedProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],
   reader: Reader,
-  failure = failureOf(signals),
+  failure: ConditionSignal | undefined = signals[0],
   atLeastMs = reportedFailureMs,
 ): Problem<'reported-failed'> {
   const since = failingSince(object, failure, reader)
@@ -68,18 +60,15 @@ export function reportedProblem(
   }
 }
 
-function failureOf([first]: readonly ConditionSignal[]): Failure {
-  return { key: first === undefined ? '' : signalKey(first), condition: first?.condition }
-}
-
 /**
  * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock: the time of its
  * condition. If the condition may be about an older spec, it counts at the earliest from when the gate first saw the
  * failure. Without a condition, or with a time in the future, that moment counts.
  */
-function failingSince(object: KubeObject, { key, condition }: Failure, reader: Reader): number {
+function failingSince(object: KubeObject, failure: ConditionSignal | undefined, reader: Reader): number {
   const { now, time, history } = reader
-  const seenAt = history.failures.get(key) ?? now
+  const { condition } = failure ?? {}
+  const seenAt = (failure && history.failures.get(signalKey(failure))) ?? now
   const changedAt = time(condition?.lastTransitionTime)
   if (condition === undefined || changedAt === undefined || changedAt > now) return seenAt
   return isAboutPresentSpec(object, condition, reader) ? changedAt : Math.max(changedAt, seenAt)

@@ -186,7 +186,7 @@ function failedProblem(
 ): Problem<'reported-failed'> {
   // The expression of a user may not be about the condition that has failed.
   const failed = isUsers ? undefined : signals.find(({ meaning }) => meaning === 'failed')
-  const problem = reportedProblem(object, signals, reader, { key: failedKey, condition: failed?.condition })
+  const problem = reportedProblem(object, signals, reader, { name: failedKey, condition: failed?.condition })
   return { ...problem, detail: { ...problem.detail, cause, ...(isUsers && { healthCheck: 'failed' }) } }
 }
 
