@@ -15,7 +15,7 @@ import {
 } from './run-record.ts'
 import { problemVerdict } from './target-record.ts'
 import { type GatedTarget, isUndecided, objectOf, wasDeleted } from './target-state.ts'
-import { undoOf, versionsOf } from './target-step.ts'
+import { undoOf } from './target-step.ts'
 
 /**
  * The record of a gate without verdicts (`givesNoVerdict`), as if all its timeouts passed at `now`; the worst target comes first.
@@ -81,7 +81,7 @@ function availableRevisionBefore({ gated, readerAt }: TargetView, now: number): 
   const { seen } = gated.state
   if (seen === undefined) return undefined
   const { object, revisions } = seen
-  const { type } = compareVersions(versionsOf(seen), object, [...revisions.values()], gated.target, gated.gateTime)
+  const { type } = compareVersions(seen, object, [...revisions.values()], gated.target, gated.gateTime)
   const isOther = type === 'superseded' || type === 'rolled-back'
   return isOther ? gated.rule.undo?.availableRevision(object, readerAt(object, now)) : seen.availableRevision
 }

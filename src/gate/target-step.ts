@@ -282,15 +282,10 @@ function afterReplacement(
   now: number,
   context: StepContext,
 ): Step {
-  const type = compareVersions(versionsOf(before), object, [], context.target, context.gateTime).type
+  const type = compareVersions(before, object, [], context.target, context.gateTime).type
   if (type === 'superseded') return end(next, identityVerdict(type, undefined, before.gated, object), now, context)
   const text = 'was replaced by a new object of the same name, which is gated from its first milestone'
   return { state: next, entries: [note(text)] }
-}
-
-/** The versions with which a later version is compared: the first one, and the latest one with the gated template. */
-export function versionsOf({ history, gated }: Seen) {
-  return { first: history.first, gated }
 }
 
 /** The state with a version of the object. An object with another uid is gated from its first milestone. */
@@ -390,7 +385,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
   const revisions = withRevisions(state.seen.revisions, listed)
   const seen = { ...state.seen, revisions }
   if (object === before && revisions === state.seen.revisions) return { state, entries: [] }
-  const change = compareVersions(versionsOf(seen), object, [...revisions.values()], context.target, context.gateTime)
+  const change = compareVersions(seen, object, [...revisions.values()], context.target, context.gateTime)
   switch (change.type) {
     case 'same':
       return { state: { ...state, seen: { ...seen, gated: object } }, entries: [] }

@@ -5,6 +5,7 @@ import type { Target } from '../plan/target.ts'
 import { compareRevisions, revisionsOfRelease } from './platform/helm-revision.ts'
 import { type GateTime, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
+import type { TargetHistory } from './target-history.ts'
 import { condition } from './workloads/pod-fields.ts'
 import { findRevision, formerNumbersOf, numberOf, revisionsOfWorkload, templateOf } from './workloads/revision.ts'
 import { isFollowedChange, isSameTemplate, templateChanges } from './workloads/template.ts'
@@ -21,9 +22,10 @@ export interface IdentityChange {
   readonly isByOperator?: true
 }
 
-export interface GatedVersions {
-  /** The version that was gated first. */
-  readonly first: KubeObject
+/** The versions of an object with which a later one is compared. */
+interface GatedVersions {
+  /** Its `first` is the version that was gated first. */
+  readonly history: Pick<TargetHistory, 'first'>
   /** The last version with the gated template: the template of `first`, or of a change that the gate followed. */
   readonly gated: KubeObject
 }
@@ -63,7 +65,7 @@ export function compareVersions(
  * @param revisions all known revisions of the object
  */
 function compareTemplates(
-  { first, gated }: GatedVersions,
+  { history: { first }, gated }: GatedVersions,
   object: KubeObject,
   revisions: readonly KubeObject[],
   gateTime: Pick<GateTime, 'startedAt' | 'time'>,

@@ -29,7 +29,7 @@ const labelled = make.template({}, { stage: 'b' })
 const reloaded = make.template({ containers: [make.container({ env: [{ name: 'HASH', value: 'x' }] })] })
 
 /** The versions of an object whose template was not changed since it was gated first. */
-const versions = (object: KubeObject) => ({ first: object, gated: object })
+const versions = (object: KubeObject) => ({ history: { first: object }, gated: object })
 
 describe('a later version of a target', () => {
   const withTemplate = (template: PodTemplate) => make.deployment({ metadata: { generation: 2 }, spec: { template } })

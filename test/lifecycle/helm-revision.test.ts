@@ -72,6 +72,6 @@ it.each<[string, readonly KubeObject[], string, string]>([
   const first = revision(7, 'pending-upgrade')
   const object = revision(7, status)
   const revisions = revisionsOf(object, reader({ objects: [...others, object] }))
-  const change = compareVersions({ first, gated: first }, object, revisions, {}, createGateTime())
+  const change = compareVersions({ history: { first }, gated: first }, object, revisions, {}, createGateTime())
   expect(change).toEqual({ type })
 })
