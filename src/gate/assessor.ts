@@ -7,7 +7,7 @@ import { haveImagesArrived } from '../lifecycle/expected-images.ts'
 import { haveSamePods, isGatedPod, isKeptPod } from '../lifecycle/pods.ts'
 import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
 import type { PodRevision, Reader } from '../lifecycle/reader.ts'
-import { ReadIndex, type Reads } from '../lifecycle/reads.ts'
+import type { Reads } from '../lifecycle/reads.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
@@ -34,7 +34,6 @@ export class Assessor {
   readonly #targets: Targets
   readonly #gateTime: GateTime
   readonly #sharedReaders: SharedReaders
-  readonly #readIndex = new ReadIndex<GatedTarget>()
   /** The new targets that are not assessed yet. */
   readonly #deployed: GatedTarget[] = []
   /** `Targets.progressKey` at the last assessments. */
@@ -82,7 +81,6 @@ export class Assessor {
         if (isRequired) versionChangedAt(object, rule, reader)
         const isOfSpec = haveImagesArrived(own, object, listed, expected, undefined)
         const isOfPods = isOfSpec === false ? haveImagesArrived(own, object, listed, expected, reader) : isOfSpec
-        this.#readIndex.replace(gated, gated.reads, reader.reads)
         this.#keepReads(gated, reader.reads)
         return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
       },
@@ -103,9 +101,9 @@ export class Assessor {
     const object = after ?? before
     const concerned = new Set<GatedTarget>()
     const changed = this.#sharedReaders.observe(change, this.#parts.now())
-    for (const gated of [...this.#readIndex.of(changed)].toSorted((a, b) => a.index - b.index))
+    for (const gated of this.#targets.unended)
       this.#targets.guard(gated, () => {
-        if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
+        if (gated.reads?.concerns(changed)) concerned.add(gated)
       })
     if (isOfKind(object, 'Event')) {
       for (const gated of this.#subjects(object, changed.pod)) concerned.add(gated)
@@ -205,13 +203,6 @@ export class Assessor {
 
   /** @param dependents see `#assessOne` */
   #assessObject(gated: GatedTarget, object: KubeObject, dependents?: Set<GatedTarget>): void {
-    const { reads: before } = gated
-    this.#readAndApply(gated, object, dependents)
-    // Later reads of the same reader count too, for example for an undo.
-    if (gated.reads !== undefined && gated.reads !== before) this.#readIndex.replace(gated, before, gated.reads)
-  }
-
-  #readAndApply(gated: GatedTarget, object: KubeObject, dependents: Set<GatedTarget> | undefined): void {
     const { rule, state } = gated
     const reader = gated.readerOf(object)
     const revisions = revisionsOf(object, reader)
