@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import { helmRevisions } from '../cluster/feed.ts'
-import { isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
+import { isOfKind, type KubeObject } from '../cluster/objects.ts'
 import type { Target } from '../plan/target.ts'
 import { compareRevisions, revisionsOfRelease } from './platform/helm-revision.ts'
 import { type GateTime, timestampUnitMs } from './proof.ts'
@@ -115,29 +114,17 @@ function formerNumber(older: KubeObject, present: KubeObject | undefined): numbe
   return numbers.length === 0 ? undefined : Math.max(...numbers)
 }
 
-/** Why a pod of the gated revision is removed and replaced; undefined while it stays. */
+/** That a pod of the gated revision is deleted and replaced, and why; undefined while it stays. */
 export function removalMessage(before: KubeObject, after: KubeObject | undefined): string | undefined {
   if (!isOfKind(before, 'Pod')) return undefined
-  const { name, deletionTimestamp, ownerReferences = [] } = before.metadata
-  const owner = ownerReferences.find(({ controller }) => controller)?.kind ?? 'controller'
+  const { name, deletionTimestamp } = before.metadata
   // A failed pod is deleted later; its failure is already logged.
   if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
   // Deleted by force, or between two watches. An object whose labels no longer match is reported as changed.
   if (after === undefined) return `pod/${name} was deleted`
-  if (after.metadata.deletionTimestamp !== undefined) {
-    const isForced = after.metadata.deletionGracePeriodSeconds === 0 && isGraceful(before)
-    return `pod/${name} ${isForced ? 'was deleted by force' : 'is being deleted'}${disruptionOf(after)}`
-  }
-  const isReleased = (after.metadata.ownerReferences ?? []).length < ownerReferences.length
-  if (!isReleased) return undefined
-  // A deletion of the owner that leaves its pods releases them too.
-  const isRelabelled = !isDeepStrictEqual(before.metadata.labels, after.metadata.labels)
-  return `pod/${name} left its ${owner}${isRelabelled ? ': its labels no longer match' : ''}`
-}
-
-/** Whether a deletion has a grace period: a pod without a node has none. */
-function isGraceful({ spec }: Pod): boolean {
-  return (spec?.nodeName ?? '') !== '' && spec?.terminationGracePeriodSeconds !== 0
+  return after.metadata.deletionTimestamp === undefined
+    ? undefined
+    : `pod/${name} is being deleted${disruptionOf(after)}`
 }
 
 /** The cause of a pod's removal, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */

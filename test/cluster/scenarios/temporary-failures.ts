@@ -31,9 +31,7 @@ export const temporaryFailures: Scenario[] = readScenarios('temporary-failures',
       await fixture.delete('Pod', metadata.name, { gracePeriodSeconds: 0 })
     },
     check: (run) =>
-      /pod\/web-\S+ was deleted by force/.test(run.log) && !run.log.includes('labels no longer match')
-        ? []
-        : ['the log does not report the deletion by force'],
+      /pod\/web-\S+ (?:is being|was) deleted/.test(run.log) ? [] : ['the log does not report the deletion'],
   },
   'restarted-twice': {
     during: async (fixture) => {
