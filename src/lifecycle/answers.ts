@@ -37,7 +37,7 @@ interface AskedPod {
   readonly hasAnswered: boolean
 }
 
-/** A check of `http-checks` with the pods that must answer it, in the order in which they are asked. */
+/** A check of `http-checks` with the pods that must answer it. */
 interface AskedCheck {
   readonly check: RequestCheck
   readonly pods: readonly AskedPod[]
@@ -61,7 +61,7 @@ export function withAnswers(
 ): Assessment {
   const { holding: hold, lastAssessment: before } = reader
   const milestones = own.ready ? own.milestones.map(doneOrSkipped) : own.milestones
-  const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
+  const pods = all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded')
   const asked = checks.map((check) => askedCheckOf(check, pods, object, serving, reader))
   if (pods.length === 0 && serving.isEmpty(object, reader)) {
     const milestone: Milestone = { name: 'answers', state: own.ready ? 'skipped' : 'open', message: '' }
@@ -82,7 +82,7 @@ export function withAnswers(
     problems: [...found, ...own.problems],
     message: failure === undefined ? messageWith(milestone, own) : messageOf(failure),
     ...(own.ready && first !== undefined && { overdue: unanswered(first, object, reader.now) }),
-    ...(isAsked && { questions: asked.flatMap((each) => questionsOf(each, serving, hold)) }),
+    ...(isAsked && { questions: asked.flatMap((each) => questionsOf(each, hold)) }),
     answering: isAsked
       ? new Set([...(before?.answering ?? []), ...all.map(({ metadata }) => metadata.name)])
       : before?.answering,
@@ -123,18 +123,6 @@ function askedCheckOf(
   }
 }
 
-/** Sorts pods by name, with numbers at the end as numbers: `web-2` before `web-10`. */
-function inOrder(pods: readonly Pod[]): readonly Pod[] {
-  const keys = pods.map((pod) => {
-    const { name } = pod.metadata
-    const ordinal = /(?<!\d)\d{1,9}$/.exec(name)?.[0] ?? ''
-    return { pod, base: name.slice(0, name.length - ordinal.length), ordinal: Number(ordinal) }
-  })
-  return keys
-    .toSorted((a, b) => (a.base === b.base ? a.ordinal - b.ordinal : a.base < b.base ? -1 : 1))
-    .map(({ pod }) => pod)
-}
-
 /**
  * The port that a check names, by name or number. If it names none, the only port of the object.
  * @returns a message that lists the declared ports if there is no such port
@@ -165,14 +153,10 @@ export function choosePort(
 }
 
 /** The requests of a check that are to be sent now or later. */
-function questionsOf(
-  { check, pods, isAnswered }: AskedCheck,
-  serving: Serving,
-  hold: Hold | undefined,
-): readonly Question[] {
+function questionsOf({ check, pods, isAnswered }: AskedCheck, hold: Hold | undefined): readonly Question[] {
   if (isAnswered && hold === undefined) return []
   const ready = pods.filter(({ pod, port }) => isReady(pod) && port !== undefined)
-  return podsToAsk(check, pods, ready, serving, hold).flatMap(({ pod, port, last, wrong }) => {
+  return podsToAsk(check, ready, hold).flatMap(({ pod, port, last, wrong }) => {
     const { name, namespace = '', uid = name } = pod.metadata
     const at = dueAt(last, wrong.length > 0, hold)
     return port === undefined || at === undefined ? [] : [{ check, namespace, pod: name, uid, port, at }]
@@ -182,17 +166,9 @@ function questionsOf(
 /**
  * The pods to ask next. Without `--each-pod`, one is asked until its replacement: only its answers in a row are proof.
  */
-function podsToAsk(
-  { eachPod }: RequestCheck,
-  pods: readonly AskedPod[],
-  ready: readonly AskedPod[],
-  { isOrdered }: Serving,
-  hold: Hold | undefined,
-): readonly AskedPod[] {
+function podsToAsk({ eachPod }: RequestCheck, ready: readonly AskedPod[], hold: Hold | undefined): readonly AskedPod[] {
   if (!eachPod) return ready.toSorted((a, b) => (b.last?.at ?? 0) - (a.last?.at ?? 0)).slice(0, 1)
-  if (hold !== undefined) return ready
-  const open = pods.filter(({ hasAnswered }) => !hasAnswered)
-  return ready.filter((each) => (isOrdered ? each === open[0] : open.includes(each)))
+  return hold === undefined ? ready.filter(({ hasAnswered }) => !hasAnswered) : ready
 }
 
 /**

@@ -95,8 +95,6 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   pods(object: Gated, assessed: Pick<Assessment, 'pods'>, reader: Reader): readonly Pod[]
   /** Whether the object is scaled to zero, and needs no pod. */
   isEmpty(object: Gated, reader: Reader): boolean
-  /** Requests go to one pod after another, in the order of the ordinals. */
-  readonly isOrdered?: true
 }
 
 /** The lifecycle of a kind: everything that is kind-specific in the gate. */

@@ -14,7 +14,6 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  orderedServing,
   stallHold,
   type WorkloadFacts,
   workloadMilestones,
@@ -33,7 +32,6 @@ import {
  */
 export const statefulSetRule = workloadRule<StatefulSet>({
   milestones: [...workloadMilestones, 'updated'],
-  serving: orderedServing,
   presentRevision: findUpdateRevision,
   facts: factsOf,
 })

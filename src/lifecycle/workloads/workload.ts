@@ -30,8 +30,6 @@ export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled',
 /** What differs between the kinds of workloads. */
 interface WorkloadKind<Gated extends Workload> {
   readonly milestones: Rule['milestones']
-  /** How requests reach the pods; by default, in any order. */
-  readonly serving?: Rule<Gated>['serving']
   /** The revision of the present template, if the controller has created it; absent for kinds without revisions. */
   presentRevision?(workload: Gated, reader: ChangeReader): KubeObject | undefined
   /** When a rollback made an older revision the present one again; by default, at the last write of the spec. */
@@ -81,10 +79,10 @@ export interface WorkloadFacts {
 }
 
 export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>): Rule<Gated> {
-  const { milestones, serving = workloadServing, presentRevision, restoredAt } = kind
+  const { milestones, presentRevision, restoredAt } = kind
   return {
     milestones,
-    serving,
+    serving: workloadServing,
     changedAt: (workload, reader) => {
       const present = isObserved(workload) ? presentRevision?.(workload, reader) : undefined
       return becamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
@@ -339,8 +337,6 @@ export const workloadServing: Serving<Workload> = {
   },
   isEmpty: ({ spec, status }) => spec?.replicas === 0 || status?.desiredNumberScheduled === 0,
 }
-
-export const orderedServing: Serving<Workload> = { ...workloadServing, isOrdered: true }
 
 /** How requests reach a bare pod. */
 export const podServing: Serving<Pod> = {
