@@ -3,7 +3,7 @@ import { type EventObject, isOfKind, type KubeObject, lastOccurrence, nameOf, ty
 import { type Change, covers } from '../cluster/store.ts'
 import { assess } from '../lifecycle/assess.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { haveImagesArrived } from '../lifecycle/expected-images.ts'
+import { hasArrivedByPods, hasArrivedBySpec } from '../lifecycle/expected-images.ts'
 import { haveSamePods, isGatedPod, isKeptPod } from '../lifecycle/pods.ts'
 import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
 import type { PodRevision, Reader } from '../lifecycle/reader.ts'
@@ -79,8 +79,8 @@ export class Assessor {
         if (!isRequired && !this.#expectsImages) return undefined
         const reader = gated.readerOf(object)
         if (isRequired) versionChangedAt(object, rule, reader)
-        const isOfSpec = haveImagesArrived(own, object, listed, expected, undefined)
-        const isOfPods = isOfSpec === false ? haveImagesArrived(own, object, listed, expected, reader) : isOfSpec
+        const isOfSpec = hasArrivedBySpec(object, listed, expected)
+        const isOfPods = isOfSpec === false ? hasArrivedByPods(own, object, expected, reader) : isOfSpec
         this.#keepReads(gated, reader.reads)
         return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
       },

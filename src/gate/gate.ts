@@ -576,10 +576,10 @@ export class Gate {
   #failMissingContainers(): void {
     const { all } = this.#targets
     const [first] = all
-    if (!all.every(({ state }) => state.type === 'ready')) return
-    const ready = all.map(({ target, state }) => ({ target, pods: podsOf(objectOf(state), state.assessment?.pods) }))
-    const problem = missingContainers(ready, this.#settings.expectImages, this.#now)
-    if (problem === undefined || first?.state.assessment === undefined) return
+    if (first?.state.assessment === undefined || !all.every(({ state }) => state.type === 'ready')) return
+    const pods = all.map(({ state }) => podsOf(objectOf(state), state.assessment?.pods))
+    const problem = missingContainers(first.target, pods, this.#settings.expectImages, this.#now)
+    if (problem === undefined) return
     const refusals = all.flatMap((gated) =>
       gated.requests.needed.flatMap((request) => this.store.refusal(request) ?? []),
     )

@@ -28,7 +28,10 @@ export interface StepContext {
   readonly store: Store
   /** What its rule may read of a version of its object now. */
   readonly readerOf: (object: KubeObject) => Reader
-  /** See `haveImagesArrived` of lifecycle. It also watches what `versionChangedAt` reads, for `require-change`. */
+  /**
+   * Whether an object has the expected images, by its spec, else by its pods: a problem if these run other images;
+   * undefined if the images do not decide. It also watches what `versionChangedAt` reads, for `require-change`.
+   */
   readonly haveImagesArrived: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined
 }
 

@@ -63,53 +63,29 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   })
 }
 
-/**
- * Whether an object has the expected images (`await-change`).
- * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
- * @param reader reads the pods if the spec does not decide; undefined if only the spec is to be compared
- * @returns a problem if pods run other images; undefined if the images do not decide: then any change counts
- */
-export function haveImagesArrived(
-  rule: Rule,
-  object: KubeObject,
-  listed: KubeObject | undefined,
-  expected: ExpectedImages,
-  reader: Reader | undefined,
-): boolean | Problem | undefined {
-  const found = hasArrivedBySpec(podSpecOf(object), listed && podSpecOf(listed), expected)
-  if (found !== false || reader === undefined) return found
-  return hasArrivedByPods(stayingPods(podsOf(object, assess(rule, object, reader).pods)), expected, reader.now)
-}
-
 /** The gated pods that are not being deleted. */
 function stayingPods(pods: Pods | undefined): readonly Pod[] {
   return pods === undefined ? [] : [...awaitedPods(pods), ...pods.ended]
 }
 
-/** A ready target with its pods. */
-interface ReadyTarget {
-  readonly target: Target
-  readonly pods: Pods | undefined
-}
-
 /**
  * A terminal problem: all targets are ready, but no pod has a container of an expected name. The name may be misspelt,
  * and an image that never ran proves nothing. The problem belongs to the first target.
+ * @param all the pods of each target
  */
 export function missingContainers(
-  targets: readonly ReadyTarget[],
+  first: Target,
+  all: readonly (Pods | undefined)[],
   expected: ExpectedImages,
   now: number,
 ): Problem | undefined {
-  const [first] = targets
-  if (first === undefined) return undefined
-  const pods = targets.flatMap((each) => stayingPods(each.pods))
+  const pods = all.flatMap(stayingPods)
   const names = new Set(pods.flatMap((pod) => containersOf(pod).map(({ container }) => container.name)))
   const missing = Object.keys(expected).filter((name) => !names.has(name))
   if (missing.length === 0) return undefined
   return {
     reason: 'image-mismatch',
-    subject: { ...first.target, group: groupOf(first.target.apiVersion) },
+    subject: { ...first, group: groupOf(first.apiVersion) },
     detail: { missingContainers: missing },
     count: 1,
     firstSeenAt: now,
@@ -118,33 +94,40 @@ export function missingContainers(
 }
 
 /**
- * Whether a pod spec has the expected images. If the spec contains digests, these are compared. A tag may have been
- * moved, so with tags only, the images must differ from those in the first list.
- * @returns undefined if there is nothing to compare
+ * Whether the spec of an object has the expected images (`await-change`). If it contains digests, these are compared. A
+ * tag may have been moved, so with tags only, the images must differ from those in the first list.
+ * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
+ * @returns undefined if there is nothing to compare: then any change counts
  */
-function hasArrivedBySpec(
-  present: PodSpec,
-  listed: PodSpec | undefined,
+export function hasArrivedBySpec(
+  object: KubeObject,
+  listed: KubeObject | undefined,
   expected: ExpectedImages,
 ): boolean | undefined {
-  const images = imagesOf(present, expected)
+  const images = imagesOf(podSpecOf(object), expected)
   const pinned = images.filter(([, image]) => digestOf(image) !== undefined)
   if (pinned.length > 0) return pinned.every(([name, image]) => digestOf(image) === expected[name])
   return listed === undefined || images.length === 0
     ? undefined
-    : !isDeepStrictEqual(images, imagesOf(listed, expected))
+    : !isDeepStrictEqual(images, imagesOf(podSpecOf(listed), expected))
 }
 
 /**
- * Whether these pods run the expected images: their tag was written before the gate began, or the pods were restarted
- * after it was moved. False if no pod shows what it runs; a problem if one runs another image.
+ * Whether the pods of an object run the expected images (`await-change`): their tag was written before the gate began,
+ * or the pods were restarted after it was moved. False if no pod shows what it runs; a problem if one runs another image.
  */
-function hasArrivedByPods(pods: readonly Pod[], expected: ExpectedImages, now: number): boolean | Problem {
+export function hasArrivedByPods(
+  rule: Rule,
+  object: KubeObject,
+  expected: ExpectedImages,
+  reader: Reader,
+): boolean | Problem {
+  const pods = stayingPods(podsOf(object, assess(rule, object, reader).pods))
   const shown = checkedContainers(pods, expected).filter(
     ({ running, runsExpected }) => runsExpected || running !== undefined,
   )
   if (shown.length === 0) return false
-  return mismatchOf(shown, now) ?? true
+  return mismatchOf(shown, reader.now) ?? true
 }
 
 /** The names and images of the containers for which `expected` has a digest. */
