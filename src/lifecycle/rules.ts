@@ -280,15 +280,6 @@ const workloads: readonly KindName[] = [
   pods,
 ]
 
-/** API groups whose kinds own nothing, unless `knownKinds` has `behind` for the kind. */
-const groupsOwningNothing: ReadonlySet<string> = new Set([
-  '',
-  'autoscaling',
-  'networking.k8s.io',
-  'policy',
-  'rbac.authorization.k8s.io',
-])
-
 /** What decides about a target besides the rule of its kind. */
 export interface TargetChecks {
   readonly healthChecks?: readonly HealthCheck[]
@@ -301,7 +292,8 @@ export interface TargetChecks {
 
 /**
  * The kinds that an object of this kind owns or selects: by `knownKinds`, else by the user's health check, else by the
- * entry in the catalogue (none if the entry names none), else those that most operators own.
+ * entry in the catalogue (none if the entry names none), else those that most operators own. Other built-in kinds own
+ * none.
  */
 export function kindsBehind(
   kind: KindName,
@@ -311,7 +303,7 @@ export function kindsBehind(
   const { behind = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } =
     byKey.get(groupKind(kind)) ?? {}
   if (behind !== undefined) return { kinds: behind, isKnown: true }
-  return { kinds: groupsOwningNothing.has(groupOf(kind.apiVersion)) ? [] : workloads, isKnown: false }
+  return { kinds: isBuiltIn(kind.apiVersion) ? [] : workloads, isKnown: false }
 }
 
 /**
