@@ -4,9 +4,9 @@ import { type Change, covers } from '../cluster/store.ts'
 import { assess } from '../lifecycle/assess.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { hasArrivedByPods, hasArrivedBySpec } from '../lifecycle/expected-images.ts'
-import { haveSamePods, isGatedPod, isKeptPod } from '../lifecycle/pods.ts'
+import { haveSamePods, type PodRevision, revisionsByUid } from '../lifecycle/pods.ts'
 import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
-import type { PodRevision, Reader } from '../lifecycle/reader.ts'
+import type { Reader } from '../lifecycle/reader.ts'
 import type { Reads } from '../lifecycle/reads.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
@@ -153,7 +153,8 @@ export class Assessor {
     if (text === undefined) return
     for (const { state, index } of concerned) {
       const pods = state.type === 'ended' ? undefined : state.assessment?.pods
-      if (pods !== undefined && isGatedPod(pods, before)) this.#parts.log({ kind: 'note', text, target: index })
+      if (pods !== undefined && revisionsByUid(pods).has(before.metadata.uid))
+        this.#parts.log({ kind: 'note', text, target: index })
     }
   }
 
@@ -367,8 +368,8 @@ export class Assessor {
     for (const { index } of owners) publishers.add(index)
     const published = owners.flatMap(({ state }) => state.assessment?.pods ?? [])
     if (published.length === 0) return undefined
-    if (published.some((pods) => isKeptPod(pods, pod))) return 'kept'
-    return published.some((pods) => isGatedPod(pods, pod)) ? 'gated' : 'other'
+    const found = published.map((pods) => revisionsByUid(pods).get(pod.metadata.uid))
+    return found.find((revision) => revision !== undefined) ?? 'other'
   }
 }
 

@@ -153,21 +153,19 @@ export function presentPods(pods: Pods, podWithUid: (uid: string) => KubeObject 
   return known.filter((object) => isOfKind(object, 'Pod'))
 }
 
-/** The uids of the gated and of the kept pods. They are cached because a Service needs them for each of its pods. */
-const uidsOf = oncePerObject((pods: Pods) => {
-  const uids = (list: readonly Pod[]) => new Set(list.map(({ metadata }) => metadata.uid))
-  return { gated: uids(gatedPods(pods)), kept: uids(pods.kept) }
+/**
+ * How a pod belongs to its workload. `gated`: it has the gated revision. `kept`: it is older, and the workload keeps
+ * it, below a partition or with OnDelete. `other`: another older pod, or the workload is not gated or not assessed yet.
+ */
+export type PodRevision = 'gated' | 'kept' | 'other'
+
+/** How the gated and the kept pods belong to a workload, by uid. Cached: a Service needs it for each of its pods. */
+export const revisionsByUid = oncePerObject((pods: Pods): ReadonlyMap<string | undefined, PodRevision> => {
+  const revisions = new Map<string | undefined, PodRevision>()
+  for (const { metadata } of gatedPods(pods)) revisions.set(metadata.uid, 'gated')
+  for (const { metadata } of pods.kept) revisions.set(metadata.uid, 'kept')
+  return revisions
 })
-
-/** Whether a pod counts as of the gated revision. */
-export function isGatedPod(pods: Pods, { metadata }: KubeObject): boolean {
-  return uidsOf(pods).gated.has(metadata.uid)
-}
-
-/** Whether a pod is an older one that its controller keeps. */
-export function isKeptPod(pods: Pods, { metadata }: KubeObject): boolean {
-  return uidsOf(pods).kept.has(metadata.uid)
-}
 
 /** Whether two assessments contain the same pods, in any state. */
 export function haveSamePods(a: Pods | undefined, b: Pods | undefined): boolean {

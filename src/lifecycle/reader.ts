@@ -5,7 +5,7 @@ import type { Inputs } from '../inputs.ts'
 import type { WantedRevision } from '../plan/revision.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
-import type { PodHistory } from './pods.ts'
+import type { PodHistory, PodRevision } from './pods.ts'
 import type { Moment } from './proof.ts'
 import type { Need, Reads } from './reads.ts'
 import type { TargetHistory } from './target-history.ts'
@@ -21,12 +21,6 @@ export interface KnownRevision {
   /** What the operator had deployed while it reported the revision: a newer revision may have the same content. */
   readonly content?: string | undefined
 }
-
-/**
- * How a pod belongs to its workload. `gated`: it has the gated revision. `kept`: it is older, and the workload keeps
- * it, below a partition or with OnDelete. `other`: another older pod, or the workload is not gated or not assessed yet.
- */
-export type PodRevision = 'gated' | 'kept' | 'other'
 
 /** The time for which everything must stay ready (`hold`), in milliseconds since the epoch. */
 export interface Hold {
