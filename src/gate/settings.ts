@@ -1,5 +1,5 @@
 import type { ExpectedImages, Inputs } from '../inputs.ts'
-import { type LifecycleSettings, lifecycleSettings } from '../lifecycle/reader.ts'
+import type { LifecycleSettings } from '../lifecycle/reader.ts'
 import type { TargetChecks } from '../lifecycle/rules.ts'
 import type { Target } from '../plan/target.ts'
 import { awaitRevisionMs } from '../thresholds.ts'
@@ -99,7 +99,8 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
     isTimeoutSetByUser: inputs.written.has('timeout'),
     isStallTimeoutSetByUser: inputs.written.has('stall-timeout'),
     milestoneTimeoutsMs: inputs.milestoneTimeoutsMs,
-    ...lifecycleSettings(inputs),
+    settleTimeMs: inputs.settleTimeMs,
+    maxRestarts: inputs.maxRestarts,
     failFast: inputs.failFast,
     onSuperseded: inputs.onSuperseded,
     awaitChangeMs: inputs.awaitChangeMs,

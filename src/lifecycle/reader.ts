@@ -1,7 +1,6 @@
 import type { RequestOf, TimedAnswer, WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluster/objects.ts'
 import type { ListState } from '../cluster/store.ts'
-import type { Inputs } from '../inputs.ts'
 import type { WantedRevision } from '../plan/revision.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
@@ -128,10 +127,6 @@ export interface LifecycleSettings {
   readonly maxRestarts: number
   /** The gate checks the state once (`why`): a problem lasts since the timestamps of its object, not since the gate first saw it. */
   readonly isSingleCheck?: boolean
-}
-
-export function lifecycleSettings({ settleTimeMs, maxRestarts }: Inputs): LifecycleSettings {
-  return { settleTimeMs, maxRestarts }
 }
 
 /** The functions of a reader that ask for watches: they call `watch`, then read what the gate already knows. */
