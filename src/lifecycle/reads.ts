@@ -42,8 +42,8 @@ function keysOf(object: KubeObject): readonly string[] {
 
 /** Records what an assessment has read, by the keys of `KeyedChange`: only its change requires a new assessment. */
 export class Reads {
-  /** The keys of what was read; for a list, which of its objects count. */
-  readonly #keys = new Map<string, Where[] | 'all'>()
+  /** The keys of what was read, each with what counts of it: at least one of these functions must apply. */
+  readonly #keys = new Map<string, Where[]>()
   readonly #states: WatchRequest[] = []
   readonly #requests: Readonly<Record<Need, WatchRequest[]>> = { needed: [], optional: [], explaining: [], undo: [] }
   /** The indexes of the targets whose gated pods were read. */
@@ -68,10 +68,10 @@ export class Reads {
     this.#addKey(listKey(kind, namespace), counts)
   }
 
-  #addKey(key: string, counts: Where): void {
+  #addKey(key: string, counts: Where = () => true): void {
     const known = this.#keys.get(key)
     if (known === undefined) this.#keys.set(key, [counts])
-    else if (known !== 'all') known.push(counts)
+    else known.push(counts)
   }
 
   /** Records that it was read whether the list of a request is complete. */
@@ -81,7 +81,7 @@ export class Reads {
 
   /** Records that the objects of a kind, or of every kind, that this uid owns were read. */
   owned(uid: string | undefined, kind = ''): void {
-    if (uid !== undefined) this.#keys.set(ownerKey(uid, kind), 'all')
+    if (uid !== undefined) this.#addKey(ownerKey(uid, kind))
   }
 
   /** Records that the Events about an object were read. Those about a pod count as changes of the pod. */
@@ -95,7 +95,7 @@ export class Reads {
   history({ metadata: { ownerReferences = [] } }: Pod, store: Store): void {
     const controller = ownerReferences.find((each) => each.controller)
     if (controller === undefined || this.#keys.has(controller.uid)) return
-    this.#keys.set(controller.uid, 'all')
+    this.#addKey(controller.uid)
     const replicaSet = controller.kind === 'ReplicaSet' ? store.withUid(controller.uid) : undefined
     const workload = replicaSet?.metadata.ownerReferences?.find((each) => each.controller)
     if (controller.kind === 'ReplicaSet') this.owned(workload?.uid, 'ReplicaSet')
@@ -104,10 +104,7 @@ export class Reads {
 
   /** Whether a change requires a new assessment. */
   concerns({ versions, keys }: KeyedChange): boolean {
-    return keys.some((key) => {
-      const counts = this.#keys.get(key)
-      return counts === 'all' || counts?.some((where) => versions.some(where)) === true
-    })
+    return keys.some((key) => this.#keys.get(key)?.some((where) => versions.some(where)))
   }
 
   /** Whether the assessment has read if this list is complete, which it is now. */
