@@ -389,7 +389,6 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
   switch (change.type) {
     case 'same':
       return { state: { ...state, seen: { ...seen, gated: object } }, entries: [] }
-    case 'returned':
     case 'followed': {
       const followed: Present = {
         ...state,
@@ -397,13 +396,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
         milestones: restartCounters(state.milestones, now),
         stall: restartStall(state.stall, now),
       }
-      const what = change.isByOperator
-        ? 'was changed, and its operator states which version is deployed'
-        : change.type === 'returned'
-          ? 'is again the one that was gated first'
-          : 'changed only in annotations, labels or environment variables'
-      const text = `its template ${what}: the gate follows it`
-      return { state: followed, entries: [note(text)] }
+      return { state: followed, entries: [note('its template was changed: the gate follows it')] }
     }
     case 'superseded':
     case 'rolled-back': {

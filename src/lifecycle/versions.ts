@@ -10,15 +10,13 @@ import { findRevision, formerNumbersOf, numberOf, revisionsOfWorkload, templateO
 import { isFollowedChange, isSameTemplate, templateChanges } from './workloads/template.ts'
 
 /**
- * How a later version differs from the gated object. `replaced`: recreated. `returned`: it has again the template that
- * was gated first. `followed`: the gate accepts the change, such as a restart. `superseded`: the gate does not.
+ * How a later version differs from the gated object. `replaced`: recreated. `followed`: the gate accepts the change,
+ * such as a restart, or the return to the template that was gated first. `superseded`: the gate does not.
  * `rolled-back`: an older revision is the present one again; `revision` is its number, if known.
  */
 export interface IdentityChange {
-  readonly type: 'same' | 'replaced' | 'returned' | 'followed' | 'superseded' | 'rolled-back'
+  readonly type: 'same' | 'replaced' | 'followed' | 'superseded' | 'rolled-back'
   readonly revision?: number
-  /** The operator that deploys the object changed it. */
-  readonly isByOperator?: true
 }
 
 /** The versions of an object with which a later one is compared. */
@@ -55,7 +53,7 @@ export function compareVersions(
   if (object.kind === helmRevisions.kind) return { type: compareRevisions(versions.gated, object, revisions) }
   const change = compareTemplates(versions, object, revisions, gateTime)
   const isOther = change.type === 'superseded' || change.type === 'rolled-back'
-  return isOther && deployedBy !== undefined ? { type: 'followed', isByOperator: true } : change
+  return isOther && deployedBy !== undefined ? { type: 'followed' } : change
 }
 
 /**
@@ -76,7 +74,7 @@ function compareTemplates(
     return { type: isExpected ? 'replaced' : 'superseded' }
   }
   if (isSame) return { type: 'same' }
-  if (isSameTemplate(templateOf(first), after)) return { type: 'returned' }
+  if (isSameTemplate(templateOf(first), after)) return { type: 'followed' }
   const present = findRevision(before, revisions)
   const older = findRevision(
     after,
