@@ -5,7 +5,7 @@ import type { WantedRevision } from '../plan/revision.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
 import type { PodHistory, PodRevision } from './pods.ts'
-import type { Moment } from './proof.ts'
+import type { GateTime, Moment } from './proof.ts'
 import type { Need, Reads } from './reads.ts'
 import type { TargetHistory } from './target-history.ts'
 
@@ -31,9 +31,7 @@ export interface Hold {
  * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
  * settings. A new one is built for each assessment.
  */
-export interface Reader extends Moment {
-  /** When the gate began: milliseconds since the epoch on the runner's clock. */
-  readonly startedAt: number
+export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
   readonly settings: LifecycleSettings
   /** The history of the target itself. */
   readonly history: TargetHistory
@@ -49,8 +47,6 @@ export interface Reader extends Moment {
   readonly lastAssessment?: Assessment | undefined
   /** The hold, once it has begun. */
   readonly holding?: Hold | undefined
-  /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
-  time(timestamp: string | null | undefined): number | undefined
   /**
    * Asks for a watch. A rule calls it first, whatever the object contains, so that all lists are requested at once.
    * @returns whether its list is complete
