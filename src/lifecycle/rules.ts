@@ -11,6 +11,7 @@ import { withCause } from './custom/cause.ts'
 import { genericRule } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { servingOfKind, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
+import { withRevision } from './custom/revision.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { withExpectedImages } from './expected-images.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
@@ -286,8 +287,6 @@ export interface TargetChecks {
   /** The catalogue's entries for the kinds of the targets, and for the kinds that these own. */
   readonly catalogue?: readonly HealthCheck[]
   readonly expectImages?: ExpectedImages
-  /** Adds the awaited revision of a target to its rule; absent if no target awaits one. */
-  readonly withRevision?: (rule: Rule, target: Target) => Rule
 }
 
 /**
@@ -309,7 +308,6 @@ export function kindsBehind(
 /**
  * The rule of a target: its `--for`, else the user's health check of its kind, else the catalogue's entry, else the
  * rule of the kind. For a custom resource, it also reads the objects that this owns, to explain why it is not ready.
- * @throws if the target awaits a revision and the checks are not those of `loadChecks`
  */
 export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const { waitFor } = target
@@ -322,33 +320,22 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const serving = isExplained ? servingOfOwned(behind) : ofKind
   const own = isExplained ? withCause(withOwnedWorkloads(rule, behind), behind) : rule
   const explained = { ...own, ...(serving && { serving }) }
-  const { withRevision = missingRevisionRule, expectImages = {} } = checks
-  const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
+  const awaited = target.revisions === undefined ? explained : withRevision(explained, target, needsMoreThanToExist)
   const { changedAt } = ruleOf(target)
-  return withExpectedImages({ ...awaited, ...(changedAt && { changedAt }) }, expectImages)
-}
-
-/** Throws: without its rule, a target that awaits a revision would be ready at any revision. */
-function missingRevisionRule(): never {
-  throw new Error('A target awaits a revision, and its rule was not loaded by loadChecks')
+  return withExpectedImages({ ...awaited, ...(changedAt && { changedAt }) }, checks.expectImages ?? {})
 }
 
 /**
  * Loads the entries of the catalogue for the kinds of these targets. If a target awaits a revision, its operator may
- * deploy any kind: then the entries of all kinds are loaded, and `withRevision`.
+ * deploy any kind: then the entries of all kinds are loaded.
  * @param resources the kinds that the cluster serves
  */
 export async function loadChecks(
   targets: readonly Target[],
   resources: readonly ApiResource[],
-): Promise<Pick<TargetChecks, 'catalogue' | 'withRevision'>> {
-  if (targets.every(({ revisions }) => revisions === undefined)) return { catalogue: await catalogueFor(targets) }
-  const { withRevision } = await import('./custom/revision.ts')
-  const served = resources.map(kindNameOf)
-  return {
-    catalogue: await catalogueFor([...targets, ...served]),
-    withRevision: (rule, target) => withRevision(rule, target, needsMoreThanToExist),
-  }
+): Promise<Pick<TargetChecks, 'catalogue'>> {
+  const deployed = targets.some(({ revisions }) => revisions !== undefined) ? resources.map(kindNameOf) : []
+  return { catalogue: await catalogueFor([...targets, ...deployed]) }
 }
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */
