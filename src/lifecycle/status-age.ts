@@ -2,7 +2,7 @@ import { type Condition, type Fields, groupOf, type KindName, type KubeObject } 
 import { autoscalerSyncMs } from '../thresholds.ts'
 import type { Milestone } from './assessment.ts'
 import { conditionsOf, isEmpty } from './conditions.ts'
-import { type GateTime, latestOfAll, timestampUnitMs } from './proof.ts'
+import { type GateTime, latest, latestOfAll, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
 import type { Judgement } from './rule.ts'
 
@@ -106,12 +106,8 @@ export function lastWriteOf(
   time: GateTime['time'],
   subresource?: 'status',
 ): number | undefined {
-  let last: number | undefined
-  for (const entry of managedFields) {
-    const writtenAt = entry.subresource === subresource ? time(entry.time) : undefined
-    if (writtenAt !== undefined && (last === undefined || writtenAt > last)) last = writtenAt
-  }
-  return last
+  const written = managedFields.filter((entry) => entry.subresource === subresource)
+  return latest(written.map((entry) => time(entry.time)))
 }
 
 /**
