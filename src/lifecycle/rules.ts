@@ -23,7 +23,6 @@ import {
   csrRule,
   existsRule,
   hpaRule,
-  namespaceRule,
   pdbRule,
   resourceQuotaRule,
 } from './platform/condition-kinds.ts'
@@ -187,8 +186,8 @@ export const knownKinds: readonly KnownKind[] = [
   {
     apiVersion: 'v1',
     kind: 'Namespace',
-    rule: namespaceRule,
-    readyWhen: 'it is Active',
+    rule: existsRule,
+    readyWhen: 'it exists and is not being deleted',
   },
   {
     apiVersion: 'v1',

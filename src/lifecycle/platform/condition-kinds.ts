@@ -13,7 +13,7 @@ import {
   observedMilestone,
   presentConditions,
 } from '../status-age.ts'
-import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
+import { conditionProblem, notReconciled, reportedProblem } from '../status-problems.ts'
 
 /**
  * Judges an object by its conditions.
@@ -129,26 +129,6 @@ export const resourceQuotaRule: Rule = {
 }
 
 /**
- * A Namespace: ready while it is Active. A terminating namespace accepts no new objects.
- * https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
- */
-export const namespaceRule: Rule = {
-  milestones: commonMilestones,
-  judge: (object, reader) => {
-    const { phase = 'Active' } = (object.status ?? {}) as { phase?: string }
-    const ready = phase === 'Active'
-    reader.milestone({ name: 'observed', state: 'skipped', message: '' })
-    if (!ready && object.metadata.deletionTimestamp === undefined)
-      reader.problem({
-        ...ownProblem(object, reader.history.firstSeenAt),
-        reason: 'terminating',
-        detail: { finalizers: [] },
-      })
-    return { ready, message: ready ? 'active' : `phase ${phase}` }
-  },
-}
-
-/**
  * A CertificateSigningRequest: ready once its certificate is issued. A strike problem: it was denied, or its signer failed.
  * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
  */
@@ -178,7 +158,7 @@ function refusalsOf(object: KubeObject): readonly ConditionSignal[] {
     .map((each) => conditionSignal(each))
 }
 
-/** The rule of kinds that are ready once they exist: CronJob, ConfigMap, Secret, RBAC, NetworkPolicy … */
+/** The rule of kinds that are ready once they exist: Namespace, CronJob, ConfigMap, Secret, RBAC, NetworkPolicy … */
 export const existsRule: Rule = {
   milestones: commonMilestones,
   judge: (object, reader) => {
