@@ -299,7 +299,7 @@ function retryAt(refused: readonly EventObject[], { time }: Reader): number | un
 
 /** The message of a refusal: that of the latest event, unless it repeats the condition. An event may be cut off. */
 function wordsOf(reported: string, latest: string): string {
-  const [text, later] = [reported, latest].map((each) => withoutUnusable(withoutPreamble(each))) as [string, string]
+  const [text, later] = [reported, latest].map(withoutPreamble) as [string, string]
   return text.startsWith(later.replace(/\.{3}$|…$/, '')) ? text : later
 }
 
@@ -314,16 +314,4 @@ function withoutPreamble(message: string): string {
       '',
     )
     .replace(/^[a-z.]+(?: "[^"]*")? is forbidden: (?=.)/, '')
-}
-
-/**
- * The message of OpenShift's admission without the SecurityContextConstraints that the ServiceAccount may not use,
- * which are listed in any order. Unchanged if the ServiceAccount may use none.
- */
-function withoutUnusable(message: string): string {
-  const [, start = '', list = ''] =
-    /^(unable to validate against any security context constraint: )\[(.*)\]$/s.exec(message) ?? []
-  const providers = list.split(/, (?=provider "?[\w.-]+"?: )/)
-  const usable = providers.filter((each) => !each.endsWith('Forbidden: not usable by user or serviceaccount'))
-  return list === '' || usable.length === 0 ? message : start + usable.join(', ')
 }
