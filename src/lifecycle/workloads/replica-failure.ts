@@ -7,7 +7,7 @@ import {
   type ReplicaSet,
   subjectOf,
 } from '../../cluster/objects.ts'
-import { type Problem, problemOf, type ReasonDetails, traitsOf } from '../../reasons/reasons.ts'
+import { classOf, type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
 import {
   creationRetrySlackMs,
@@ -149,7 +149,7 @@ function find(pattern: RegExp, message: string): string | undefined {
 /**
  * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and Jobs
  * do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: a denial that
- * is repeated after `deniedMs`, and a pod that the API server finds invalid. Slow: everything that may change by itself, such
+ * is repeated after `deniedMs`, also of a pod that the API server finds invalid. Slow: everything that may change by itself, such
  * as quota, a missing ServiceAccount, PriorityClass or RuntimeClass, or an unavailable webhook.
  * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
@@ -251,35 +251,26 @@ function refusedProblem(
   const firstAt = same[0]?.firstTimestamp ?? report.lastTransitionTime
   const since = refusalKindOf(report.message ?? '').reason === reason ? reportedAt : reader.time(firstAt)
   const lastAt = Math.max(since ?? 0, ...same.map((event) => reader.time(lastOccurrence(event)) ?? 0))
-  const detail = {
-    action: isDeletion ? 'delete pods' : action,
-    message,
-    ...read(message),
-  }
-  const isInvalid = 'isInvalid' in detail && detail.isInvalid === true
-  const seen = isInvalid || traitsOf({ reason }).class === 'terminal' ? count : 0
-  const isCurrent = isSinceStart(lastAt, reader)
-  const proven = isInvalid
-    ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, reader)
-    : prove(
-        {
-          seen,
-          needed: refusedCreations,
-          since: Math.max(since ?? 0, reader.startedAt),
-          atLeastMs: deniedMs,
-          isCurrent,
-        },
-        momentAt(lastAt),
-      )
-  return problemOf({
+  const problem = problemOf({
     reason,
     subject: subjectOf(controller),
-    detail,
+    detail: { action: isDeletion ? 'delete pods' : action, message, ...read(message) },
     count,
     firstSeenAt: since ?? reader.now,
-    proven,
+    proven: false,
     isRetried: isAhead(retryAt(refused, reader), reader) || undefined,
   })
+  const isRepeated = prove(
+    {
+      seen: count,
+      needed: refusedCreations,
+      since: Math.max(since ?? 0, reader.startedAt),
+      atLeastMs: deniedMs,
+      isCurrent: isSinceStart(lastAt, reader),
+    },
+    momentAt(lastAt),
+  )
+  return { ...problem, proven: classOf(problem) === 'terminal' && isRepeated }
 }
 
 /**
