@@ -142,7 +142,6 @@ type JsonOfKind<Model> = KubeObject & Omit<JsonObject<Model>, 'apiVersion' | 'ki
 
 export type OwnerReference = api.V1OwnerReference
 export type LabelSelector = Json<api.V1LabelSelector>
-export type EnvVar = Json<api.V1EnvVar>
 export type Probe = Json<api.V1Probe>
 export type Container = Json<api.V1Container>
 export type ContainerState = Json<api.V1ContainerState>

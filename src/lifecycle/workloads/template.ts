@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Container,
-  type EnvVar,
   type Fields,
   oncePerObject,
   type Pod,
@@ -27,8 +26,8 @@ const reloaderPrefix = 'STAKATER_'
 
 /**
  * Whether `next` differs from `template` only in fields that tools change during a rollout: annotations, labels, added
- * environment variables and the values that Reloader sets (`kubectl rollout restart`, Reloader). The gate follows such
- * a change.
+ * environment variables and those that Reloader sets (`kubectl rollout restart`, Reloader). The gate follows such a
+ * change.
  */
 export function isFollowedChange(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
@@ -36,31 +35,17 @@ export function isFollowedChange(template: PodTemplate | undefined, next: PodTem
     isDeepStrictEqual(withoutFollowedFields(before), withoutFollowedFields(after)) &&
     containersIn(before.spec).every((container, index) => {
       const env = containersIn(after.spec)[index]?.env ?? []
-      return (container.env ?? []).every((variable) => env.some((other) => isKept(variable, other)))
+      return (container.env ?? []).every(
+        (variable) =>
+          variable.name.startsWith(reloaderPrefix) || env.some((other) => isDeepStrictEqual(variable, other)),
+      )
     })
   )
 }
 
 /** Whether two templates differ only in metadata and in what Reloader sets: their pods run the same containers. */
 export function isOnlyRestarted(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
-  const [before, after] = [template, next].map((each) => {
-    const { spec = {} } = each ?? {}
-    const withoutReloader = (list: Container[] | undefined) =>
-      list?.map(({ env, ...container }) => ({
-        ...container,
-        env: env?.filter(({ name }) => !name.startsWith(reloaderPrefix)),
-      }))
-    const { containers: main, initContainers: init } = spec
-    return normalise({ ...spec, containers: withoutReloader(main), initContainers: withoutReloader(init) })
-  })
-  return isDeepStrictEqual(before, after)
-}
-
-/** Whether an environment variable keeps its value, or has a value that Reloader sets. */
-function isKept(variable: EnvVar, other: EnvVar): boolean {
-  return (
-    isDeepStrictEqual(variable, other) || (variable.name.startsWith(reloaderPrefix) && variable.name === other.name)
-  )
+  return isFollowedChange(template, next) && isFollowedChange(next, template)
 }
 
 /** The containers and init containers of a pod or a template. */
