@@ -6,7 +6,6 @@ import { withoutProof } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
-import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import { examinePods, podCount, readyText } from './revision-pods.ts'
@@ -105,7 +104,7 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
   const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
   const updateRevision = findUpdateRevision(set, reader)
   const revision = status?.updateRevision ?? updateRevision?.metadata.name
-  const counted = updatedReplicas(set, revision, owned)
+  const counted = updatedReplicas(set)
   const isNew = (pod: Pod) =>
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
   const revisionOf = (pod: Pod) => {
@@ -130,9 +129,7 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
 
 /** Whether the template is rolled out completely, and a later change left it as it is: for example, a scale. */
 function isScaled(set: StatefulSet): boolean {
-  const { currentRevision, updateRevision } = set.status ?? {}
-  const isComplete = updateRevision !== undefined && currentRevision === updateRevision
-  return isObserved(set) && (set.metadata.generation ?? 0) > 1 && isComplete
+  return isObserved(set) && (set.metadata.generation ?? 0) > 1 && hasOneRevision(set)
 }
 
 /** The ControllerRevision that the status names, else the ControllerRevision with the present template. */
@@ -145,33 +142,28 @@ function findUpdateRevision(set: StatefulSet, reader: Pick<Reader, 'owned'>): Ku
 }
 
 /**
- * The number of pods of the present revision. If the current revision is the updated one, `currentReplicas` counts the
- * same pods (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`. If the status has
- * neither revisions nor `updatedReplicas`, the pods with the hash of the present template count. If its revision is
- * unknown too, `currentReplicas` counts for an object that was never changed.
+ * The number of pods of the present revision. If there is no other, `currentReplicas` counts the same pods (updateStatus,
+ * pkg/controller/statefulset) and replaces a missing `updatedReplicas`.
  */
-function updatedReplicas(
-  { metadata, status = {} }: StatefulSet,
-  revision: string | undefined,
-  owned: readonly Pod[],
-): number {
-  const { updatedReplicas, currentReplicas = 0, currentRevision, updateRevision } = status
-  if (updateRevision !== undefined)
-    return currentRevision === updateRevision ? Math.max(updatedReplicas ?? 0, currentReplicas) : (updatedReplicas ?? 0)
-  if (updatedReplicas !== undefined) return updatedReplicas
-  if (revision === undefined) return metadata.generation === 1 ? currentReplicas : 0
-  return owned.filter((pod) => !isReplaced(pod) && pod.metadata.labels?.[hashLabel] === revision).length
+function updatedReplicas(set: StatefulSet): number {
+  const { updatedReplicas = 0, currentReplicas = 0 } = set.status ?? {}
+  return hasOneRevision(set) ? Math.max(updatedReplicas, currentReplicas) : updatedReplicas
+}
+
+/** Whether the current revision is the updated one. A status without revisions has one if the set was never changed. */
+function hasOneRevision({ metadata, status: { currentRevision, updateRevision } = {} }: StatefulSet): boolean {
+  return updateRevision === undefined ? metadata.generation === 1 : currentRevision === updateRevision
 }
 
 /**
  * The number of replicas that the update replaces. If pods cannot be read, the counts do not show which pods are below
  * the partition: after the undo of a canary, all pods have the present revision.
  */
-function replicasToUpdate({ spec, status = {} }: StatefulSet, canReadPods: boolean): number {
-  const { currentRevision, updateRevision } = status
-  const isForAll = !canReadPods && updateRevision !== undefined && currentRevision === updateRevision
-  const partition = isForAll ? 0 : (spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
-  return Math.max(0, (spec?.replicas ?? 1) - partition)
+function replicasToUpdate(set: StatefulSet, canReadPods: boolean): number {
+  const { replicas = 1, updateStrategy } = set.spec ?? {}
+  const isForAll = !canReadPods && set.status?.updateRevision !== undefined && hasOneRevision(set)
+  const partition = isForAll ? 0 : (updateStrategy?.rollingUpdate?.partition ?? 0)
+  return Math.max(0, replicas - partition)
 }
 
 /** The index of a pod in its set, from 0; NaN if its name has none. */
