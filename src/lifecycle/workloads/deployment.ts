@@ -1,13 +1,12 @@
 import {
   type Condition,
   type Deployment,
-  isPodSubject,
   type KubeObject,
   oncePerObject,
   type ReplicaSet,
   type WorkloadStatus,
 } from '../../cluster/objects.ts'
-import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
+import { classOf, type Problem } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { isSinceStart } from '../proof.ts'
@@ -114,7 +113,6 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
     ],
     // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
     isScale: observed && old === 0 && condition(deployment, 'Progressing')?.reason === completeReason,
-    explain: explainDeadline,
   }
 }
 
@@ -279,12 +277,6 @@ function isAdvancing({ pod, started, stallHold, runningStep }: PodState, reader:
     status === 'True' && (type === 'Ready' || !started) && isSinceStart(reader.time(lastTransitionTime), reader)
   const hasMoved = pod.status?.conditions?.some(isCurrent) === true
   return stallHold !== undefined || runningStep !== undefined || hasMoved
-}
-
-/** The terminal or strike problem of a pod that explains an exceeded deadline, and replaces it as the reason. */
-function explainDeadline(deadline: Problem, problems: readonly Problem[]): Problem | undefined {
-  if (traitsOf(deadline).yieldsTo !== 'pods') return undefined
-  return problems.find((problem) => classOf(problem) !== 'slow' && isPodSubject(problem.subject))
 }
 
 /** A slow problem: a paused Deployment is not rolled out, except a scale of a single revision. */

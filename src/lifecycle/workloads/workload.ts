@@ -1,5 +1,5 @@
 import { isPodSubject, type KubeObject, type Pod, type Workload } from '../../cluster/objects.ts'
-import { type Problem, traitsOf } from '../../reasons/reasons.ts'
+import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { awaitedPods, type Pods } from '../pods.ts'
@@ -74,8 +74,6 @@ export interface WorkloadFacts {
   readonly isScale?: boolean
   /** Each pod waits for the one before, so a proven problem of one pod fails the workload even if others are ready. */
   readonly isOrdered?: boolean
-  /** The problem that replaces the workload's own failure as the reason. */
-  explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
 }
 
 export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>): Rule<Gated> {
@@ -110,7 +108,8 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: bo
   const problems = [...ofPods, ...facts.problems, ...excused].toSorted(byImportance)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
-  const failure = podFailure ?? (own && (facts.explain?.(own, problems) ?? own))
+  const explanation = own && traitsOf(own).yieldsTo === 'pods' ? problems.find(explainsFailure) : undefined
+  const failure = podFailure ?? explanation ?? own
   reader.milestone(observedMilestone(workload))
   for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
   reader.milestone(readyMilestone(facts, ready, isObserved(workload) && !isReadyLast))
@@ -127,6 +126,11 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: bo
   if (facts.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
   reader.hold(stallHold(state, awaitedEnds(examined), workload.spec?.minReadySeconds, reader))
   return { ready, message, failure: failure ?? 'none', counters: state?.counters, pods }
+}
+
+/** Whether a problem of a pod explains why the workload itself failed, and replaces that failure as the reason. */
+function explainsFailure(problem: Problem): boolean {
+  return classOf(problem) !== 'slow' && isPodSubject(problem.subject)
 }
 
 /** What the controller of a workload does with its pods. */
