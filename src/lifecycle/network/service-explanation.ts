@@ -19,11 +19,9 @@ import {
   declaredPorts,
   isPortMissing,
   isSelectedBy,
-  isUndeclaredPort,
   type ReachedPods,
   standaloneWorkloads,
   targetPortIn,
-  targetPortNumbers,
 } from './endpoints.ts'
 
 /**
@@ -76,7 +74,6 @@ export function explainUnserved(
   checks.push(passed(`selector ${selector} matches ${counted(selected.length, 'pod')}`))
 
   const missing = unserved.find((port) => selected.every((pod) => isPortMissing(pod, port)))
-  checks.push(...unserved.flatMap((port) => portCheck(port, selected)))
   if (missing !== undefined) {
     const declared = [...new Set(selected.map(declaredPorts))].filter((ports) => ports !== '')
     return end({ type: 'port-name-missing', port: String(missing.targetPort), declared })
@@ -123,22 +120,6 @@ function failed(text: string): Check {
 
 function remark(text: string): Check {
   return { state: 'remark', text }
-}
-
-/** The check whether pods declare the target port; empty if they declare no ports. */
-function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
-  const { targetPort = port.port } = port
-  if (typeof targetPort === 'string') {
-    const numbers = targetPortNumbers(pods, port)
-    return numbers.length === 0 ? [] : [passed(`port "${targetPort}" is ${numbers.join(' or ')} of the pods`)]
-  }
-  if (targetPort === undefined) return []
-  if (isUndeclaredPort(port, pods)) {
-    const declared = [...new Set(pods.map(declaredPorts))].join(' or ')
-    const text = `port ${targetPort}: no container declares it (they declare ${declared}), which is no mistake if one listens there`
-    return [remark(text)]
-  }
-  return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
 }
 
 /** The labels that pods and pod templates have for the keys of a Service's selector, the most common first. */
