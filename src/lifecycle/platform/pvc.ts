@@ -9,21 +9,18 @@ import {
   subjectOf,
 } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { signalText } from '../../reasons/status.ts'
 import { lostClaimMs } from '../../thresholds.ts'
-import { conditionSignal } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
-import { presentConditions } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 
 /**
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
  *
  * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer). The
- * gate reports a resize in progress but does not wait for it: it may need another pod. A terminal problem: the claim
- * has been Lost for `lostClaimMs`, because its volume is gone.
+ * gate does not wait for a resize: it may need another pod. A terminal problem: the claim has been Lost for
+ * `lostClaimMs`, because its volume is gone.
  */
 export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],
@@ -32,9 +29,6 @@ export const pvcRule: Rule<PersistentVolumeClaim> = {
 }
 
 const lostKey = 'phase=Lost'
-
-/** `Resizing`, `FileSystemResizePending`, `ModifyingVolume` (PersistentVolumeClaimConditionType). */
-const resizing = /Resiz|ModifyingVolume|ModifyVolume/
 
 const classesRequest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' } as const
 
@@ -47,8 +41,6 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement
   const isScheduled = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
   const isUsed = isScheduled || (consumers === undefined ? isScheduling(claim, reader) : consumers.length > 0)
   const volume = claim.spec?.volumeName ?? ''
-  for (const each of presentConditions(claim))
-    if (each.status === 'True' && resizing.test(each.type)) reader.note(signalText(conditionSignal(each)))
   if (phase === 'Pending' && bindsLate && !isUsed) {
     reader.milestone({ name: 'provisioned', state: 'skipped', message: 'provisioned for its first consumer' })
     reader.milestone({ name: 'bound', state: 'skipped', message: 'bound for its first consumer' })
