@@ -24,8 +24,6 @@ export interface StatusDetails {
     readonly needsClass?: boolean
     /** The external provisioner that has not created the volume yet. */
     readonly provisioner?: string
-    /** The volume that the claim names, if no event is known. */
-    readonly volume?: string
   }
   readonly 'claim-lost': NoDetail
   readonly 'condition-false': {
@@ -67,8 +65,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   'claim-pending': {
     class: 'slow',
     title: 'the volume claim is not bound',
-    sentence: ({ message, volume, provisioner }) => {
-      if (volume !== undefined) return `is not bound to volume ${volume}, which it names`
+    sentence: ({ message, provisioner }) => {
       const why = provisioner === undefined ? message : `provisioner ${provisioner} has not created a volume yet`
       return `is not bound${ifPresent`: ${why}`}`
     },

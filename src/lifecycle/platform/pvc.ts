@@ -116,9 +116,7 @@ function lostProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'cla
 
 function unboundProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-pending'> {
   const message = bindingEvent(reader.events(claim))?.message
-  const pending = pendingProblem(subjectOf(claim), reader.history.firstSeenAt, message)
-  const volume = claim.spec?.volumeName ?? ''
-  return volume === '' || message !== undefined ? pending : { ...pending, detail: { volume } }
+  return pendingProblem(subjectOf(claim), reader.history.firstSeenAt, message)
 }
 
 /** @param message the latest event of the binder (pkg/controller/volume/persistentvolume) or of a provisioner */
