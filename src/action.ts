@@ -151,6 +151,7 @@ export async function runPost(): Promise<void> {
   }
 }
 
+/** What the steps of an action share. */
 interface Job {
   readonly read: ReadInputs
   readonly run: WorkflowRun | Error
@@ -318,6 +319,7 @@ function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, track
 /** Other users of a self-hosted runner must not read names, events and logs. */
 const privateFile = { mode: 0o600 }
 
+/** Runs an action that writes. If it fails, there is a warning, and the result is undefined. */
 function write<T>(what: string, action: () => T): T | undefined {
   try {
     return action()

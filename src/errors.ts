@@ -1,3 +1,5 @@
+/* Mistakes of the user, and the words of their messages. */
+
 /** Why a gate cannot start. */
 export type MistakeReason =
   | 'input-invalid'

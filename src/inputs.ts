@@ -40,6 +40,8 @@ import {
   shownHistoryMs,
 } from './thresholds.ts'
 
+/* Every input: its name, parser, default and documentation. */
+
 /** `4,000`. `toLocaleString` would load the data of all languages, which takes 20 ms at each start. */
 function grouped(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')

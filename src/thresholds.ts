@@ -32,7 +32,7 @@ export const requestIntervalMs = 10_000
 export const answersProven = 3
 /** The least time between the first and the last of these answers: a cache or a connection pool may need that long. */
 export const answersProvenMs = 30_000
-/** How much of the body of an answer is kept: its first line most often says what is wrong. */
+/** How much of the body of an answer is kept: its first line most often contains what is wrong. */
 export const answerBodyCharacters = 200
 /** How many right and wrong answers to a line of `http-checks` the summary and the report contain, besides counts. */
 export const maxRecordedAnswers = 20
@@ -177,8 +177,8 @@ export const heartbeatMs = 30_000
 export const shortestSettlingMs = 2_000
 /**
  * A version that was written within this time before the gate is the change that is gated: the timeline begins with
- * it, and the output `changed` contains its target. A target that is ready at first sight with an older version is
- * unchanged. A Job before this time does not prevent an undo. The events of a pod are kept for the same time.
+ * it, and the output `changed` contains its target. A target that is ready when it is first read, with an older version,
+ * is unchanged. A Job before this time does not prevent an undo. The events of a pod are kept for the same time.
  */
 export const recentVersionMs = 3_600_000
 /** Changes with a longer pause between them belong to different deployments. */
@@ -407,7 +407,7 @@ export const updateIntervalMs = 15_000
 export const outcomeLimitMs = 90_000
 /** `outcomeLimitMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const outcomeLimitWhenCancelledMs = 4_000
-/** Time limit for all requests. Waits for most secondary rate limits to end. */
+/** Time limit for closing what a killed action left open on GitHub: longer than most secondary rate limits. */
 export const closeLimitMs = 60_000
 /** The maximum size of an output with a list: an operating system limits the size of an environment variable. */
 export const failedResourcesBytes = 64 * 1024

@@ -4,6 +4,8 @@ import { type Mistake, quote } from './errors.ts'
 import type { Inputs } from './inputs.ts'
 import { gitMs, maxCommitsAround } from './thresholds.ts'
 
+/* The checkout of the repository: paths that must not lead out of it, and what git reports about files and commits. */
+
 /** Whether a path is a folder or below it. Both are absolute. */
 export function isInside(folder: string, path: string): boolean {
   const steps = relative(folder, path)

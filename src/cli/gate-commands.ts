@@ -25,6 +25,8 @@ import {
 } from './output.ts'
 import { openTerminalLog, type TerminalLog } from './terminal-log.ts'
 
+/* The commands that judge: `wait`, `record`, `replay`, `merge`. */
+
 /**
  * Prints the log of a gate while the gate runs and, with `--json`, the report.
  * @param output where the log is printed

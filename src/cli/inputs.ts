@@ -10,6 +10,7 @@ import { checkInputs, type RunInputs } from '../run/run-plan.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
 import { type CommandContext, cancelledCode, connectionOf, endWithMistakes } from './output.ts'
 
+/** What a command requires of its inputs. */
 export interface InputOptions {
   /** Mistakes found in the flags of the command. */
   readonly mistakes?: readonly Mistake[]

@@ -34,6 +34,8 @@ import {
   usesColor,
 } from './output.ts'
 
+/* The commands that show a state: `why`, `trace`, `status`, `changes`. */
+
 interface ShowOptions extends Pick<RunOptions, 'findReferences'>, Pick<InputOptions, 'needsReference' | 'isReported'> {
   readonly purpose: 'single-check' | 'view'
   /** Mistakes found in the flags of the command. */

@@ -1,3 +1,5 @@
+/* Keeps the memory of many objects small: field sets are not parsed, and equal parts of objects are kept once. */
+
 /** How a field set in `managedFields` begins, in the JSON of an API server: both serializers write these keys in a row. */
 const fieldSetStart = Buffer.from('"fieldsType":"FieldsV1","fieldsV1":{')
 

@@ -4,6 +4,7 @@ import { type ApiResource, findResource } from './feed.ts'
 import type { KindName } from './objects.ts'
 import { groupOf } from './objects.ts'
 
+/** The kinds that a server serves. */
 export interface Discovery {
   /** The core group first, then the groups in the server's order; within a group the preferred version first. */
   readonly resources: readonly ApiResource[]

@@ -1,6 +1,8 @@
 import { jsonValue } from '../errors.ts'
 import { isObject } from './objects.ts'
 
+/* Finds the line of a container's log that looks like an error, and its message, in the formats of common loggers. */
+
 /** How many characters of a line are read. */
 const longestRead = 4_096
 /** Numeric levels of pino and bunyan: 50 is error, 60 is fatal (https://getpino.io/#/docs/api?id=levels). */

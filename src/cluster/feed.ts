@@ -1,5 +1,7 @@
 import type { KindName, KubeObject } from './objects.ts'
 
+/* The events that a gate judges by, of a cluster, a recording or a test, and the requests that they answer. */
+
 /** A resource type from discovery. */
 export interface ApiResource {
   readonly group: string
@@ -138,6 +140,7 @@ export type Observation =
   | Answer
   /** The process received SIGINT or SIGTERM. */
   | { readonly type: 'CANCEL' }
+  /** The recording is complete. */
   | { readonly type: 'END' }
 
 /**

@@ -118,12 +118,12 @@ export function leavesOf(value: unknown, path: readonly PathStep[] = []): readon
   if (value === undefined) return []
   if (Array.isArray(value) && value.length > 0) {
     const steps = stepsByKey(path.at(-1), value)
-    // The order of init containers matters, so it is a leaf too.
-    const isOrdered = steps === undefined || path.at(-1) === 'initContainers'
+    // The order of init containers matters, so it is a leaf too, unless their steps are indexes.
+    const hasOrder = steps !== undefined && path.at(-1) === 'initContainers'
     return value.flatMap((each, index) => {
       const step = steps?.[index] ?? index
-      const own = isOrdered && steps !== undefined ? [{ path: [...path, step, 'order'], value: index }] : []
-      return [...own, ...leavesOf(each, [...path, step])]
+      const order = hasOrder ? [{ path: [...path, step, 'order'], value: index }] : []
+      return [...order, ...leavesOf(each, [...path, step])]
     })
   }
   const entries = isObject(value) ? Object.entries(value) : []

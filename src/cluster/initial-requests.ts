@@ -22,6 +22,7 @@ export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'use
   readonly timeoutMs?: number | undefined
 }
 
+/** For the message about a refusal: what the user may not do, and what to do about it. */
 interface Forbidden {
   readonly action: string
   readonly remedyOf: () => Promise<string>

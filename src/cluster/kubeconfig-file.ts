@@ -7,14 +7,16 @@ import { inClusterContext } from './feed.ts'
 import { isObject } from './objects.ts'
 import {
   base64,
-  decoded,
   isBase64,
   isSwitch,
   looksSecret,
   maskableLines,
+  percentDecoded,
   secretVariable,
   unique,
 } from './secret-values.ts'
+
+/* Finds and reads the kubeconfig, and finds its secrets. `kubeconfig.ts` selects its context and checks that. */
 
 export type Section = Record<string, unknown>
 
@@ -315,7 +317,7 @@ function clusterSecrets({ body }: NamedEntry): string[] {
 
 function urlPassword(url: unknown): string[] {
   const { password } = typeof url === 'string' && URL.canParse(url) ? new URL(url) : { password: '' }
-  return password === '' ? [] : [password, decoded(password) ?? password]
+  return password === '' ? [] : [password, percentDecoded(password) ?? password]
 }
 
 function secretSettings(settings: readonly (readonly [unknown, unknown])[]): string[] {

@@ -16,7 +16,9 @@ import {
   secretsOf,
 } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
-import { decoded } from './secret-values.ts'
+import { percentDecoded } from './secret-values.ts'
+
+/* Selects and checks the context of the kubeconfig (`kubeconfig-file.ts`), and adds its credentials to requests. */
 
 /** The inputs that select the cluster. If one is missing, its default is the same as in kubectl. */
 export interface KubeconfigInput {
@@ -227,7 +229,7 @@ function pemOf({ body }: NamedEntry, setting: string): Buffer | undefined {
   return file ? readFileSync(String(file)) : undefined
 }
 
-/** Applies certificates, token or password, and a proxy. In kubectl, data takes precedence over a file. */
+/** Returns a function that applies certificates, token or password, and a proxy. As in kubectl, data precede a file. */
 function applying(cluster: NamedEntry, user: NamedEntry, proxy: string | undefined): Kubeconfig['applyTo'] {
   let agent: Promise<Agent> | undefined
   return async (request) => {
@@ -325,7 +327,7 @@ function hostOfProxy(proxy: string): string {
   if (!/^(?:https?|socks\w*):\/\/./.test(proxy) || !URL.canParse(proxy))
     throw mistake('The address of the proxy (`proxy-url`, HTTPS_PROXY) is not of the form http://HOST:PORT.')
   const { protocol, host, username, password } = new URL(proxy)
-  if (decoded(`${username}${password}`) === undefined)
+  if (percentDecoded(`${username}${password}`) === undefined)
     throw mistake(
       'The credentials in the address of the proxy (`proxy-url`, HTTPS_PROXY) contain a `%` that begins no escape. Write it as %25.',
     )

@@ -6,6 +6,8 @@ import { ApiError, ConnectionError, isExpired } from './failures.ts'
 import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
 import { isObject, type KindName, type KubeObject } from './objects.ts'
 
+/* One list and one watch of a collection, as requests to the API server. `reflector.ts` repeats them. */
+
 export interface List {
   readonly items: readonly KubeObject[]
   /** A watch that starts at this version misses no change. */

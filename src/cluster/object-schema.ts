@@ -1,5 +1,7 @@
 import { groupOf, isObject, type KubeObject } from './objects.ts'
 
+/* Checks the types of the fields that rules read: a recording or a proxy may contain others than the API server. */
+
 /** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
 type Check = (value: unknown) => readonly string[] | undefined
 type Fields = Readonly<Record<string, Check>>

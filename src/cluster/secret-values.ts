@@ -90,6 +90,10 @@ export function formsOf(secret: string): string[] {
   return unique([...lines, ...lines.map(base64)])
 }
 
+/**
+ * The secrets among the settings in a text: in JSON, one a line, within a line (`password=x`), and in URLs.
+ * @param isUnnamedSecret whether a text is secret although its name does not look so
+ */
 function secretsInside(value: string, lines: readonly string[], isUnnamedSecret = isKey): string[] {
   const inJson = /^\s*[[{]/.test(value) ? namedTexts(jsonValue(value)) : []
   const ofLines = lines.length > 1 ? lines.map((line) => lineSetting.exec(line) ?? ['', '', line]) : []
@@ -108,6 +112,7 @@ const inlineSetting = /(?<![\w.-])([\w.-]{1,100})=([^\s;,&"']+)/g
 /** A line `name: value` or `name=value` of a file. */
 const lineSetting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/
 
+/** Whether the value of a setting is secret: it is long enough, and no word that logs contain anyway. */
 function isSecretValue(name: string, text: string): boolean {
   if (!isWords(text)) return text.length >= (secretVariable.test(name) ? minNamedSecretCharacters : minSecretCharacters)
   const repeatsName = name.toLowerCase().includes(text.toLowerCase())
@@ -124,6 +129,7 @@ export function isWords(text: string): boolean {
   return /^[\p{L}\p{M}\s'-]+$/u.test(text)
 }
 
+/** Whether a text without a name may be a key: long, in one word, and no URL. */
 function isKey(text: string): boolean {
   return text.length >= minKeyLength && !/\s/.test(text) && !/:\/\//.test(text) && !isWords(text)
 }
@@ -159,11 +165,12 @@ const maxJsonDepth = 20
 /** The passwords of all URLs in a text, as written and decoded. */
 function passwordsInUrls(text: string): string[] {
   const written = urlPasswords(text)
-  return [...written, ...written.flatMap((each) => decoded(each) ?? [])].filter((password) =>
+  return [...written, ...written.flatMap((each) => percentDecoded(each) ?? [])].filter((password) =>
     isSecretValue('password', password),
   )
 }
 
+/** The lines that may be masked: not those of a few characters, nor the first and last lines of PEM blocks. */
 export function maskableLines(text: string): string[] {
   return text
     .split(/\r?\n/)
@@ -185,7 +192,7 @@ export function unique(strings: readonly string[]): string[] {
 }
 
 /** The text without its percent-encoding; undefined if a `%` in it begins no escape. */
-export function decoded(text: string): string | undefined {
+export function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -3,6 +3,8 @@ import { decodedTexts, withoutInvisible } from './decoded-text.ts'
 import { base64, isBase64, isWords, namedSecretsIn, secretsIn, secretsInSetting } from './secret-values.ts'
 import { findTokens, type TextRange } from './token-shapes.ts'
 
+/* The secrets that the process has read, and their replacement in any text. */
+
 /** The replacement of a secret. */
 const stars = '***'
 /** The number of first characters by which a place is found where a secret may begin. */
@@ -98,6 +100,7 @@ export class Secrets {
     }
   }
 
+  /** Adds a secret in each form in which a text may contain it. @param isWord replaced only where it stands alone */
   #insertForms(secret: string, isWord: boolean): void {
     this.#insert(secret, isWord)
     // A secret may contain what looks like an encoding. If a text with the secret is decoded, that part is decoded too.
@@ -119,6 +122,7 @@ export class Secrets {
     this.#starts[start.split('').reduce((hash, unit) => nextHash(hash, unit.charCodeAt(0)), 0)] = 1
   }
 
+  /** The places of known secrets. A hash of three characters rules out most places without a look-up. */
   #findKnown(written: string): readonly TextRange[] {
     const text = unifyBlanks(written)
     const found: TextRange[] = []

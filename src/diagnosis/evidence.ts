@@ -20,6 +20,8 @@ import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { maxEvidenceEvents, shownHistoryMs } from '../thresholds.ts'
 import { explainingNode, type TargetFacts } from './target-facts.ts'
 
+/* The evidence of a problem as lines of text: conditions, the node, events and logs. */
+
 /** The objects that were read, and what is needed to compare their times with the times of the gate. */
 interface ReadFacts {
   readonly store: Store

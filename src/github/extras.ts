@@ -24,7 +24,7 @@ import type { LeftOpen } from './job-state.ts'
 import { gateName, leftOpenTitle } from './texts.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
-/** Texts are raw: renderers escape them. */
+/** What the extras call. Texts are raw: renderers escape them. */
 export interface ExtrasHooks {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void
@@ -254,7 +254,7 @@ export class UpdateThrottle {
     this.#onFailure(failure)
   }
 
-  /** Returns the failure, if any; never rejects. Ends with the signal or after the time, even if the request goes on. */
+  /** Returns the failure, if any; never rejects. Ends with the signal or after the time, even if the request continues. */
   async #show(record: RunRecord, ending: AbortSignal, limitMs: number): Promise<GitHubFailure | undefined> {
     const late = new AbortController()
     const stop = this.#clock.after(limitMs, () => late.abort())

@@ -12,6 +12,8 @@ import type { TrackedFiles } from '../workspace.ts'
 import type { Shared } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
+/* Names and texts of what the extras write to GitHub. */
+
 /** The maximum number of targets in the name of a status. If it contained more, every new target would change the name. */
 const namedTargets = 3
 const nameLimit = 200

@@ -12,6 +12,8 @@ import { type FlagOptions, splitFlags } from './reference-flags.ts'
 import { resolveReferences } from './resolve.ts'
 import { nameKey, type Target } from './target.ts'
 
+/* The inputs `http-checks` and `hold`: what is checked once the targets are ready. */
+
 export type Scheme = 'http' | 'https'
 export type Header = readonly [name: string, value: string]
 /** HTTP statuses from the first to the last. */

@@ -4,6 +4,8 @@ import type { AddMistake } from '../errors.ts'
 import { milestoneNames } from '../inputs.ts'
 import { isBuiltInGroup } from './kinds.ts'
 
+/* The fields of an entry of health checks: their types, mistakes and documentation. */
+
 /** @param write what must be written there, as the end of a mistake: `Entry 2 (Widget), cause: write a list of expressions` */
 function field<Schema extends z.ZodType>(schema: Schema, write: string, description: string) {
   return schema.meta({ write, description })
@@ -26,7 +28,7 @@ const stages = z.array(z.object({ name: z.enum(milestoneNames), done: words })).
 const stageNames = milestoneNames.join(', ')
 
 /**
- * An entry says how the status of the objects of a kind is read. The user writes entries in the file of the input
+ * An entry defines how the status of the objects of a kind is read. The user writes entries in the file of the input
  * `health-check-exprs`; the catalogue of operators contains others. The expressions are CEL over the object, as in
  * Flux' `healthCheckExprs`. An expression that reads a missing field is false. The first expression that is true
  * decides, in the order `inProgress`, `suspended`, `failed`, `current`; if none is true, the object is in progress. If

@@ -7,6 +7,8 @@ import { expressionMs, expressionSteps } from '../thresholds.ts'
 import type { entrySchema } from './health-check-schema.ts'
 import { isBuiltInGroup } from './kinds.ts'
 
+/* Health checks in CEL, of the input `health-check-exprs` and the catalogue: reads, compiles and chooses them. */
+
 /** Returns whether the expression is true for an object. `error`: why the expression could not be evaluated. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
 

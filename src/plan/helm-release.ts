@@ -7,6 +7,8 @@ import { releaseListsAtOnce } from '../thresholds.ts'
 import { label } from './names.ts'
 import type { ReleaseHistory, ReleaseRevision, Target } from './target.ts'
 
+/* Helm releases as references: the objects of a release, and its revisions. */
+
 /** The word for a Helm release in a reference (`helm/web`), and the kind of a target that is a release. No server has this kind. */
 export const releaseKind = { word: 'helm', ...helmRevisions } as const
 
@@ -128,7 +130,7 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
 
 /**
  * Returns functions that list objects and the revisions of releases. A kind of a release that may not be listed is skipped.
- * @param remedyOf returns a text that says how to grant missing access
+ * @param remedyOf returns how to grant missing access, as text
  */
 export function selectionReader(
   selections: readonly Selection[],

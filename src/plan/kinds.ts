@@ -3,6 +3,8 @@ import { groupOf } from '../cluster/objects.ts'
 import { nearest, quote } from '../errors.ts'
 import type { Reference } from './target.ts'
 
+/* Finds the kind for a word, as kubectl does. Also: which API groups are those of Kubernetes itself. */
+
 /** The API groups of Kubernetes under `k8s.io`, without this suffix. */
 const builtInGroups: ReadonlySet<string> = new Set([
   'admissionregistration',

@@ -550,7 +550,7 @@ function compareApplied(ours: Hashes, applied: Hashes): Pick<RecordComparison, '
   }
 }
 
-/** Returns a function that says whether a field has one of these pointers, is within such a field, or contains one. */
+/** Returns a function: whether a field has one of these pointers, is within such a field, or contains one. */
 function ownershipOf(pointers: readonly string[]): (pointer: string) => boolean {
   const owned = pointers.filter((pointer) => !toolMetadata.test(pointer))
   // A Secret has the texts of `stringData` in `data`.

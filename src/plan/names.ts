@@ -1,5 +1,7 @@
 import { type AddMistake, quote } from '../errors.ts'
 
+/* Which names, namespaces and label selectors the API server accepts. */
+
 /** An RFC 1123 label of any length. */
 export const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
 

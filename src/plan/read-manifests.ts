@@ -172,6 +172,7 @@ function explainUnrendered(file: string, { apiVersion, kind }: Fields): string |
   return undefined
 }
 
+/** The object, if its identifying fields are valid, with mistakes for those that are not; else undefined. */
 function checkObject(
   object: Fields,
   file: string,

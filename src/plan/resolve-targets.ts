@@ -22,6 +22,8 @@ import {
   type Target,
 } from './target.ts'
 
+/* The second step from references to targets, after `resolve.ts`: matches of selectors, excludes, and flags. */
+
 /** The targets of the gate. */
 export interface Plan {
   /** In the order of the lines; empty if all lines were skipped or excluded. */

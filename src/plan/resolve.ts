@@ -21,6 +21,8 @@ import { checkName, checkNamespace } from './names.ts'
 import { takesRevision } from './revision.ts'
 import { type ParsedReferences, placeOf, type Reference, type WaitFor } from './target.ts'
 
+/* The first step from references to targets: the kind of each reference. The second is `resolve-targets.ts`. */
+
 /** Values for references that do not contain them. */
 export interface PlanDefaults {
   /** The input `namespace`, else the namespace of the kubeconfig's context. */

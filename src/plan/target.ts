@@ -4,6 +4,8 @@ import { groupOf, type ObjectName, shortName } from '../cluster/objects.ts'
 import type { Mistake, Place } from '../errors.ts'
 import type { WantedRevision } from './revision.ts'
 
+/* What is gated: targets, the references and manifests that name them, and their names in texts. */
+
 /** The source of a target: a line of an input or of a manifest file. */
 export interface Source {
   /** `resources` or the manifest's path, relative to the workspace. */
@@ -88,7 +90,7 @@ export interface Target {
   readonly hook?: Hook
   /** Set if a reference like `helm/web` selected the object, and the Secrets of the release's revisions may be read. */
   readonly release?: ReleaseHistory
-  /** The manifest that `await-change` waits for, normalized by `normalizeManifest` and redacted like live objects. */
+  /** The manifest that `await-change` waits for, in the form of `comparableManifest`. */
   readonly manifest?: ManifestObject
 }
 

@@ -1,6 +1,8 @@
 import type { DeniedAccess } from '../cluster/failures.ts'
 import type { Container, KubeObject, Pod, Subject } from '../cluster/objects.ts'
 
+/* What a reason consists of: its class, traits and texts, and the facts that its texts get. */
+
 /**
  * How a problem fails its target. `terminal`: at once, because only a new apply can fix it. `strike`: after it has
  * occurred several times, or for long. `slow`: not by itself; it is the reason when a deadline ends the target.

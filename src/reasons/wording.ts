@@ -2,6 +2,8 @@ import type { DeniedAccess } from '../cluster/failures.ts'
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import type { HintFacts, HintTarget, HintWords } from './spec.ts'
 
+/* Words that the sentences and hints of several reasons share. */
+
 /** `1 pod`, `3 pods` */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -5,6 +5,8 @@ import { code, fence, markdown, markdownTable, safeLine, shortenWords } from './
 import { folded, maxWordWidth } from './target-details.ts'
 import { formatElapsed } from './target-record.ts'
 
+/* The requests of `http-checks` and the hold, in the summary. */
+
 /** The maximum number of characters of an answer in a table cell. */
 const cellLimit = 100
 

@@ -5,6 +5,8 @@ import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
 import { beginOf, beginOfAll, endOf, onlyExists, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
 
+/* The timeline in the summary, as a Mermaid gantt. */
+
 const sectionLimit = 16
 /** If there are more targets than sections, only this many ready targets are shown: the slowest. */
 const slowestReady = 6

@@ -15,6 +15,8 @@ import {
   tookMs,
 } from './target-record.ts'
 
+/* The outcome in one line, why the gate ended, and the target that decided: for titles, the log and the summary. */
+
 /** The maximum characters of a title: GitHub cuts a longer title. */
 export const titleLimit = 200
 /** The maximum length of a note in a title: also the short title of a commit status must have room for the outcome. */

@@ -72,7 +72,7 @@ export function readRecord(report: Report): EndedRunRecord {
   const { startedAt, gates } = record
   const targets = record.targets.map((target) => shifted(target, -shiftOf(target, record)))
   // In a report from another process, only a time that an object shows may be before the gate.
-  const since = <T extends { readonly at?: number }>(each: T): T =>
+  const notBeforeStart = <T extends { readonly at?: number }>(each: T): T =>
     each.at === undefined ? each : { ...each, at: Math.max(startedAt, each.at) }
   return {
     ...record,
@@ -81,10 +81,12 @@ export function readRecord(report: Report): EndedRunRecord {
     targets: targets.map(({ log: _log, ...target }) => ({
       ...target,
       endedAt: target.endedAt && Math.max(startedAt, target.endedAt),
-      milestones: target.milestones.map(({ seconds: _, ...each }) => (each.source === undefined ? since(each) : each)),
+      milestones: target.milestones.map(({ seconds: _, ...each }) =>
+        each.source === undefined ? notBeforeStart(each) : each,
+      ),
     })),
     entries: targets
-      .flatMap(({ log = [] }, target) => log.map((entry) => ({ ...since(entry), target })))
+      .flatMap(({ log = [] }, target) => log.map((entry) => ({ ...notBeforeStart(entry), target })))
       .toSorted((one, other) => one.at - other.at),
   }
 }

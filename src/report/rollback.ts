@@ -141,7 +141,7 @@ function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
   return hasRun === true || (kind === 'Job' && hook?.removal !== undefined)
 }
 
-/** The undo of a target, or a text that says why there is none. */
+/** The undo of a target, or why there is none, as text. */
 function stepOf(
   target: TargetRecord,
   name: string,
@@ -186,7 +186,7 @@ function isPlainName(name: string): boolean {
 
 /**
  * The revision of a Helm release to roll back to: the last deployed one before the revision that changed an object. Undefined if
- * no deployed revision made the previous version of the object, for example because somebody changed the object by hand.
+ * no deployed revision made the previous version of the object, for example because a user changed the object by hand.
  * @param changedAt when the present version of the object came, in milliseconds since the epoch
  * @param since when the previous version came
  */

@@ -338,7 +338,7 @@ function table({ record, rows, ready, shape }: Page): string[] {
     ({ target }) => causeOf(target, record.targets),
   )
   const withWaiters = (row: Row) => [row, ...(waiters.get(row.target) ?? [])]
-  // Targets with the same outcome and reason are together; each group is visible at first sight.
+  // Targets with the same outcome and reason are together; the unfolded rows contain some of each group.
   const groups = Map.groupBy(
     rows
       .filter((row) => !isReady(row) && row.cause === undefined)
@@ -364,7 +364,7 @@ function isReady({ target }: Row): boolean {
   return target.outcome === 'ready'
 }
 
-/** Whether a target was ready at first sight, with a version that is older than this change. */
+/** Whether a target was ready when the gate first read it, with a version that is older than this change. */
 function isUnchanged(row: Row): boolean {
   return isReady(row) && row.target.change === 'none'
 }
@@ -417,6 +417,7 @@ function readyTable({ record, rows, ready, shape }: Page): string[] {
   ]
 }
 
+/** The gates of a merged record. */
 function gateTable({ gates = [], targets }: RunRecord): string[] {
   if (gates.length === 0) return []
   const rows = gates.map((gate) => {
@@ -439,6 +440,7 @@ function gateTable({ gates = [], targets }: RunRecord): string[] {
   return [markdownTable({ '': ':-:', Gate: ':--', Status: ':--', Ready: '--:', Took: '--:' }, rows)]
 }
 
+/** The gantt, and a note if it lacks targets. */
 function diagram(record: RunRecord, shape: Shape): string[] {
   const gantt = shape.gantt ? renderGantt(record) : undefined
   if (gantt === undefined) return []
@@ -498,6 +500,7 @@ function entriesBefore({ targets, startedAt }: RunRecord): Entry[] {
     .toSorted((one, other) => one.at - other.at)
 }
 
+/** The sections of the targets that are not ready, and of the ready ones that had problems. */
 function details(page: Page): string[] {
   const { record, rows, shape } = page
   if (record.outcome === 'progressing') return []
@@ -522,6 +525,7 @@ function details(page: Page): string[] {
   ]
 }
 
+/** What was left out of the summary, and where it is. */
 function note(leftOut: readonly string[], { reportPath }: SummaryOptions): string[] {
   if (leftOut.length === 0) return []
   const where = reportPath === undefined ? 'the JSON report (output `report`)' : `the JSON report: ${code(reportPath)}`

@@ -13,6 +13,8 @@ import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
 import { deploymentPauseMs, maxApplyAgeMs, recentVersionMs, shownBeforeMs } from '../thresholds.ts'
 
+/* Labels, texts and times that renderers derive from the record of a target. */
+
 interface OutcomeLabel {
   /** For Markdown. */
   readonly icon: string

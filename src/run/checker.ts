@@ -28,6 +28,8 @@ import {
 } from '../thresholds.ts'
 import { version } from '../version.ts'
 
+/* Sends the requests of `http-checks` to pods, through the API server. */
+
 interface CheckerOptions {
   readonly cluster: Cluster
   readonly clock: Clock
@@ -186,7 +188,8 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
 }
 
 /**
- * Checks that the credentials may forward ports of pods in the namespaces of the checks. Passes if the API server cannot say.
+ * Checks that the credentials may forward ports of pods in the namespaces of the checks. Passes if the API server does not
+ * answer that.
  * @throws UserError that names the first check of each namespace without permission
  */
 export async function reviewAccess(

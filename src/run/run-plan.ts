@@ -42,6 +42,8 @@ import { furtherMistakesMs } from '../thresholds.ts'
 import { version } from '../version.ts'
 import type { Reporter } from './redacted-output.ts'
 
+/* From the inputs to the plan of a run on a cluster: mistakes, kinds, targets. */
+
 /** The user's inputs without mistakes. */
 export interface RunInputs {
   readonly inputs: Inputs
@@ -283,7 +285,7 @@ function matchWait({ inputs, clock, onRetry }: RunOptions, signal: AbortSignal):
   }
 }
 
-/** A text that says how to grant the access that the gate lacks; undefined if no refusal names the missing access. */
+/** How to grant the access that the gate lacks, as text; undefined if no refusal names the missing access. */
 async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<string | undefined> {
   const gated = resolved.filter(({ reference }) => !reference.exclude)
   const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))

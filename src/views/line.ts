@@ -2,6 +2,8 @@ import { styleText } from 'node:util'
 import { duration } from '../duration.ts'
 import { safeLine, wrapWords } from '../report/escape.ts'
 
+/* Lines of text with styles: all views consist of them. */
+
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 /** A part of a line. The text may come from the cluster: `paintLine` escapes it. */

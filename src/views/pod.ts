@@ -10,6 +10,8 @@ import { counted } from '../reasons/wording.ts'
 import { age, colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import type { TracedObject } from './trace.ts'
 
+/* A pod and its containers, as lines of a view. */
+
 export interface PodSummary {
   readonly mark: Mark
   readonly text: string

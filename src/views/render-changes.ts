@@ -12,6 +12,8 @@ import { singleCheckTally } from '../report/why.ts'
 import type { ObjectChange } from './changes.ts'
 import { colored, dim, emptyLine, type Line, line, type Mark, mark } from './line.ts'
 
+/* Renders changes (`changes.ts`) as lines or JSON, after an overview. */
+
 /** The number of objects by outcome, a line for each object, the worst first, and the way back. Empty if no object exists. */
 export function overviewLines(record: RunRecord): readonly Line[] {
   const { targets } = record

@@ -24,6 +24,8 @@ import { selectedPods, serviceLines, serviceType } from './service.ts'
 import type { TracedObject, TraceState } from './trace.ts'
 import { descendants, treeLines } from './tree.ts'
 
+/* Renders the state of a trace (`trace.ts`) as lines. */
+
 /** How long the view reports that a resource was created again. */
 const recreatedMs = 60_000
 
