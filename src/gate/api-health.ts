@@ -1,5 +1,12 @@
 import { deniedAccess, isUnanswered } from '../cluster/failures.ts'
-import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import {
+  deniesAccess,
+  type Failure,
+  type FeedEvent,
+  isFailure,
+  requestKey,
+  type WatchRequest,
+} from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { covers, type WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
@@ -19,23 +26,14 @@ import {
 } from '../thresholds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './run-record.ts'
 
-/** A failing watch. Moments are milliseconds since the epoch. */
-interface Unavailable {
+/** A failing watch, or the watch of a target whose access was withdrawn (403). Moments are milliseconds since the epoch. */
+interface Outage {
   /** The last failure of the watch, which contains the request. */
   readonly failure: Failure
-  /** The last success, as the watch reports it. In recordings without it: the first failure. */
+  /** The last success, as the watch reports it. In recordings without it, and of withdrawn access: the first failure. */
   readonly lastSuccessAt: number
-  /** Whether the watch itself reports its last success and its recovery. */
-  readonly isExact: boolean
-}
-
-/** Access to a target that was permitted before and is denied now (403). */
-interface Withdrawal {
-  readonly request: WatchRequest
-  /** The target's name for people. */
-  readonly name: string
-  readonly at: number
-  readonly message: string
+  /** The target's name for people, if its access was withdrawn. */
+  readonly name?: string | undefined
 }
 
 /**
@@ -45,16 +43,15 @@ interface Withdrawal {
 export class ApiHealth {
   readonly #watched: WatchedRequests
   #wasReached = false
-  readonly #unavailable = new Map<string, Unavailable>()
-  #withdrawals: readonly Withdrawal[] = []
+  readonly #outages = new Map<string, Outage>()
   /** The kinds that the gate is not permitted to read and that no target needs, by their plural. */
   readonly #unreadable = new Map<string, Failure>()
   /** The kinds in `#unreadable` that the log does not contain yet, since `#refusedAt`. */
   readonly #newRefusals = new Set<string>()
   #refusedAt = 0
   /**
-   * The outages that the log contains: '' is the API server; other values are plurals of kinds. An outage ends with the
-   * first answer of one of its watches.
+   * The outages that the log contains: '' is the API server; other values are plurals of kinds, or names of targets. An
+   * outage ends with the first answer of one of its watches.
    */
   readonly #logged = new Set<string>()
   /** How often the credentials were refused since the last success. */
@@ -67,34 +64,24 @@ export class ApiHealth {
 
   /** Updates the health after an event. Returns one sentence for each outage that began or ended. */
   observe(event: FeedEvent): readonly string[] {
-    if (this.isGood && !isFailure(event)) {
-      this.#update(event)
-      return this.#restoredBy(event)
-    }
-    const before = [...this.#unavailable.values()]
-    const withdrawn = this.#withdrawals
+    const before = [...this.#outages.values()]
     this.#update(event)
     return [
       ...this.#newOutage(event),
       ...before
-        .filter(
-          (watch) => !this.#unavailable.has(requestKey(watch.failure)) && this.#logged.delete(outageSubject(watch)),
-        )
-        .map((watch) => `${returnText(outageSubject(watch))} after ${wholeSeconds(event.at - watch.lastSuccessAt)}`),
-      ...withdrawn
-        .filter((withdrawal) => !this.#withdrawals.includes(withdrawal))
-        .map(({ name, at }) => `access to ${name} was restored after ${wholeSeconds(event.at - at)}`),
+        .filter((outage) => !this.#outages.has(requestKey(outage.failure)) && this.#logged.delete(subjectOf(outage)))
+        .map((outage) => `${returnText(subjectOf(outage))} after ${wholeSeconds(event.at - outage.lastSuccessAt)}`),
       ...this.#restoredBy(event),
     ]
   }
 
   /** The sentence for the outage that begins with this event; empty if the log contains the outage already. */
   #newOutage(event: FeedEvent): readonly string[] {
-    const watch = isFailure(event) ? this.#unavailable.get(requestKey(event)) : undefined
-    if (watch === undefined || this.#logged.has(outageSubject(watch))) return []
-    this.#logged.add(outageSubject(watch))
-    const { message } = watch.failure
-    return [`${lossText(watch)}${message === '' ? '' : ` (${message})`}: no timeout applies meanwhile`]
+    const outage = isFailure(event) ? this.#outages.get(requestKey(event)) : undefined
+    if (outage === undefined || this.#logged.has(subjectOf(outage))) return []
+    this.#logged.add(subjectOf(outage))
+    const { message } = outage.failure
+    return [`${lossText(outage)}${message === '' ? '' : ` (${message})`}: no timeout applies meanwhile`]
   }
 
   #update(event: FeedEvent): void {
@@ -107,8 +94,6 @@ export class ApiHealth {
     this.#credentialRefusals = 0
     if ('object' in event) this.#recover(event.object.kind)
     if (event.type === 'SYNCED' || event.type === 'ALIVE') this.#recover(event.kind, event)
-    if (event.type === 'SYNCED')
-      this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#watched.concerns(event, request))
   }
 
   /** Records that access to a kind was denied at this moment. */
@@ -148,43 +133,40 @@ export class ApiHealth {
     return [`${kinds} may be read again`]
   }
 
-  /** Records withdrawn access to a target. */
-  withdraw(withdrawal: Withdrawal): void {
-    this.#withdrawals = [...this.#withdrawals, withdrawal]
+  /** Records that access to a target was withdrawn, which the log contains. @param name the target's name for people */
+  withdraw(failure: Failure, at: number, name: string): void {
+    this.#outages.set(requestKey(failure), { failure, lastSuccessAt: at, name })
+    this.#logged.add(name)
   }
 
-  isWithdrawn(request: WatchRequest): boolean {
-    return this.#withdrawals.some((withdrawal) => requestKey(withdrawal.request) === requestKey(request))
+  /** Whether the access that this failure denies is recorded as withdrawn. */
+  isWithdrawn(failure: Failure): boolean {
+    return this.#outages.get(requestKey(failure))?.name !== undefined
   }
 
   /** Whether no watch is unavailable and no access is withdrawn. */
   get isGood(): boolean {
-    return this.#unavailable.size === 0 && this.#withdrawals.length === 0
+    return this.#outages.size === 0
   }
 
   /** Whether any of these watches is unavailable or has lost its access. */
   isUnavailable(requests: readonly WatchRequest[]): boolean {
-    return !this.isGood && this.lastSuccessAt(requests) !== undefined
+    return this.#failing(requests).length > 0
   }
 
   /** When the longest present outage of these watches began; undefined if they have none. */
   lastSuccessAt(requests: readonly WatchRequest[]): number | undefined {
-    return earliest([
-      ...this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt),
-      ...this.#withdrawn(requests).map(({ at }) => at),
-    ])
+    return earliest(this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt))
   }
 
   /** When an outage of these watches ends the gate. */
   dueAt(requests: readonly WatchRequest[]): number | undefined {
-    if (this.isGood) return undefined
-    return earliest([
-      ...this.#failing(requests).map((each) => each.lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)),
-      // An outage of the same watch hides whether access was granted again.
-      ...this.#withdrawn(requests)
-        .filter(({ request }) => this.#failing([request]).length === 0)
-        .map(({ at }) => at + withdrawnMs),
-    ])
+    return earliest(this.#failing(requests).map((outage) => this.#dueAt(outage)))
+  }
+
+  #dueAt({ failure, lastSuccessAt }: Outage): number {
+    if (deniesAccess(failure)) return lastSuccessAt + withdrawnMs
+    return lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)
   }
 
   /** The verdict if an outage of these watches has lasted too long; else undefined. */
@@ -194,79 +176,66 @@ export class ApiHealth {
     return dueAt !== undefined && now >= dueAt ? this.verdictNow(requests, now) : undefined
   }
 
-  /** The verdict if an outage of these watches ends the gate now. */
-  verdictNow(requests: readonly WatchRequest[], now: number): Verdict {
-    const all = this.#failing(requests).toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
-    const failing = all.find(({ failure }) => failure.type === 'REFUSED') ?? all[0]
-    const [withdrawn] = this.#withdrawn(requests)
-    if (failing === undefined) {
-      const { name = '', message = '' } = withdrawn ?? {}
-      return deniedVerdict('unknown', { name, wasReadable: true, message })
-    }
-    const { failure } = failing
-    const isRefused = failure.type === 'REFUSED'
+  /** The verdict if an outage of these watches ends the gate now. Undefined if they have none. */
+  verdictNow(requests: readonly WatchRequest[], now: number): Verdict | undefined {
+    const failing = this.#failing(requests).toSorted((a, b) => this.#dueAt(a) - this.#dueAt(b))
+    const outage = failing.find(({ failure }) => refusesCredentials(failure)) ?? failing[0]
+    if (outage === undefined) return undefined
+    const { failure, name = '' } = outage
     const { message } = failure
+    if (deniesAccess(failure)) return deniedVerdict('unknown', { name, wasReadable: true, message })
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
-    const subjects = new Set([...this.#unavailable.values()].map(outageSubject))
-    return isRefused
-      ? verdictOf(outcome, 'credentials-expired', { message })
-      : {
-          ...verdictOf(outcome, 'api-unreachable', { outage: outageText(failing, now), message }),
-          // If several kinds cannot be read, the cause is the server rather than a webhook.
-          unreadable: subjects.size > 1 ? undefined : outageSubject(failing) || undefined,
-        }
+    if (refusesCredentials(failure)) return verdictOf(outcome, 'credentials-expired', { message })
+    const subjects = new Set([...this.#outages.values()].map(subjectOf))
+    // If several kinds cannot be read, the cause is the server rather than a webhook.
+    const isOfKind = subjects.size === 1 && outage.name === undefined
+    return {
+      ...verdictOf(outcome, 'api-unreachable', { outage: outageText(outage, now), message }),
+      unreadable: isOfKind ? subjectOf(outage) || undefined : undefined,
+    }
   }
 
   /** The present outages for the heartbeat, one sentence for each kind. */
   describe(now: number): readonly string[] {
-    const bySubject = Map.groupBy(this.#unavailable.values(), outageSubject)
-    return [...bySubject.values()].flatMap((watches) => {
-      const [oldest] = watches.toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
+    const bySubject = Map.groupBy(this.#outages.values(), subjectOf)
+    return [...bySubject.values()].flatMap((outages) => {
+      const [oldest] = outages.toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
       return oldest === undefined ? [] : [outageText(oldest, now)]
     })
   }
 
   #fail(failure: Failure & FeedEvent): void {
     const key = requestKey(failure)
-    if (failure.type === 'MISSING' || (failure.type === 'REFUSED' && failure.what === 'access')) {
+    const known = this.#outages.get(key)
+    if (failure.type === 'MISSING' || (deniesAccess(failure) && known?.name === undefined)) {
       // The server answered; the store and the gate handle its refusal.
-      if (failure.kind !== undefined) this.#unavailable.delete(key)
+      if (failure.kind !== undefined) this.#outages.delete(key)
       return
     }
-    if (failure.type === 'REFUSED') this.#credentialRefusals += failure.final ? credentialRefusals : 1
-    const reported = failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
-    const known = this.#unavailable.get(key)
-    this.#unavailable.set(key, {
-      failure,
-      lastSuccessAt: known?.lastSuccessAt ?? reported ?? failure.at,
-      isExact: reported !== undefined || (known?.isExact ?? false),
-    })
+    if (refusesCredentials(failure)) this.#credentialRefusals += failure.final ? credentialRefusals : 1
+    const lastSuccessAt = known?.lastSuccessAt ?? reportedSuccess(failure) ?? failure.at
+    this.#outages.set(key, { failure, lastSuccessAt, name: known?.name })
   }
 
   /**
-   * Ends the outages of a kind; without a kind, all outages. The outage of a watch that reports its own recovery ends
-   * only with that report.
+   * Ends the outages of a kind; without a kind, those of all watches. The outage of a watch that reports its own last
+   * success ends only with its own report, as withdrawn access does.
    */
   #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
-    for (const [key, { isExact, failure }] of this.#unavailable) {
+    for (const [key, { failure, name }] of this.#outages) {
       const isOfKind = kind === undefined || failure.kind === undefined || failure.kind === kind
       const isReported = report !== undefined && (kind === undefined || covers(report, failure))
-      if (isReported || (!isExact && isOfKind)) this.#unavailable.delete(key)
+      const isExact = name !== undefined || reportedSuccess(failure) !== undefined
+      if (isReported || (!isExact && isOfKind)) this.#outages.delete(key)
     }
   }
 
-  /** The failing watches that these requests need. Refused credentials concern every request. */
-  #failing(requests: readonly WatchRequest[]): readonly Unavailable[] {
-    return [...this.#unavailable.values()].filter(
+  /** The outages of the watches that these requests need. Refused credentials concern every request. */
+  #failing(requests: readonly WatchRequest[]): readonly Outage[] {
+    return [...this.#outages.values()].filter(
       ({ failure }) =>
-        failure.type === 'REFUSED' || requests.some((request) => this.#watched.concerns(failure, request)),
+        refusesCredentials(failure) || requests.some((request) => this.#watched.concerns(failure, request)),
     )
-  }
-
-  #withdrawn(requests: readonly WatchRequest[]): readonly Withdrawal[] {
-    if (this.#withdrawals.length === 0) return []
-    const keys = new Set(requests.map(requestKey))
-    return this.#withdrawals.filter(({ request }) => keys.has(requestKey(request)))
   }
 }
 
@@ -310,26 +279,36 @@ export class WatchAnswers {
   }
 }
 
-/** What does not answer: the plural of a kind; empty for the whole API server. */
-function outageSubject({ failure }: Unavailable): string {
+/** What does not answer: a target, or the plural of a kind; empty for the whole API server. */
+function subjectOf({ failure, name }: Outage): string {
+  if (name !== undefined) return name
   const isServer = failure.type !== 'UNAVAILABLE' || isUnanswered(failure)
   return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)
 }
 
-function outageText(watch: Unavailable, now: number): string {
-  const subject = outageSubject(watch)
-  const since = wholeSeconds(now - watch.lastSuccessAt)
+function outageText(outage: Outage, now: number): string {
+  const subject = subjectOf(outage)
+  const since = wholeSeconds(now - outage.lastSuccessAt)
   return subject === '' ? `the API server has not answered for ${since}` : `${subject} could not be read for ${since}`
 }
 
-function lossText(watch: Unavailable): string {
-  if (watch.failure.type === 'REFUSED') return 'the API server refuses the credentials'
-  const subject = outageSubject(watch)
+function lossText(outage: Outage): string {
+  if (refusesCredentials(outage.failure)) return 'the API server refuses the credentials'
+  const subject = subjectOf(outage)
   return subject === '' ? 'the API server does not answer' : `${subject} cannot be read`
 }
 
 function returnText(subject: string): string {
   return subject === '' ? 'the API server answers again' : `${subject} can be read again`
+}
+
+/** When a watch last succeeded, if its failure contains that. */
+function reportedSuccess(failure: Failure): number | undefined {
+  return failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
+}
+
+function refusesCredentials(failure: Failure): failure is Failure & { readonly type: 'REFUSED' } {
+  return failure.type === 'REFUSED' && failure.what === 'credentials'
 }
 
 function wholeSeconds(ms: number): string {

@@ -539,13 +539,13 @@ export class Gate {
     const { name, index } = gated
     // If an object that an operator deployed cannot be read, the report of the operator counts.
     if (gated.target.deployedBy !== undefined && this.store.listState(request) !== 'complete') return
-    if (this.#health.isWithdrawn(request)) return
+    if (this.#health.isWithdrawn(event)) return
     if (this.store.listState(request) !== 'complete') {
       this.#finish(deniedVerdict('misconfigured', { name, wasReadable: false, message: event.message }))
       return
     }
     const text = `cannot be read any more: ${event.message}`
-    this.#health.withdraw({ request, name, at: event.at, message: event.message })
+    this.#health.withdraw(event, event.at, name)
     this.#log({ kind: 'note', text, target: index })
   }
 
