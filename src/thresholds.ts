@@ -210,8 +210,6 @@ export const neverReachedMs = 30_000
 export const withdrawnMs = 30_000
 /** How often the server must refuse credentials that can be renewed: a token may be about to be replaced. */
 export const credentialRefusals = 2
-/** Kinds that are refused within this time are one line of the log. */
-export const refusalsMs = 1_000
 /** In an outage, the gate's timeout is delayed until this long (at most half of the timeout) after the last success. */
 export const outageAtTimeoutMs = 30_000
 /** How long the first requests are repeated, unless the gate's timeout is shorter. */

@@ -1,4 +1,4 @@
-import { deniedAccess, isUnanswered } from '../cluster/failures.ts'
+import { isUnanswered } from '../cluster/failures.ts'
 import {
   deniesAccess,
   type Failure,
@@ -13,14 +13,12 @@ import { duration } from '../duration.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
-import { roleRule } from '../reasons/wording.ts'
 import {
   credentialRefusals,
   manyObjects,
   neverReachedMs,
   recentChangeMs,
   recentListMs,
-  refusalsMs,
   unknownMs,
   withdrawnMs,
 } from '../thresholds.ts'
@@ -46,9 +44,6 @@ export class ApiHealth {
   readonly #outages = new Map<string, Outage>()
   /** The kinds that the gate is not permitted to read and that no target needs, by their plural. */
   readonly #unreadable = new Map<string, Failure>()
-  /** The kinds in `#unreadable` that the log does not contain yet, since `#refusedAt`. */
-  readonly #newRefusals = new Set<string>()
-  #refusedAt = 0
   /**
    * The outages that the log contains: '' is the API server; other values are plurals of kinds, or names of targets. An
    * outage ends with the first answer of one of its watches.
@@ -96,30 +91,12 @@ export class ApiHealth {
     if (event.type === 'SYNCED' || event.type === 'ALIVE') this.#recover(event.kind, event)
   }
 
-  /** Records that access to a kind was denied at this moment. */
-  refuse(refused: Failure, at: number): void {
+  /** Records that access to a kind was denied. Returns the sentence for the log; undefined if the log contains it. */
+  refuse(refused: Failure): string | undefined {
     const kinds = pluralOf(refused.kind ?? 'object')
-    if (this.#unreadable.has(kinds)) return
-    if (this.#newRefusals.size === 0) this.#refusedAt = at
+    if (this.#unreadable.has(kinds)) return undefined
     this.#unreadable.set(kinds, refused)
-    this.#newRefusals.add(kinds)
-  }
-
-  /** When the new refusals must be logged. */
-  get refusalsDueAt(): number {
-    return this.#newRefusals.size === 0 ? Infinity : this.#refusedAt + refusalsMs
-  }
-
-  /** The log text about all new refusals; undefined if there is none. */
-  takeRefusals(): string | undefined {
-    if (this.#newRefusals.size === 0) return undefined
-    const kinds = [...this.#newRefusals]
-    const messages = kinds.flatMap((each) => this.#unreadable.get(each)?.message ?? [])
-    this.#newRefusals.clear()
-    const text = `${new Intl.ListFormat('en-GB').format(kinds)} cannot be read: continuing with what the controllers report`
-    const denied = messages.map(deniedAccess)
-    const access = denied.filter((each) => each !== undefined)
-    return access.length === denied.length ? `${text}. ${roleRule(access)}` : `${text} (${messages.join('; ')})`
+    return `${kinds} cannot be read: continuing with what the controllers report (${refused.message})`
   }
 
   /** The log line for a kind that was refused, and that this event lists completely. */
@@ -129,7 +106,6 @@ export class ApiHealth {
     if (event.type !== 'SYNCED' || refused === undefined || !this.#watched.concerns(event, refused as WatchRequest))
       return []
     this.#unreadable.delete(kinds)
-    if (this.#newRefusals.delete(kinds)) return []
     return [`${kinds} may be read again`]
   }
 

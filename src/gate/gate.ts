@@ -386,7 +386,6 @@ export class Gate {
         this.#targets.apply(gated, { type: 'end', verdict })
       })
     this.#conclude(isConfirmed)
-    if (at >= this.#health.refusalsDueAt) this.#logRefusals()
     if (this.#end === undefined && at >= this.#heartbeatAt) {
       const causes = this.#targets.causes()
       const open = this.#targets.open.map((gated) => ({
@@ -430,7 +429,6 @@ export class Gate {
       this.#unavailableAt,
       this.#failFastAt,
       this.#heartbeatAt,
-      this.#health.refusalsDueAt,
       this.#holdEndsAt,
       this.#unansweredAt,
     ]
@@ -532,7 +530,8 @@ export class Gate {
       ({ target }) => event.kind !== undefined && this.#watched.concerns(event, targetWatch(target)),
     )
     if (gated === undefined) {
-      if (!this.#targets.isOptional(event)) this.#health.refuse(event, event.at)
+      const refusal = this.#targets.isOptional(event) ? undefined : this.#health.refuse(event)
+      if (refusal !== undefined) this.#log({ kind: 'note', text: refusal })
       return
     }
     const request = targetWatch(gated.target)
@@ -649,15 +648,8 @@ export class Gate {
     )
   }
 
-  /** Logs the kinds that became unreadable at about the same moment. */
-  #logRefusals(): void {
-    const text = this.#health.takeRefusals()
-    if (text !== undefined) this.#log({ kind: 'note', text })
-  }
-
   #finish(verdict: Verdict): void {
     if (this.#settings.givesNoVerdict) return
-    this.#logRefusals()
     this.#end = { verdict, at: this.#now }
   }
 }
