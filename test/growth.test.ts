@@ -4,11 +4,12 @@ import { loadKubeconfig } from '../src/cluster/kubeconfig.ts'
 import type { KubeObject } from '../src/cluster/objects.ts'
 import { createRedactor } from '../src/cluster/redact.ts'
 import { Secrets } from '../src/cluster/secrets.ts'
+import { WatchedRequests } from '../src/cluster/store.ts'
 import { KeyLines } from '../src/cluster/token-shapes.ts'
 import { EvidenceReader } from '../src/diagnosis/evidence-reader.ts'
 import { explain } from '../src/diagnosis/explain.ts'
 import { parseDuration } from '../src/duration.ts'
-import { WatchAnswers } from '../src/gate/api-health.ts'
+import { ApiHealth } from '../src/gate/api-health.ts'
 import { Gate } from '../src/gate/gate.ts'
 import { hasEnded } from '../src/gate/run-record.ts'
 import { readInputs } from '../src/inputs.ts'
@@ -158,10 +159,10 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
   test('answers of one watch', () => {
     const request = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
     expectGrowth((count) => {
-      const answers = new WatchAnswers()
+      const health = new ApiHealth(new WatchedRequests())
       for (const index of numbers(count)) {
-        answers.observe({ type: 'ALIVE', ...request, at: index * 1_000 })
-        if (index % 10 === 0) answers.silentAt(index * 1_000, [request], [request], () => 1)
+        health.observe({ type: 'ALIVE', ...request, at: index * 1_000 })
+        if (index % 10 === 0) health.silentAt(index * 1_000, [request], [request], () => 1)
       }
     }, 20_000)
   })

@@ -51,6 +51,10 @@ export class ApiHealth {
   readonly #logged = new Set<string>()
   /** How often the credentials were refused since the last success. */
   #credentialRefusals = 0
+  /** The latest complete list of each request: its first one, or the one after an outage. */
+  readonly #lists = new Map<string, Partial<WatchRequest> & { readonly at: number }>()
+  /** The recent changes of objects, the oldest first. */
+  readonly #changes: { readonly at: number; readonly object: KubeObject }[] = []
 
   /** @param watched all present and former watches */
   constructor(watched: WatchedRequests) {
@@ -87,8 +91,16 @@ export class ApiHealth {
     if (event.type === 'LOG' || event.type === 'CANCEL' || event.type === 'END') return
     this.#wasReached = true
     this.#credentialRefusals = 0
-    if ('object' in event) this.#recover(event.object.kind)
-    if (event.type === 'SYNCED' || event.type === 'ALIVE') this.#recover(event.kind, event)
+    if ('object' in event) {
+      this.#recover(event.object.kind)
+      const old = this.#changes.findIndex(({ at }) => at >= event.at - recentChangeMs)
+      this.#changes.splice(0, old === -1 ? this.#changes.length : old)
+      this.#changes.push(event)
+    }
+    if (event.type === 'SYNCED' || event.type === 'ALIVE') {
+      this.#recover(event.kind, event)
+      if (event.kind !== undefined) this.#lists.set(requestKey(event), event)
+    }
   }
 
   /** Records that access to a kind was denied. Returns the sentence for the log; undefined if the log contains it. */
@@ -171,6 +183,28 @@ export class ApiHealth {
     }
   }
 
+  /**
+   * The watches that did not answer shortly before a moment, nor since then: their connections may be dead. An answer is
+   * a complete list or, if a watch has many objects, the change of one of them.
+   * @param moment milliseconds since the epoch
+   * @param needed the requests whose answers matter
+   * @param watches the present watches, each of which may serve several requests
+   * @param count the number of known objects of a kind in a namespace
+   */
+  silentAt(
+    moment: number,
+    needed: readonly WatchRequest[],
+    watches: readonly WatchRequest[],
+    count: (kind: string, namespace: string | undefined) => number,
+  ): readonly WatchRequest[] {
+    const listed = [...this.#lists.values()].filter(({ at }) => at >= moment - recentListMs)
+    const unlisted = needed.filter((each) => !listed.some((list) => covers(list, each)))
+    const changed = this.#changes.filter(({ at }) => at >= moment - recentChangeMs)
+    const hasChanged = (watch: WatchRequest) =>
+      count(watch.kind, watch.namespace) > manyObjects && changed.some(({ object }) => contains(watch, object))
+    return watches.filter((watch) => unlisted.some((each) => covers(watch, each)) && !hasChanged(watch))
+  }
+
   /** The present outages for the heartbeat, one sentence for each kind. */
   describe(now: number): readonly string[] {
     const bySubject = Map.groupBy(this.#outages.values(), subjectOf)
@@ -212,46 +246,6 @@ export class ApiHealth {
       ({ failure }) =>
         refusesCredentials(failure) || requests.some((request) => this.#watched.concerns(failure, request)),
     )
-  }
-}
-
-/** Which watches answered recently: with a list, or, if they have many objects, with a change of one of them. */
-export class WatchAnswers {
-  /** When a request was listed for the first time, or again after an outage. */
-  readonly #listedAt = new Map<string, { readonly request: WatchRequest; readonly at: number }>()
-  /** The recent changes, the oldest first. */
-  #changes: { readonly at: number; readonly object: KubeObject }[] = []
-
-  observe(event: FeedEvent): void {
-    if (event.type === 'SYNCED' || (event.type === 'ALIVE' && event.kind !== undefined))
-      this.#listedAt.set(requestKey(event), { request: event as WatchRequest, at: event.at })
-    if (!('object' in event)) return
-    const old = this.#changes.findIndex(({ at }) => at >= event.at - recentChangeMs)
-    this.#changes.splice(0, old === -1 ? this.#changes.length : old)
-    this.#changes.push(event)
-  }
-
-  /**
-   * The watches that did not answer shortly before a moment, nor since then: their connections may be dead.
-   * @param moment milliseconds since the epoch
-   * @param needed the requests whose answers matter
-   * @param watched the present watches, each of which may serve several requests
-   * @param count the number of known objects of a kind in a namespace
-   */
-  silentAt(
-    moment: number,
-    needed: readonly WatchRequest[],
-    watched: readonly WatchRequest[],
-    count: (kind: string, namespace: string | undefined) => number,
-  ): readonly WatchRequest[] {
-    const listed = [...this.#listedAt.values()].flatMap(({ request, at }) =>
-      at >= moment - recentListMs ? [request] : [],
-    )
-    const unlisted = needed.filter((each) => !listed.some((request) => covers(request, each)))
-    const changed = this.#changes.filter(({ at }) => at >= moment - recentChangeMs)
-    const hasChanged = (watch: WatchRequest) =>
-      count(watch.kind, watch.namespace) > manyObjects && changed.some(({ object }) => contains(watch, object))
-    return watched.filter((watch) => unlisted.some((each) => covers(watch, each)) && !hasChanged(watch))
   }
 }
 

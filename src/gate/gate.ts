@@ -27,7 +27,7 @@ import {
   requestIntervalMs,
   unknownMs,
 } from '../thresholds.ts'
-import { ApiHealth, WatchAnswers } from './api-health.ts'
+import { ApiHealth } from './api-health.ts'
 import { Assessor } from './assessor.ts'
 import { type End, targetEnd, timeoutVerdict } from './deadlines.ts'
 import { decide, firstFailureAt } from './outcome.ts'
@@ -80,7 +80,6 @@ export class Gate {
   /** The earliest moment at which the gate acts although no event occurs. */
   #nextAt = Infinity
   #now: number
-  readonly #watchAnswers = new WatchAnswers()
   /** When a pod last answered a request of `http-checks`, or an outage began or ended. */
   #lastContactAt = -Infinity
   /** Since when every target is ready; undefined if any target is not ready. */
@@ -252,7 +251,6 @@ export class Gate {
     // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
-    this.#watchAnswers.observe(event)
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = this.#applyEvent(event)
@@ -640,7 +638,7 @@ export class Gate {
   /** The needed watches that did not answer shortly before the moment at which every target became ready. */
   get #silentWatches(): readonly WatchRequest[] {
     const moment = this.#readySince ?? this.#now
-    return this.#watchAnswers.silentAt(
+    return this.#health.silentAt(
       moment,
       this.#targets.neededRequests,
       this.requests,
