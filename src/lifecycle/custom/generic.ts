@@ -42,7 +42,7 @@ export const genericRule: Rule = {
 }
 
 /** What the status of an object means by the general conventions. */
-function decideByConventions(object: KubeObject, reader: Reader): Decision {
+function decideByConventions(object: KubeObject, reader: RuleReader): Decision {
   const isObserved = !isUnobserved(object)
   // If the status is of an older generation, only a suspension counts, because the present spec requests it.
   const summary = summarizeSignals(isObserved ? readSignals(object) : specSuspension(object))
@@ -50,6 +50,7 @@ function decideByConventions(object: KubeObject, reader: Reader): Decision {
   const meaning =
     isAwaited || !isObserved ? (summary.meaning ?? 'progressing') : meaningOfSummary(object, summary, reader)
   const text = signalsText(summary.signals)
+  if (summary.isReconciling) reader.hold('its controller is reconciling it')
   return {
     meaning,
     isObserved,
@@ -58,7 +59,6 @@ function decideByConventions(object: KubeObject, reader: Reader): Decision {
     message: text || (meaning === 'ready' ? unknownText : 'waiting for its controller to report its state'),
     readyConditions: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     copiesOthers: !isBuiltIn(object.apiVersion),
-    stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
   }
 }
 
@@ -117,8 +117,6 @@ export interface Decision extends Explanation, Pick<Judgement, 'message' | 'read
   readonly isObserved: boolean
   /** Whether a controller still has to write a status. */
   readonly isAwaited: boolean
-  /** Why the stall clock is stopped. */
-  readonly stallHold?: string | undefined
 }
 
 /** Why an object is not ready, by its own status. */
@@ -150,7 +148,6 @@ export function stateDecision(
   const problem = problemOfDecision(object, decision, reader, check)
   if (problem !== undefined) reader.problem(problem)
   reader.milestone(observedMilestone(object, isObserved && !isAwaited))
-  reader.hold(decision.stallHold)
   const counters = isObserved ? progressCounters(object) : undefined
   return { ready: meaning === 'ready', message, readyConditions, copiesOthers, counters }
 }

@@ -1,8 +1,8 @@
 import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { signalsText } from '../../reasons/status.ts'
-import { fieldsOf, isEmpty } from '../conditions.ts'
-import type { Reader, RuleReader } from '../reader.ts'
+import { isEmpty } from '../conditions.ts'
+import type { RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { isStale, isStatusStale, specChangedAt } from '../status-age.ts'
 import { type Decision, type Explanation, explanationText, failedKey, genericRule, stateDecision } from './generic.ts'
@@ -52,9 +52,8 @@ const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject =>
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
   if (!Array.isArray(conditions)) return object
   const { generation } = object.metadata
-  const stale = fieldsOf(conditions).filter(({ observedGeneration }) => isStale(observedGeneration, generation))
-  if (stale.length === 0) return object
-  return { ...object, status: { ...object.status, conditions: conditions.filter((each) => !stale.includes(each)) } }
+  const present = conditions.filter((each) => !isStale(each?.observedGeneration, generation))
+  return { ...object, status: { ...object.status, conditions: present } }
 })
 
 /** The object as the expressions of a check read it: those of the catalogue read no conditions of older generations. */
@@ -67,7 +66,7 @@ function readBy(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
  * operator may still write them: until no field was added for the settle time, the object progresses.
  * @returns undefined if the operator did not write them, so that the general conventions decide
  */
-function decideByCheck(object: KubeObject, check: HealthCheck, reader: Reader): Decision | undefined {
+function decideByCheck(object: KubeObject, check: HealthCheck, reader: RuleReader): Decision | undefined {
   const { settleTimeMs } = reader.settings
   const { fieldsMovedAt, specSeenAt } = reader.history
   const isObserved = isObservedBy(object, check)
@@ -86,6 +85,7 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: Reader): 
   const explanation = isObserved ? explanationOf(read, check, signals, meaning) : { signals: [] }
   const good = summary.meaning === 'ready' ? summary.signals : []
   const unmet = explanationText(explanation) || unmetText(read, check)
+  if (isObserved) reader.hold(stallHoldOf(read, check, summary))
   return {
     meaning,
     isObserved: isObserved || isStatic,
@@ -94,7 +94,6 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: Reader): 
     message: meaning === 'ready' ? readyText(good, check, isStatic) : unmet,
     readyConditions: isStatic ? undefined : good.length === 0 ? [undefined] : good.map(({ condition }) => condition),
     copiesOthers: check.isWorkload,
-    stallHold: isObserved ? stallHoldOf(read, check, summary) : undefined,
   }
 }
 
