@@ -33,7 +33,7 @@ export interface Behind {
 }
 
 /** Kinds with many objects in a namespace, each of one revision of its owner. */
-const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
+export const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
 
 /**
  * The watches that find the objects behind a custom resource, without those that its owned workloads need.

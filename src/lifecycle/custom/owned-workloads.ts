@@ -7,7 +7,6 @@ import {
   type Pod,
   shortName,
 } from '../../cluster/objects.ts'
-import { isBuiltIn } from '../../plan/kinds.ts'
 import type { Reader } from '../reader.ts'
 import { asWaiting, type Rule, type Serving, withCheck } from '../rule.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
@@ -20,6 +19,7 @@ import {
   explainingReader,
   type ObjectBehind,
   ownedRequests,
+  revisionedKinds,
   unwatchingReader,
 } from './behind.ts'
 
@@ -39,7 +39,7 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
     const awaits = behind.awaitsWorkloads
     if (!own.ready || awaits === 'none') return own
     const jobs = awaits === 'all' ? namedJobs(object, reader) : []
-    const kinds = behind.kinds.filter((kind) => isWorkloadKind(kind) || isJob(kind) || !isBuiltIn(kind.apiVersion))
+    const kinds = behind.kinds.filter(({ kind }) => !revisionedKinds.has(kind))
     const changedAt = specChangedAt(object, reader)
     const explaining = explainingReader(reader, behind)
     const workloads = [
@@ -84,10 +84,6 @@ function awaitChange(
 
 function isWorkloadKind({ apiVersion, kind }: KindName): boolean {
   return groupOf(apiVersion) === 'apps' && kind !== 'ReplicaSet'
-}
-
-function isJob({ apiVersion, kind }: KindName): boolean {
-  return groupOf(apiVersion) === 'batch' && kind === 'Job'
 }
 
 /** The Job that the status names: some operators do not own it. */
