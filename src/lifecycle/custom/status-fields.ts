@@ -34,8 +34,6 @@ export const fieldNames = {
     /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target(?!s)|expected|requested|initial)/i,
   /** The text of an error. */
   error: /^(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)$/i,
-  /** A copy of an external object, such as a port of OpenStack that is DOWN without a server. */
-  copy: /^(?:resource|externalResource|atProvider)$/i,
 }
 /** Words in the names of fields about the past. */
 const past = words(`
@@ -112,8 +110,6 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
   const tokens = tokensOf(key)
   const position = { isWork, depth: depth + 1, path: `${path}${key}.` }
   if (conditionHolders.includes(key) || hasAny(tokens, past)) return []
-  if (!Array.isArray(value) && fieldNames.copy.test(key))
-    return readPart(value, position).map((each) => (each.meaning === 'ready' ? each : { ...each, scope: 'unknown' }))
   if (!Array.isArray(value) && !fieldNames.aboutState.test(key)) return readPart(value, position)
   if (!Array.isArray(value))
     return readFields(value, position).map((each) =>
