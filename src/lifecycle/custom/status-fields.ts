@@ -255,8 +255,7 @@ function countsOf(fields: Fields): readonly Count[] {
     const noun = nouns.map((token) => token.replace(/s$/, '')).join(' ')
     const isOfParts = noun === '' || partNouns.has(noun.split(' ').at(-1) ?? '')
     const [state = 'exists'] = (['wanted', 'bad', 'good'] as const).filter((each) => hasAny(tokens, countWords[each]))
-    // `hostsUpdated` is how many the last change updated.
-    return isOfParts && !/[a-z]Updated$/.test(key) ? [{ key, value, noun, state }] : []
+    return isOfParts ? [{ key, value, noun, state }] : []
   })
 }
 
