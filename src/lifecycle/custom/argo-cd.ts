@@ -63,7 +63,7 @@ export function readApplication(
     failureMs: 0,
     wanted,
     deployed,
-    sameContent: last !== undefined && isUnchanged ? [last] : [],
+    sameContent: isUnchanged ? history.slice(-1) : [],
     content: isUnchanged ? JSON.stringify([history.length, id, revision, revisions]) : undefined,
     isSettled: isCurrent && !isQueued && !isUnderWay && synced !== undefined,
     isCurrent,
@@ -75,7 +75,7 @@ export function readApplication(
       (other && `the sync of ${describeVersion(other.version)} runs: ${other.message}`) ??
       (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
     objects: isElsewhere ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
-    hookJobs: fieldsOf(result['resources']).flatMap(hookJob),
+    hookJobs: isElsewhere ? [] : fieldsOf(result['resources']).flatMap(hookJob),
   }
 }
 

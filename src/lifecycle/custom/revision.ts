@@ -57,12 +57,10 @@ export function withRevision(
   }
   return withCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)
-    const { hookJobs, objects, attempt } = report
-    const watched = objects === 'elsewhere' ? [] : hookJobs
-    for (const request of watched.flatMap(hookRequests)) reader.watch(request, 'optional')
+    for (const request of report.hookJobs.flatMap(hookRequests)) reader.watch(request, 'optional')
     return judgeArrival(own, object, reader, report, {
       deployed: listObjects(report, reader).filter(needsMoreThanToExist),
-      applied: (attempt?.applied ?? []).filter(needsMoreThanToExist),
+      applied: (report.attempt?.applied ?? []).filter(needsMoreThanToExist),
     })
   })
 }
@@ -295,7 +293,7 @@ function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readon
 
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */
 function failureOf(object: KubeObject, reader: Reader, report: AwaitedReport, { since, message }: Attempt): Problem {
-  const { hookJobs, objects, failureMs } = report
+  const { hookJobs, failureMs } = report
   const { now, time, history } = reader
   const failedAt = Math.min(time(since) ?? history.firstSeenAt, now)
   const proven = reader.passed(failedAt + failureMs)
@@ -304,7 +302,7 @@ function failureOf(object: KubeObject, reader: Reader, report: AwaitedReport, { 
   if (hook === undefined)
     return { ...own, reason: 'reported-failed', detail: { signals: [], cause: message || undefined }, proven }
   const { kind, namespace, name } = hook
-  const [job] = objects === 'elsewhere' ? [] : reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })
+  const [job] = reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })
   const failure = job && assessOwned(job, jobRule as Rule, unwatchingReader(reader)).failure
   return {
     ...own,
