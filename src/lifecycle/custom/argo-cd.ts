@@ -5,6 +5,7 @@ import { argoPollMs } from '../../thresholds.ts'
 import { fieldsOf } from '../conditions.ts'
 import { momentOf } from '../proof.ts'
 import type { KnownRevision } from '../reader.ts'
+import { nameIn } from './behind.ts'
 import {
   type Attempt,
   describeVersion,
@@ -215,10 +216,5 @@ function isOtherCluster({ server, name }: Fields): boolean {
 function objectName(entry: Fields): readonly ObjectName[] {
   const { group, version, kind, namespace, name, hook, requiresPruning } = entry
   const [apiVersion] = texts(version).map((each) => (text(group) === undefined ? each : `${String(group)}/${each}`))
-  if (hook === true || requiresPruning === true || apiVersion === undefined) return []
-  if (text(kind) === undefined || text(name) === undefined) return []
-  const within = text(namespace)
-  return [
-    { apiVersion, kind: String(kind), name: String(name), ...(within === undefined ? {} : { namespace: within }) },
-  ]
+  return hook === true || requiresPruning === true ? [] : nameIn({ apiVersion, kind, name, namespace })
 }

@@ -72,10 +72,7 @@ export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
   return fieldsOf(inventory?.entries).flatMap(({ id, v }) => {
     const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []
     const [group, kind] = rest.splice(-2)
-    const name = rest.join('_')
-    if (!kind || name === '' || typeof v !== 'string') return []
-    const apiVersion = group ? `${group}/${v}` : v
-    return [{ apiVersion, kind, name, ...(namespace ? { namespace } : {}) }]
+    return nameIn({ apiVersion: group ? `${group}/${v}` : v, kind, name: rest.join('_'), namespace })
   })
 }
 
@@ -95,10 +92,14 @@ function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   return [
     ...composed.map((each) => ({ namespace: metadata.namespace, ...each })),
     ...fieldsOf([resourceRef]).filter(({ namespace }) => namespace === undefined),
-  ].flatMap(({ apiVersion, kind, name, namespace }: Fields) => {
-    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof name !== 'string') return []
-    return [{ apiVersion, kind, name, ...(typeof namespace === 'string' ? { namespace } : {}) }]
-  })
+  ].flatMap(nameIn)
+}
+
+/** The name of an object, by these fields of another one; empty if one that each object has is missing or no text. */
+export function nameIn({ apiVersion, kind, name, namespace }: Fields): readonly ObjectName[] {
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
+  if (![apiVersion, kind, name].every(isText)) return []
+  return [{ apiVersion, kind, name, ...(isText(namespace) ? { namespace } : {}) } as ObjectName]
 }
 
 /**
