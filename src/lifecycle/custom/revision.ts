@@ -228,14 +228,10 @@ function withDeployed(
   deployed: readonly ObjectName[],
 ): Assessment {
   const listed = deployed.slice(0, maxDeployed)
-  const isUnlisted = objects !== 'elsewhere' && 'labels' in objects
   const left = deployed.length - listed.length
   const notes = [
     ...(objects === 'elsewhere'
       ? [`it deploys to another cluster: its objects there count by the word of ${operator}`]
-      : []),
-    ...(isUnlisted && deployed.length === 0
-      ? [`its status does not list what it deployed: that counts by the word of ${operator}`]
       : []),
     ...(left > 0 ? [`${left} more objects count by the word of ${operator}`] : []),
   ]
