@@ -142,8 +142,6 @@ export interface Seen {
   readonly loggedProblems: LoggedProblems
   /** The last problem of another object, such as a pod of the target; without `endedAt`, the problem persists. */
   readonly relatedProblem?: { readonly problem: Problem; readonly endedAt?: number } | undefined
-  /** Whether the log already reports that the ready pods settle. */
-  readonly isSettlingLogged: boolean
 }
 
 /** The state of a target before its first event. @param addedAt when it was added, if after the gate's start */

@@ -309,7 +309,6 @@ function withObject(
     availableRevision: before?.availableRevision,
     loggedProblems: before?.loggedProblems ?? new Map(),
     relatedProblem: before?.relatedProblem,
-    isSettlingLogged: before?.isSettlingLogged ?? false,
   }
   if (isOther) {
     const milestones = createMilestones(rule.milestones)
@@ -392,7 +391,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
     case 'followed': {
       const followed: Present = {
         ...state,
-        seen: { ...seen, gated: object, loggedProblems: new Map(), isSettlingLogged: false },
+        seen: { ...seen, gated: object, loggedProblems: new Map() },
         milestones: restartCounters(state.milestones, now),
         stall: restartStall(state.stall, now),
       }
@@ -431,10 +430,10 @@ function afterAssessment(
   const isFirstSight = seen.existedBefore && fallen.state.milestones.reachedAt.length === 0
   const when = { now, startedAt: gateTime.startedAt, isFirstSight }
   const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, when)
-  const settling = isReady || seen.isSettlingLogged ? undefined : settlingText(assessment, now)
   // The log already contains an object that existed before its change.
   const reachedNow = reachedText(reached, seen.existedBefore ? 0 : gateTime.startedAt)
-  const progressText = isReady ? '' : [reachedNow, settling ?? ''].filter((text) => text !== '').join(' · ')
+  const settling = reachedNow === '' ? undefined : settlingText(assessment, now)
+  const progressText = isReady ? '' : [reachedNow, ...(settling === undefined ? [] : [settling])].join(' · ')
   // An unavailable watch may hide that the problem is over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
   const problems = assessment.problems.filter((each) => !event.awaitsOther || traitsOf(each).yieldsTo !== 'awaited')
@@ -448,7 +447,6 @@ function afterAssessment(
       loggedProblems,
       relatedProblem:
         findRelatedProblem(assessment, target) ?? (seen.relatedProblem && { endedAt: now, ...seen.relatedProblem }),
-      isSettlingLogged: seen.isSettlingLogged || settling !== undefined,
       availableRevision: event.availableRevision ?? seen.availableRevision,
     },
     assessment,
@@ -524,7 +522,7 @@ function fallBack(
 ): { readonly state: Judged; readonly entries: readonly TargetEntry[] } {
   const state: Judged = {
     type: 'judged',
-    seen: { ...seen, isSettlingLogged: false },
+    seen,
     assessment,
     milestones: loseMilestones(milestones, assessment, now),
     stall: restartStall(stall, now),
