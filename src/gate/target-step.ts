@@ -381,9 +381,9 @@ function afterAcceptedAbsence(state: Absent | AwaitingChange, text: string, now:
 /** The step after the revisions of an object are listed: a change of its template is followed, or ends the target. */
 function afterRevisions(state: Present, listed: readonly KubeObject[], now: number, context: StepContext): Step {
   const { object, gated: before } = state.seen
-  const revisions = withRevisions(state.seen.revisions, listed)
+  const byUid = listed.map((revision) => [revision.metadata.uid ?? revision.metadata.name, revision] as const)
+  const revisions = new Map([...state.seen.revisions, ...byUid])
   const seen = { ...state.seen, revisions }
-  if (object === before && revisions === state.seen.revisions) return { state, entries: [] }
   const change = compareVersions(seen, object, [...revisions.values()], context.target, context.gateTime)
   switch (change.type) {
     case 'same':
@@ -405,14 +405,6 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
     default:
       return { state: { ...state, seen }, entries: [] }
   }
-}
-
-function withRevisions(
-  known: ReadonlyMap<string, KubeObject>,
-  listed: readonly KubeObject[],
-): ReadonlyMap<string, KubeObject> {
-  const byUid = listed.map((revision) => [revision.metadata.uid ?? revision.metadata.name, revision] as const)
-  return byUid.every(([uid, revision]) => known.get(uid) === revision) ? known : new Map([...known, ...byUid])
 }
 
 function afterAssessment(
