@@ -40,7 +40,6 @@ import {
 } from './target-state.ts'
 import {
   addLoggedProblem,
-  hasLoggedMessage,
   isOwnProblem,
   type LoggedProblems,
   problemStatement,
@@ -498,10 +497,8 @@ function logProblems(
     const text = textOf(problem)
     const logged = text === failureText ? undefined : addLoggedProblem(loggedProblems, problem)
     if (logged === undefined) continue
-    // A status may contain one sentence in several conditions, which are problems with different reasons.
-    const isRepeated = isOwnProblem(problem, target) && hasLoggedMessage(loggedProblems, problem)
     loggedProblems = logged
-    if (!isRepeated) texts.push(text)
+    texts.push(text)
   }
   return { loggedProblems, texts }
 }

@@ -112,38 +112,27 @@ export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
 }
 
-/** Which problems of a target have been logged, by reason and container. */
-export type LoggedProblems = ReadonlyMap<string, LoggedProblem>
-
-interface LoggedProblem {
-  readonly count: number
-  readonly message: string
-  readonly wordings: ReadonlySet<string>
-}
+/** Which problems of a target have been logged, by container and wording, each as it was logged last. */
+export type LoggedProblems = ReadonlyMap<string, Pick<Problem, 'reason' | 'count'> & { readonly message: string }>
 
 /**
- * Adds a problem to the logged ones. Undefined if the log need not show it: it is not new, has not occurred again and
- * has no new wording. Different numbers or identifiers alone are no new wording.
+ * Adds a problem to the logged ones. Undefined if the log need not show it: its wording is known and it has not occurred
+ * again, or its reason has too many wordings. Different numbers or identifiers alone are no new wording. A status may
+ * contain one sentence in several conditions, which are problems with different reasons: the log shows it once.
  */
 export function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
   const { reason, container = '', count } = problem
   const message = messageOf(problem)
-  const key = `${reason} ${container}`
-  const wording = wordingOf(message)
-  const before = logged.get(key)
-  if (before === undefined) return new Map(logged).set(key, { count, message, wordings: new Set([wording]) })
+  const wording = `${container} ${wordingOf(message)}`
+  const before = logged.get(wording)
   const isRepetition =
-    count > before.count && message !== before.message && (count <= countsInFull || count >= 2 * before.count)
-  const isNewWording = !before.wordings.has(wording) && before.wordings.size < maxWordings
-  if (!isRepetition && !isNewWording) return undefined
-  const wordings = new Set([...before.wordings, wording])
-  return new Map(logged).set(key, { count: Math.max(count, before.count), message, wordings })
-}
-
-/** Whether a logged problem has the same message. */
-export function hasLoggedMessage(logged: LoggedProblems, problem: Problem): boolean {
-  const message = messageOf(problem)
-  return [...logged.values()].some((each) => each.message === message)
+    before !== undefined &&
+    count > before.count &&
+    message !== before.message &&
+    (count <= countsInFull || count >= 2 * before.count)
+  const wordings = [...logged.values()].filter((each) => each.reason === reason)
+  const isNew = before === undefined && wordings.length < maxWordings
+  return isRepetition || isNew ? new Map(logged).set(wording, { reason, count, message }) : undefined
 }
 
 /** A message without the parts that differ between repetitions: numbers, identifiers, singular and plural. */
