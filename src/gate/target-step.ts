@@ -2,7 +2,7 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
-import type { Undo } from '../lifecycle/rule.ts'
+import type { Rule, Undo } from '../lifecycle/rule.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { compareVersions } from '../lifecycle/versions.ts'
 import type { Target } from '../plan/target.ts'
@@ -170,43 +170,51 @@ function afterFound(
   const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
   // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
   if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
-  if (state.type === 'awaiting-change')
-    return context.rule.arrival === undefined
-      ? afterAwaitedChange(state, object, isFirstSight, now, context)
-      : afterAwaitedRevision(state, object, isFirstSight, now, context)
+  const { arrival } = context.rule
+  if (state.type === 'awaiting-change' && arrival === undefined)
+    return afterAwaitedChange(state, object, isFirstSight, now, context)
   const next = withObject(state, object, isFirstSight, now, context)
-  const left = isOther ? undefined : afterOtherRevision(next, object, now, context)
-  if (left !== undefined) return left
+  const isRevisionAwaited = state.type === 'awaiting-change' || (!isOther && next.seen.arrival !== undefined)
+  if (arrival !== undefined && isRevisionAwaited) return afterAwaitedRevision(state, next, arrival, now, context)
   if (isOther) return afterReplacement(next, before, object, now, context)
   const scaled = scaleText(isPresent(state) ? before?.object : undefined, object)
   return { state: next, entries: scaled === undefined ? [] : [note(scaled)] }
 }
 
-/** The step while a revision is awaited: the gate judges the object once its operator deploys that revision. */
+/**
+ * The step after a version of an object whose revision is awaited (`--revision`). The gate judges the object once its
+ * operator deploys that revision; another revision ends the target then.
+ * @param next the state with this version, if the gate judges it
+ */
 function afterAwaitedRevision(
-  state: AwaitingChange,
-  object: KubeObject,
-  isFirstSight: boolean,
+  state: UnendedState,
+  next: Present,
+  arrivalOf: NonNullable<Rule['arrival']>,
   now: number,
   context: StepContext,
 ): Step {
-  const { rule, gateTime, target } = context
-  const before = state.listed ?? object
-  const firstSeenAt = state.problem?.firstSeenAt ?? now
-  const facts = { ...gateTime, firstSeenAt, before, known: state.known }
-  const found = rule.arrival?.(object, facts)
-  if (found?.type === 'awaited') {
+  const { gateTime, target } = context
+  const { object, arrival, history } = next.seen
+  const awaiting = state.type === 'awaiting-change' ? state : undefined
+  const before = awaiting?.listed ?? arrival?.before ?? object
+  const known = awaiting?.known ?? arrival?.known
+  const firstSeenAt = awaiting?.problem?.firstSeenAt ?? history.firstSeenAt
+  const found = arrivalOf(object, { ...gateTime, firstSeenAt, before, known })
+  if (found.type === 'awaited' && awaiting !== undefined) {
     const { text } = problemStatement(found.problem, target)
-    const isLogged = state.problem !== undefined && problemStatement(state.problem, target).text === text
+    const isLogged = awaiting.problem !== undefined && problemStatement(awaiting.problem, target).text === text
     return {
-      state: { ...state, listed: before, problem: found.problem, known: found.known },
+      state: { ...awaiting, listed: before, problem: found.problem, known: found.known },
       entries: isLogged ? [] : [{ kind: 'problem', text }],
     }
   }
-  const next = withObject(arrived(state, now), object, isFirstSight, now, context)
-  if (found === undefined) return { state: next, entries: [] }
   if ('detail' in found) return end(next, verdictOf('superseded', found.type, found.detail), now, context)
-  return { state: withArrival(next, { at: now, before, known: found.known }), entries: [note(found.text)] }
+  const isNew = awaiting !== undefined || (found.type === 'deployed' && known?.wasDeployed !== true)
+  const reached = { at: arrival?.at ?? now, before, known: found.known }
+  return {
+    state: { ...next, seen: { ...next.seen, arrival: reached } },
+    entries: isNew && 'text' in found ? [note(found.text)] : [],
+  }
 }
 
 /** The step while a change is awaited: the gate judges the object once the change has arrived. */
@@ -232,41 +240,9 @@ function afterAwaitedChange(
   // If the version is older than the gate, its pods may be listed later.
   const cameBefore = haveImagesArrived === true && same?.metadata.generation === object.metadata.generation
   return {
-    state: withObject(arrived(state, now), object, isFirstSight || cameBefore, now, context),
+    state: withObject(state, object, isFirstSight || cameBefore, now, context),
     entries: [note('its change has arrived')],
   }
-}
-
-/** The change has arrived: the stall clock begins. */
-function arrived(state: AwaitingChange, now: number): AwaitingChange {
-  return { ...state, stall: restartStall(state.stall, now) }
-}
-
-/** The step after the awaited revision has arrived: another revision ends the target. Undefined if none is reported. */
-function afterOtherRevision(
-  state: UnendedState,
-  object: KubeObject,
-  now: number,
-  context: StepContext,
-): Step | undefined {
-  const { arrival, history } = state.seen ?? {}
-  if (arrival === undefined || history === undefined) return undefined
-  const { before, known } = arrival
-  const found = context.rule.arrival?.(object, {
-    ...context.gateTime,
-    firstSeenAt: history.firstSeenAt,
-    before,
-    known,
-  })
-  if (found === undefined) return undefined
-  if ('detail' in found) return end(state, verdictOf('superseded', found.type, found.detail), now, context)
-  const isNew = found.type === 'deployed' && !known.wasDeployed
-  return { state: withArrival(state, { ...arrival, known: found.known }), entries: isNew ? [note(found.text)] : [] }
-}
-
-function withArrival(state: UnendedState, arrival: Seen['arrival']): UnendedState {
-  if (state.type === 'awaiting-change' || state.seen === undefined) return state
-  return { ...state, seen: { ...state.seen, arrival } }
 }
 
 /**
@@ -294,7 +270,7 @@ function withObject(
   isFirstSight: boolean,
   now: number,
   { rule }: StepContext,
-): UnendedState {
+): Present {
   const isOther = state.seen !== undefined && state.seen.gated.metadata.uid !== object.metadata.uid
   const before = isOther ? undefined : state.seen
   const seen: Seen = {
@@ -309,13 +285,11 @@ function withObject(
     loggedProblems: before?.loggedProblems ?? new Map(),
     relatedProblem: before?.relatedProblem,
   }
-  if (isOther) {
-    const milestones = createMilestones(rule.milestones)
-    return { type: 'judged', milestones, stall: restartStall(state.stall, now), seen }
-  }
-  const { milestones, assessment } = state
+  const hasArrived = isOther || state.type === 'awaiting-change'
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
-  const stall = isProgress ? restartStall(state.stall, now) : state.stall
+  const stall = hasArrived || isProgress ? restartStall(state.stall, now) : state.stall
+  if (isOther) return { type: 'judged', milestones: createMilestones(rule.milestones), stall, seen }
+  const { milestones, assessment } = state
   if (state.type === 'ready') return { type: 'ready', milestones, stall, at: state.at, seen, assessment }
   return { type: 'judged', milestones, stall, seen, assessment }
 }
