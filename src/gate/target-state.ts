@@ -129,7 +129,7 @@ export interface Seen {
   /** The latest version of the object with the gated template. */
   readonly gated: KubeObject
   /** The awaited revision: when it arrived, the object before that, and what is known of the revision. */
-  readonly arrival?: { readonly at: number; readonly before: KubeObject; readonly known: KnownRevision }
+  readonly arrival?: { readonly at: number; readonly before: KubeObject; readonly known: KnownRevision } | undefined
   /** The object existed when the gate began. */
   readonly existedBefore: boolean
   readonly history: TargetHistory

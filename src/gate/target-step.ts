@@ -274,16 +274,14 @@ function withObject(
   const isOther = state.seen !== undefined && state.seen.gated.metadata.uid !== object.metadata.uid
   const before = isOther ? undefined : state.seen
   const seen: Seen = {
+    gated: object,
+    arrival: state.seen?.arrival,
+    existedBefore: !isOther && isFirstSight,
+    revisions: new Map(),
+    loggedProblems: new Map(),
+    ...before,
     object,
-    gated: before?.gated ?? object,
-    ...(state.seen?.arrival && { arrival: state.seen.arrival }),
-    existedBefore: before?.existedBefore ?? (!isOther && isFirstSight),
     history: observeTarget(before?.history, object, now, rule.reported?.(object)),
-    changedAt: before?.changedAt,
-    revisions: before?.revisions ?? new Map(),
-    availableRevision: before?.availableRevision,
-    loggedProblems: before?.loggedProblems ?? new Map(),
-    relatedProblem: before?.relatedProblem,
   }
   const hasArrived = isOther || state.type === 'awaiting-change'
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
