@@ -290,7 +290,7 @@ export class Assessor {
     const lastState = last && rule.lastState(last, this.#parts.store.eventsOf(last))
     if (lastState === undefined) return
     const deletedAt = state.type === 'absent' ? state.absence.since : this.#parts.now()
-    this.#targets.apply(gated, { type: 'last-state-found', object: lastState })
+    this.#targets.apply(gated, { type: 'found', object: lastState, isFirstSight: false })
     this.#assessObject(gated, lastState)
     this.#targets.apply(gated, { type: 'last-state-judged', deletedAt })
   }

@@ -62,8 +62,7 @@ export type TargetEvent =
   /** A version of the object; `isFirstSight` until the first list of the target is complete. */
   | { readonly type: 'found'; readonly object: KubeObject; readonly isFirstSight: boolean }
   | { readonly type: 'deleted' }
-  /** The last known state of a deleted object. `last-state-judged` follows: then an open target becomes absent. */
-  | { readonly type: 'last-state-found'; readonly object: KubeObject }
+  /** The last state of a deleted object was found and judged: an open target becomes absent. */
   | { readonly type: 'last-state-judged'; readonly deletedAt: number }
   /** No list contains the object, and all lists are complete. */
   | { readonly type: 'absence-known' }
@@ -106,8 +105,6 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return afterFound(state, event, now, context)
     case 'deleted':
       return afterDeletion(state, now, context)
-    case 'last-state-found':
-      return { state: withObject(state, event.object, false, now, context), entries: [] }
     case 'last-state-judged':
       return { state: withoutObject(state, event.deletedAt, now), entries: [] }
     case 'absence-known':

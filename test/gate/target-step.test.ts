@@ -139,7 +139,7 @@ describe('a target', () => {
     ],
     [
       'is absent again when its last state decides nothing',
-      [{ type: 'last-state-found', object: createObject('a') }, assessed('progressing'), lastStateJudged()],
+      [found('a'), assessed('progressing'), lastStateJudged()],
       ['absent', 'judged', 'judged', 'absent'],
     ],
     ['is not ready because it is absent', [{ type: 'absence-known' }], ['absent', 'absent']],
@@ -237,7 +237,6 @@ const events: fc.Arbitrary<TargetEvent> = fc.oneof(
   },
   { weight: 4, arbitrary: assessments },
   { weight: 1, arbitrary: fc.constant(deleted) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('last-state-found' as const), object: objects }) },
   { weight: 1, arbitrary: fc.constant(lastStateJudged()) },
   { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'absence-known' }) },
   { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'absence-accepted', text: 'does not exist' }) },
