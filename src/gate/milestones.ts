@@ -9,10 +9,8 @@ import type { MilestoneRecord } from './run-record.ts'
 export interface MilestoneProgress {
   /** All milestones, in their order. */
   readonly names: readonly string[]
-  /** The moment at which each reached milestone was reached, in the order of `names`. */
-  readonly reachedAt: readonly number[]
-  /** When an object shows that a milestone was reached, by name. Only reports contain it: no clock depends on it. */
-  readonly shownAt: ReadonlyMap<string, number>
+  /** The reached milestones, in the order of `names`. */
+  readonly reached: readonly ReachedMilestone[]
   /** The milestones of the last assessment. */
   readonly present: readonly Milestone[]
   /** The highest count of each counter: only a higher one is progress. */
@@ -21,21 +19,27 @@ export interface MilestoneProgress {
   readonly restartedAt?: number
 }
 
+interface ReachedMilestone {
+  readonly at: number
+  /** When an object shows that it was reached. Only reports contain it: no clock depends on it. */
+  readonly shownAt?: number | undefined
+}
+
 /** The milestone of the hold: a target reaches it if it stays ready until the hold ends. */
 const held = 'held'
 
 export function createMilestones(names: readonly string[]): MilestoneProgress {
-  return { names, reachedAt: [], shownAt: new Map(), present: [], highest: new Map() }
+  return { names, reached: [], present: [], highest: new Map() }
 }
 
 /** The first milestone that is not reached; undefined when all are. */
-export function currentMilestone({ names, reachedAt }: MilestoneProgress): string | undefined {
-  return names[reachedAt.length]
+export function currentMilestone({ names, reached }: MilestoneProgress): string | undefined {
+  return names[reached.length]
 }
 
 /** When the wait for the current milestone began; undefined: at the gate's start. */
-export function waitingSince({ reachedAt, restartedAt }: MilestoneProgress): number | undefined {
-  const last = reachedAt.at(-1)
+export function waitingSince({ reached, restartedAt }: MilestoneProgress): number | undefined {
+  const last = reached.at(-1)?.at
   return restartedAt === undefined ? last : Math.max(restartedAt, last ?? 0)
 }
 
@@ -56,7 +60,7 @@ export function updateMilestones(
   { milestones, counters = new Map() }: Assessment,
   when: AssessmentTime,
 ): { progress: MilestoneProgress; reached: readonly Milestone[]; moved: boolean } {
-  const waiting = before.names.slice(before.reachedAt.length)
+  const waiting = before.names.slice(before.reached.length)
   const open = waiting.findIndex((name) => (findMilestone(milestones, name)?.state ?? 'open') === 'open')
   const passed = open < 0 ? waiting : waiting.slice(0, open)
   const counts = [...milestones.map(({ name, count }) => [name, count?.done ?? 0] as const), ...counters]
@@ -64,17 +68,13 @@ export function updateMilestones(
   const reference = wantedPods(milestones) < wantedPods(before.present) ? new Map(counts) : before.highest
   const higher = counts.filter(([name, count]) => count > (reference.get(name) ?? 0))
   const at = when.isFirstSight ? when.startedAt : when.now
-  const shownAt = new Map(before.shownAt)
-  for (const name of passed) {
-    const shown = shownMoment(findMilestone(milestones, name)?.at, when)
-    if (shown === undefined) shownAt.delete(name)
-    else shownAt.set(name, shown)
-  }
   return {
     progress: {
       ...before,
-      reachedAt: [...before.reachedAt, ...passed.map(() => at)],
-      shownAt,
+      reached: [
+        ...before.reached,
+        ...passed.map((name) => ({ at, shownAt: shownMoment(findMilestone(milestones, name)?.at, when) })),
+      ],
       present: milestones,
       highest: higher.length === 0 ? reference : new Map([...reference, ...higher]),
     },
@@ -111,43 +111,42 @@ export function finishHold(before: MilestoneProgress, message: string, at: numbe
 /** The progress of a target that is no longer ready: its first open milestone and all later ones are lost. */
 export function loseMilestones(before: MilestoneProgress, { milestones }: Assessment, now: number): MilestoneProgress {
   const open = before.names.findIndex((name) => findMilestone(milestones, name)?.state === 'open')
-  const reachedAt = open < 0 ? before.reachedAt : before.reachedAt.slice(0, open)
-  return { ...restartCounters(before, now), reachedAt }
+  const reached = open < 0 ? before.reached : before.reached.slice(0, open)
+  return { ...restartCounters(before, now), reached }
 }
 
 /** The progress of a target that is ready without its object: the last milestone is done, the others are skipped. */
 export function finishMilestones(before: MilestoneProgress, message: string, at: number): MilestoneProgress {
-  const { names, reachedAt } = before
-  const remaining = names.slice(reachedAt.length).map((name): Milestone => {
+  const { names, reached } = before
+  const remaining = names.slice(reached.length).map((name): Milestone => {
     return name === names.at(-1) ? { name, state: 'done', message } : { name, state: 'skipped', message: '' }
   })
   const others = before.present.filter(({ name }) => findMilestone(remaining, name) === undefined)
-  return { ...before, reachedAt: [...reachedAt, ...remaining.map(() => at)], present: [...others, ...remaining] }
+  return { ...before, reached: [...reached, ...remaining.map(() => ({ at }))], present: [...others, ...remaining] }
 }
 
 /** The milestones for the report. `end`: whether the target is open, failed or ready; `isHolding`: the hold has begun. */
 export function milestoneRecords(
-  { names, reachedAt, shownAt, present }: MilestoneProgress,
+  { names, reached, present }: MilestoneProgress,
   end: 'open' | 'failed' | 'ready',
   isHolding = false,
 ): readonly MilestoneRecord[] {
   return names.map((name, index) => {
-    const at = reachedAt[index]
+    const { at, shownAt } = reached[index] ?? {}
     const { state, message } = findMilestone(present, name) ?? { message: '' }
     if (state === 'skipped') return { name, state, message }
-    const shown = shownAt.get(name)
     if (at !== undefined)
       return {
         name,
         state: 'done',
-        at: shown ?? at,
-        ...(shown === undefined ? {} : { source: 'object' }),
+        at: shownAt ?? at,
+        ...(shownAt === undefined ? {} : { source: 'object' }),
         message: state === 'open' ? '' : message,
       }
     if (end === 'ready' && name === held) return { name, state: isHolding ? 'current' : 'pending', message: '' }
     // A ready target waits for no other milestone.
     if (end === 'ready') return { name, state: 'skipped', message: '' }
-    if (index > reachedAt.length) return { name, state: 'pending', message: '' }
+    if (index > reached.length) return { name, state: 'pending', message: '' }
     return { name, state: end === 'failed' ? 'failed' : 'current', message }
   })
 }

@@ -142,7 +142,7 @@ function wasReadyAtFirstSight(state: TargetState, { settings }: StepContext): bo
   return (
     state.type === 'ready' &&
     seen?.existedBefore === true &&
-    milestones.reachedAt.every((at) => at === settings.startedAt)
+    milestones.reached.every(({ at }) => at === settings.startedAt)
   )
 }
 

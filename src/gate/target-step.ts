@@ -387,7 +387,7 @@ function afterAssessment(
   const fallen =
     before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
   const { seen } = fallen.state
-  const isFirstSight = seen.existedBefore && fallen.state.milestones.reachedAt.length === 0
+  const isFirstSight = seen.existedBefore && fallen.state.milestones.reached.length === 0
   const when = { now, startedAt: gateTime.startedAt, isFirstSight }
   const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, when)
   // The log already contains an object that existed before its change.
