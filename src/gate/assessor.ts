@@ -170,12 +170,11 @@ export class Assessor {
 
   /** Assesses targets that publish pods first, then targets that read the pods of others, then newly deployed ones. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
-    const dependents = new Set<GatedTarget>()
+    const dependents = new Set(targets.filter(readsPublished))
     const changed = new Set<number>()
-    for (const gated of targets) {
+    for (const gated of targets.filter((each) => !dependents.has(each))) {
       const { assessment: before } = gated.state
-      if (gated.reads?.publishers.size) dependents.add(gated)
-      else this.#targets.guard(gated, () => this.#assessOne(gated, dependents))
+      this.#targets.guard(gated, () => this.#assessOne(gated))
       if (!haveSamePods(gated.state.assessment?.pods, before?.pods)) changed.add(gated.index)
     }
     if (changed.size > 0)
@@ -186,8 +185,7 @@ export class Assessor {
     if (deployed.length > 0) this.#assessInOrder(deployed)
   }
 
-  /** @param dependents if given, a target that reads the pods of others is added to this set and is not assessed yet */
-  #assessOne(gated: GatedTarget, dependents?: Set<GatedTarget>): void {
+  #assessOne(gated: GatedTarget): void {
     this.#targets.touch(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
     const awaited = gated.state.type === 'awaiting-change' && this.#expectsImages && this.#parts.store.get(gated.target)
@@ -198,12 +196,11 @@ export class Assessor {
     } else if (gated.readObject === object && this.#targets.isPending(gated)) {
       this.#targets.apply(gated, { type: 'list-pending' })
     } else {
-      this.#assessObject(gated, object, dependents)
+      this.#assessObject(gated, object)
     }
   }
 
-  /** @param dependents see `#assessOne` */
-  #assessObject(gated: GatedTarget, object: KubeObject, dependents?: Set<GatedTarget>): void {
+  #assessObject(gated: GatedTarget, object: KubeObject): void {
     const { rule, state } = gated
     const reader = gated.readerOf(object)
     const revisions = revisionsOf(object, reader)
@@ -212,10 +209,6 @@ export class Assessor {
     gated.readObject = object
     if (this.#targets.isPending(gated)) {
       this.#targets.apply(gated, { type: 'list-pending' })
-      return
-    }
-    if (dependents !== undefined && reader.reads.publishers.size > 0) {
-      dependents.add(gated)
       return
     }
     gated.recheckAt = reader.nextMoment()
@@ -376,4 +369,9 @@ export class Assessor {
 /** Whether a workload has published its pods: its lists are complete, and its change has arrived. */
 function hasAssessment({ state }: GatedTarget): boolean {
   return state.assessment !== undefined || state.type === 'ended'
+}
+
+/** Whether a target reads the pods of others: a Service, or a target whose last assessment has read some. */
+function readsPublished({ rule, reads }: GatedTarget): boolean {
+  return rule.serving?.selects !== undefined || (reads !== undefined && reads.publishers.size > 0)
 }
