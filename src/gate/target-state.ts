@@ -54,8 +54,15 @@ export interface GatedTarget extends StepContext {
 /** The state of a target. Moments are milliseconds since the epoch. */
 export type TargetState = AwaitingChange | Absent | Judged | Ready | Ended
 
-interface Unended {
+interface TargetFacts {
   readonly milestones: MilestoneProgress
+  /** Kept after the deletion of the object. */
+  readonly seen?: Seen
+  /** The last assessment. */
+  readonly assessment?: Assessment
+}
+
+interface Unended extends TargetFacts {
   readonly stall: StallClock
 }
 
@@ -77,16 +84,12 @@ export interface AwaitingChange extends Unended {
 export interface Absent extends Unended {
   readonly type: 'absent'
   readonly absence: Absence
-  /** The object before its deletion, and its last assessment. */
-  readonly seen?: Seen
-  readonly assessment?: Assessment
 }
 
 /** The object exists, and is not ready. It has no assessment until the first lists that it needs are complete. */
 export interface Judged extends Unended {
   readonly type: 'judged'
   readonly seen: Seen
-  readonly assessment?: Assessment
 }
 
 export interface Ready extends Unended {
@@ -95,23 +98,18 @@ export interface Ready extends Unended {
   readonly at: number
   /** Set while it is ready without an object: `--for=delete`, a hook that its tool has removed, or it may not be read. */
   readonly absence?: Absence
-  readonly seen?: Seen
-  readonly assessment?: Assessment
 }
 
-interface Ended {
+interface Ended extends TargetFacts {
   readonly type: 'ended'
   readonly at: number
   readonly verdict: Verdict<TargetOutcome>
   readonly snapshot: EvidenceSnapshot
   readonly problems: readonly Problem[]
-  readonly milestones: MilestoneProgress
   /** The object at the end; undefined if it was absent. */
   readonly object?: KubeObject
   /** What serves, and whether an undo restores it; only if it failed, stalled or timed out. */
   readonly undo?: Undo | undefined
-  readonly seen?: Seen
-  readonly assessment?: Assessment
 }
 
 interface Absence {
