@@ -44,7 +44,6 @@ import {
   type LoggedProblems,
   problemStatement,
   reachedText,
-  scaleText,
   settlingText,
   verdictText,
 } from './timeline-entries.ts'
@@ -174,8 +173,7 @@ function afterFound(
   const isRevisionAwaited = state.type === 'awaiting-change' || (!isOther && next.seen.arrival !== undefined)
   if (arrival !== undefined && isRevisionAwaited) return afterAwaitedRevision(state, next, arrival, now, context)
   if (isOther) return afterReplacement(next, before, object, now, context)
-  const scaled = scaleText(isPresent(state) ? before?.object : undefined, object)
-  return { state: next, entries: scaled === undefined ? [] : [note(scaled)] }
+  return { state: next, entries: [] }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { groupOf, isSameSubject, type KubeObject, specAuthorOf, subjectText } from '../cluster/objects.ts'
+import { groupOf, isSameSubject, subjectText } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { Target } from '../plan/target.ts'
 import {
@@ -56,15 +56,6 @@ export function settlingText({ milestones }: Assessment, now: number): string | 
   return open === undefined || leftMs < shortestSettlingMs
     ? undefined
     : `${open.message} for ${Math.round(leftMs / 1_000)} s`
-}
-
-/** The change of `spec.replicas`, and its author if known; undefined without a change. */
-export function scaleText(before: KubeObject | undefined, after: KubeObject): string | undefined {
-  const replicasOf = (object: KubeObject | undefined) => (object?.spec as { replicas?: unknown } | undefined)?.replicas
-  const [from, to] = [replicasOf(before), replicasOf(after)]
-  if (before === undefined || typeof from !== 'number' || typeof to !== 'number' || from === to) return undefined
-  const author = specAuthorOf(before, after)
-  return `scaled from ${from} to ${to} replica${to === 1 ? '' : 's'}${author === undefined ? '' : ` by ${author}`}`
 }
 
 /** A problem in one line. The text names its subject, unless the subject is the target itself. */
