@@ -3,8 +3,7 @@ import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { nameKey } from '../plan/target.ts'
 import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { isCause } from './outcome.ts'
-import { verdictSoFar } from './target-record.ts'
-import type { GatedTarget } from './target-state.ts'
+import { type GatedTarget, verdictSoFar } from './target-state.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
 /** Finds the targets that are an object with this name or own it, the nearest first. */

@@ -7,9 +7,17 @@ import { currentMilestone, waitingSince } from './milestones.ts'
 import { unchangedVerdict, versionChangedAt } from './present-version.ts'
 import { absentVerdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
-import { describeState, problemVerdict } from './target-record.ts'
-import { type GatedTarget, isUndecided, objectOf, problemsIn, type TargetState, wasDeleted } from './target-state.ts'
-import type { TargetVerdict } from './target-step.ts'
+import {
+  describeState,
+  type GatedTarget,
+  isUndecided,
+  objectOf,
+  problemsIn,
+  type TargetState,
+  type TargetVerdict,
+  wasDeleted,
+} from './target-state.ts'
+import { problemVerdict } from './timeline-entries.ts'
 
 /** When a target ends if its state does not change, in milliseconds since the epoch, and with which verdict. */
 export interface End {

@@ -30,7 +30,6 @@ import {
 import { ApiHealth } from './api-health.ts'
 import { Assessor } from './assessor.ts'
 import { type End, targetEnd, timeoutVerdict } from './deadlines.ts'
-import { decide, firstFailureAt } from './outcome.ts'
 import {
   deniedVerdict,
   type Entry,
@@ -472,7 +471,7 @@ export class Gate {
   get #failFastAt(): number {
     const { all, unended } = this.#targets
     if (!this.#settings.failFast || unended.length === all.length) return Infinity
-    const failedAt = firstFailureAt(all, this.#settings)
+    const failedAt = this.#targets.firstFailureAt
     if (failedAt === undefined) return Infinity
     return failedAt + (this.#targets.mayShowProblem ? failFastMs : 0)
   }
@@ -563,7 +562,7 @@ export class Gate {
     if (unknown !== undefined) this.#finish(unknown)
     else if (mistaken !== undefined) this.#finish(mistaken)
     else if (isDone || hasBroken || this.#now >= this.#failFastAt)
-      this.#finishIfConfirmed(decide(all, this.#targets.causes()), isConfirmed)
+      this.#finishIfConfirmed(this.#targets.decide(), isConfirmed)
   }
 
   /**

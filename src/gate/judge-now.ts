@@ -13,9 +13,9 @@ import {
   type Verdict,
   verdictOf,
 } from './run-record.ts'
-import { problemVerdict } from './target-record.ts'
 import { type GatedTarget, isUndecided, objectOf, wasDeleted } from './target-state.ts'
 import { undoOf } from './target-step.ts'
+import { problemVerdict } from './timeline-entries.ts'
 
 /**
  * The record of a gate without verdicts (`givesNoVerdict`), as if all its timeouts passed at `now`; the worst target comes first.

@@ -4,6 +4,7 @@ import type { ChangeReader, Rule } from '../lifecycle/rule.ts'
 import { specWrittenAt } from '../lifecycle/status-age.ts'
 import type { Target } from '../plan/target.ts'
 import { recentVersionMs } from '../thresholds.ts'
+import type { MilestoneProgress } from './milestones.ts'
 import { type Verdict, type VersionAge, verdictOf } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 
@@ -48,20 +49,36 @@ export function unchangedVerdict(
   return verdictOf('failed', 'not-changed', { ageMs, requiredMs, applied: context.target.applied })
 }
 
+/** The facts about the state of a target from which the age of its present version follows. */
+interface VersionState {
+  readonly type: string
+  readonly seen?: { readonly changedAt?: number | undefined; readonly existedBefore: boolean }
+  readonly milestones: Pick<MilestoneProgress, 'reached'>
+}
+
 /**
  * The age of a target's present version, for the report. `change` is `recent` within `require-change`, by default an hour. It is
  * `none` for an older version if `require-change` rejects it or if the target was always ready.
- * @param wasReady the target was ready when the gate first saw it, and has stayed ready
  */
-export function versionAge(changedAt: number | undefined, wasReady: boolean, context: VersionContext): VersionAge {
+export function versionAge(state: VersionState, context: VersionContext): VersionAge {
+  const { changedAt } = state.seen ?? {}
   if (changedAt === undefined) return {}
   const ageMs = context.settings.startedAt - changedAt
   if (ageMs <= (requiredMsOf(context) || recentVersionMs)) return { changedAt, change: 'recent' }
-  const isOld = wasReady && ageMs > recentVersionMs
+  const isOld = wasReadyAtFirstSight(state, context) && ageMs > recentVersionMs
   return isOld || unchangedVerdict(changedAt, context) !== undefined ? { changedAt, change: 'none' } : { changedAt }
 }
 
-/** `unchanged for 3 d 4 h`; empty unless the target is certainly unchanged. */
-export function unchangedText({ changedAt, change }: VersionAge, startedAt: number): string {
-  return changedAt === undefined || change !== 'none' ? '' : `unchanged for ${duration(startedAt - changedAt)}`
+/** Whether a target was ready when the gate first saw it, and has stayed ready. */
+function wasReadyAtFirstSight({ type, seen, milestones }: VersionState, { settings }: VersionContext): boolean {
+  const wasReachedBefore = milestones.reached.every(({ at }) => at === settings.startedAt)
+  return type === 'ready' && seen?.existedBefore === true && wasReachedBefore
+}
+
+/** The message of a ready target. It begins with `unchanged for 3 d` if the target has certainly not changed for long. */
+export function readyMessage(message: string, state: VersionState, context: VersionContext): string {
+  const { changedAt, change } = versionAge(state, context)
+  const isUnchanged = changedAt !== undefined && change === 'none'
+  const unchanged = isUnchanged ? [`unchanged for ${duration(context.settings.startedAt - changedAt)}`] : []
+  return [...unchanged, ...(message === '' ? [] : [message])].join(', ')
 }

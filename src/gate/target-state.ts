@@ -9,7 +9,7 @@ import type { Need, Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import type { Problem } from '../reasons/reasons.ts'
+import { type Problem, sentenceOf } from '../reasons/reasons.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
@@ -112,6 +112,14 @@ interface Ended extends TargetFacts {
   readonly undo?: Undo | undefined
 }
 
+/** How a target ends. */
+export interface TargetVerdict extends Verdict<TargetOutcome> {
+  /** Set if the message repeats the outcome: the log shows this text instead, after `stalled after 5 m: `. */
+  readonly logText?: string
+  /** The only problem of the ended target: it concerns all targets together, or was no problem before. */
+  readonly problem?: Problem | undefined
+}
+
 interface Absence {
   readonly since: number
   /** The object existed, and was deleted. */
@@ -173,6 +181,38 @@ export function isPresent(state: UnendedState): state is Present {
 export function problemsIn(state: UnendedState): readonly Problem[] {
   if (state.type === 'awaiting-change') return state.problem === undefined ? [] : [state.problem]
   return state.assessment?.problems ?? []
+}
+
+/** The problems that keep a target from ready, or that an ended target had at its end. */
+export function problemsOf(state: TargetState): readonly Problem[] {
+  if (state.type === 'ended') return state.problems
+  return state.type === 'ready' ? [] : problemsIn(state)
+}
+
+/** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */
+export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
+  Verdict<TargetOutcome>,
+  'outcome' | 'reason'
+> & {
+  readonly problem?: Problem | undefined
+} {
+  const problems = problemsOf(state)
+  if (state.type === 'ended') {
+    const { outcome, reason } = state.verdict
+    return { outcome, reason, problem: problems.find((each) => each.reason === reason) }
+  }
+  const [problem] = problems
+  return { outcome: state.type === 'ready' ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
+}
+
+/** The state as readable text. */
+export function describeState(state: TargetState): string {
+  if (state.type === 'awaiting-change')
+    return state.problem === undefined ? 'waiting for its change to arrive' : sentenceOf(state.problem).text
+  // The last milestone has the reason why an absent object is ready.
+  if (state.type === 'ready' && state.absence !== undefined) return state.milestones.present.at(-1)?.message ?? ''
+  if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
+  return state.assessment?.message ?? 'not assessed yet'
 }
 
 /** The object while it exists; undefined while its change is awaited. */

@@ -17,10 +17,9 @@ import {
   restartCounters,
   updateMilestones,
 } from './milestones.ts'
-import { unchangedVerdict, versionChangedAt } from './present-version.ts'
+import { readyMessage, unchangedVerdict, versionChangedAt } from './present-version.ts'
 import { type Entry, type TargetOutcome, type Verdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
-import { problemVerdict, readyMessage, remarksOf } from './target-record.ts'
 import {
   type Absent,
   type AwaitingChange,
@@ -36,6 +35,7 @@ import {
   type Seen,
   type StepContext,
   type TargetState,
+  type TargetVerdict,
   type UnendedState,
 } from './target-state.ts'
 import {
@@ -43,18 +43,12 @@ import {
   isOwnProblem,
   type LoggedProblems,
   problemStatement,
+  problemVerdict,
   reachedText,
+  remarksOf,
   settlingText,
   verdictText,
 } from './timeline-entries.ts'
-
-/** How a target ends. */
-export interface TargetVerdict extends Verdict<TargetOutcome> {
-  /** Set if the message repeats the outcome: the log shows this text instead, after `stalled after 5 m: `. */
-  readonly logText?: string
-  /** The only problem of the ended target: it concerns all targets together, or was no problem before. */
-  readonly problem?: Problem | undefined
-}
 
 /** An event that may change the state of a target. */
 export type TargetEvent =
@@ -425,7 +419,7 @@ function afterAssessment(
   if (!isReady) return { state: { ...after, type: 'judged' }, entries }
   if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
   const state: TargetState = { ...after, type: 'ready', at: now }
-  const text = [readyMessage(state, assessment, context), ...remarksOf(assessment, target)].join(' · ')
+  const text = [readyMessage(assessment.message, state, context), ...remarksOf(assessment, target)].join(' · ')
   return { state, entries: [...entries, readyEntry(text)] }
 }
 

@@ -6,10 +6,11 @@ import { errorText } from '../errors.ts'
 import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCause, findCauses } from './causes.ts'
-import { firstFailureAt } from './outcome.ts'
-import type { Entry } from './run-record.ts'
+import { concludeWorst } from './outcome.ts'
+import type { Conclusion, Entry } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import {
   type GatedTarget,
@@ -66,8 +67,17 @@ export class Targets {
     return this.open.some((gated) => !waiting.has(gated))
   }
 
-  #hasFailed(gated: GatedTarget): boolean {
-    return firstFailureAt([gated], this.#parts.settings) !== undefined
+  /** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
+  get firstFailureAt(): number | undefined {
+    const failed = this.all.flatMap((gated) =>
+      gated.state.type === 'ended' && this.#hasFailed(gated) ? gated.state.at : [],
+    )
+    return failed.length === 0 ? undefined : Math.min(...failed)
+  }
+
+  #hasFailed({ state }: GatedTarget): boolean {
+    if (state.type !== 'ended' || state.verdict.outcome === 'unknown') return false
+    return !(traitsOf(state.verdict).mayPass && this.#parts.settings.onSuperseded === 'pass')
   }
 
   /** The target of the operator that deployed an object. */
@@ -197,6 +207,22 @@ export class Targets {
   /** Whether a target waits for another open target, or for an object that belongs to one. */
   awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
     return awaits.some((name) => this.#owning(name).some((other) => other !== gated && isUndecided(other.state)))
+  }
+
+  /**
+   * The gate's verdict: the verdict of the target with the gravest outcome. Among equally grave targets, the one that ended first
+   * decides, then the order of the input. A target that only waits for another one does not decide, and is not counted.
+   */
+  decide(): Conclusion {
+    const { all } = this
+    const causes = this.causes()
+    const ended = all.flatMap(({ name, index, state }) =>
+      state.type === 'ended' && !causes.has(index) ? [{ ...state.verdict, name, at: state.at }] : [],
+    )
+    const conclusion = concludeWorst(ended.toSorted((a, b) => a.at - b.at))
+    if (conclusion !== undefined) return conclusion
+    const message = all.length === 1 && all[0] ? `${all[0].name} is ready` : `all ${all.length} targets are ready`
+    return { outcome: 'ready', reason: '', message: all.length === 0 ? 'nothing to wait for' : message }
   }
 
   /** The targets that only wait for another one, with the target that each waits for, by their indexes. */

@@ -103,6 +103,28 @@ export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
 }
 
+/** The verdict of a problem, with the count of ready pods: `… (2 of 3 pods ready)`. */
+export function problemVerdict<O extends TargetOutcome>(
+  outcome: O,
+  problem: Problem,
+  assessment: Assessment | undefined,
+  target: Target,
+): Verdict<O> {
+  const { count } = assessment?.milestones.find(({ name }) => name === 'ready') ?? ({} as Partial<Milestone>)
+  const { done = 0, total = 0 } = count ?? {}
+  const others = done > 0 && done < total ? ` (${done} of ${total} pods ready)` : ''
+  const { text, form } = problemStatement(problem, target)
+  return { outcome, reason: problem.reason, message: `${text}${others}`, form }
+}
+
+/** What kubectl reported when it applied the target, then the notes and warnings of its assessment. */
+export function remarksOf(
+  { notes, warnings = [] }: Pick<Assessment, 'notes' | 'warnings'> = { notes: [] },
+  { applied }: Target,
+): readonly string[] {
+  return [...(applied === undefined ? [] : [`kubectl: ${applied}`]), ...notes, ...warnings]
+}
+
 /** Which problems of a target have been logged, by container and wording, each as it was logged last. */
 export type LoggedProblems = ReadonlyMap<string, Pick<Problem, 'reason' | 'count'> & { readonly message: string }>
 
