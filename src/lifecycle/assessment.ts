@@ -2,7 +2,8 @@ import type { ObjectName } from '../cluster/objects.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
-import type { PodHistory, Pods } from './pods.ts'
+import type { PodView } from './pod-view.ts'
+import type { Pods } from './pods.ts'
 
 export interface Milestone {
   readonly name: string
@@ -43,7 +44,7 @@ export function requestOf({ method, path }: RequestCheck): string {
  * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
  * the history that each had when it was first seen ready.
  */
-export type HeldPods = ReadonlyMap<string | undefined, PodHistory>
+export type HeldPods = ReadonlyMap<string | undefined, PodView>
 
 /**
  * The state of a target: what its rule finds, changed by the checks of the rule. It follows from the object, the time,

@@ -2,13 +2,13 @@ import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import type { Assessment, HeldPods } from './assessment.ts'
 import { trueCondition } from './conditions.ts'
+import type { ContainerView, PodView } from './pod-view.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { deathProblem } from './workloads/container-problems.ts'
 import { condition, containersOf, isReady, isReplaced } from './workloads/pod-fields.ts'
 import { examinePod } from './workloads/pod-state.ts'
-import type { ContainerView } from './workloads/pod-view.ts'
 
 /**
  * During the hold, a target fails as `not-held` if it has a failure, or if one of its held pods is no longer ready or
@@ -56,7 +56,7 @@ function withReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): 
   const added = pods.filter((pod) => isReady(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
     ? before
-    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, reader.podHistory(pod)] as const)])
+    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, reader.podView(pod)] as const)])
 }
 
 /**
@@ -74,9 +74,7 @@ function findBreak(
     const isLeaving = isReplaced(pod) || trueCondition(pod, 'DisruptionTarget') !== undefined
     if (before === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
     const { containers, problems } = examinePod(pod, reader)
-    const dead = containers.find(
-      ({ container, history }) => history.total > (before.containers.get(container.name)?.total ?? 0),
-    )
+    const dead = containers.find(({ container, deaths }) => deaths.total > totalOf(before, container.name))
     if (dead === undefined && isReady(pod)) continue
     const known = [...assessment.problems, ...problems].filter(
       ({ subject, container }) =>
@@ -85,6 +83,11 @@ function findBreak(
     return known[0] ?? (dead === undefined ? lostReadiness(pod, reader) : breakingDeath(pod, dead, reader))
   }
   return undefined
+}
+
+/** How often a container of a pod has died. */
+function totalOf({ containers }: PodView, name: string | undefined): number {
+  return containers.find(({ container }) => container.name === name)?.deaths.total ?? 0
 }
 
 function breakingDeath(pod: Pod, dead: ContainerView, reader: Reader): Problem | undefined {

@@ -4,7 +4,8 @@ import type { ListState } from '../cluster/store.ts'
 import type { WantedRevision } from '../plan/revision.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
-import type { PodHistory, PodRevision } from './pods.ts'
+import type { PodView } from './pod-view.ts'
+import type { PodRevision } from './pods.ts'
 import type { GateTime, Moment } from './proof.ts'
 import type { Need, Reads } from './reads.ts'
 import type { TargetHistory } from './target-history.ts'
@@ -86,8 +87,8 @@ export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
    * @param where which events count: only these require a new assessment
    */
   events(object: KubeObject, where?: (event: EventObject) => boolean): readonly EventObject[]
-  /** The history of a pod since the gate first saw it. */
-  podHistory(pod: Pod): PodHistory
+  /** A pod, with what the gate has observed of it since it first saw the pod. */
+  podView(pod: Pod): PodView
   /**
    * The answers of a pod to a check of `http-checks`, the oldest first. `reads` does not record them: a new answer
    * requires a new assessment of each target whose last assessment names the pod in `answering`. `check`: its index.

@@ -4,7 +4,7 @@ import type { Change, Store } from '../cluster/store.ts'
 import { type GateTime, momentAt } from './proof.ts'
 import { type LifecycleSettings, type Reader, watchingBy } from './reader.ts'
 import { type KeyedChange, keyedChange, type Need, Reads } from './reads.ts'
-import { PodHistories } from './workloads/observe-pods.ts'
+import { PodHistories } from './workloads/pod-histories.ts'
 
 /** The part of a reader that all targets share. */
 type SharedReader = Omit<Reader, 'history' | 'othersProgress' | 'othersReadyAt' | 'revisionOf'>
@@ -64,9 +64,9 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
         const events = store.eventsOf(object)
         return where === undefined ? events : events.filter(where)
       },
-      podHistory: (pod) => {
+      podView: (pod) => {
         reads.history(pod, store)
-        return histories.of(pod, now)
+        return histories.viewOf(pod, now)
       },
       answers: (check, pod) => store.answers(check, pod),
       declaresStatus: (kind) => store.declaresStatus(kind),

@@ -1,9 +1,9 @@
 import { type ContainerState, compareTimestamps, type EventObject, type Pod, type Probe } from '../cluster/objects.ts'
+import type { ContainerView, PodContainer } from '../lifecycle/pod-view.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { registryAnswer } from '../lifecycle/workloads/image-pull.ts'
-import { condition, containersOf, type PodContainer } from '../lifecycle/workloads/pod-fields.ts'
-import { examinePod, viewOf } from '../lifecycle/workloads/pod-state.ts'
-import type { ContainerView } from '../lifecycle/workloads/pod-view.ts'
+import { condition, containersOf } from '../lifecycle/workloads/pod-fields.ts'
+import { examinePod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -94,7 +94,7 @@ function describeExit(pod: Pod): string | undefined {
 
 /** A pod's containers with state, restarts, last exit and probes, in the order of their start. */
 export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
-  const { containers } = viewOf(pod, traced.reader)
+  const { containers } = traced.reader.podView(pod)
   const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
   return section(
     'containers',

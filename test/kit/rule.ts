@@ -3,15 +3,15 @@ import type { EventObject, KubeObject, Pod, Subject } from '../../src/cluster/ob
 import { Store } from '../../src/cluster/store.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
 import { statusOf } from '../../src/lifecycle/assessment.ts'
-import type { PodHistory } from '../../src/lifecycle/pods.ts'
+import type { PodView } from '../../src/lifecycle/pod-view.ts'
 import type { GateTime } from '../../src/lifecycle/proof.ts'
 import type { LifecycleSettings, Reader } from '../../src/lifecycle/reader.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { createReaders } from '../../src/lifecycle/shared-reader.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
-import { historyOf, observePod, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
-import { viewPod } from '../../src/lifecycle/workloads/pod-view.ts'
+import { observePod, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
+import { viewPod } from '../../src/lifecycle/workloads/view-pod.ts'
 import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
 import { make, moment, start } from './objects.ts'
@@ -81,10 +81,10 @@ export function reader(options: ReaderOptions = {}): Reader {
       ),
     removedAt: () => undefined,
     revisionOf: options.revisionOf ?? (() => undefined),
-    podHistory: (pod) =>
-      historyOf(
-        sightings.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, gateTime),
+    podView: (pod) =>
+      viewPod(
         pod,
+        sightings.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, gateTime),
         store.eventsOf(pod),
         { changedAt: undefined, minReadyMs: (options.minReadySeconds ?? 0) * 1_000 },
         gateTime,
@@ -139,8 +139,7 @@ export function found<Value extends object>(options: ReaderOptions, find: (given
 
 /** The container of a pod among these Events, as its rules see it. */
 export function containerIn(pod: Pod, { container = 'app', ...options }: ReaderOptions & { container?: string } = {}) {
-  const given = reader(options)
-  const { containers } = viewPod(pod, given.podHistory(pod), given)
+  const { containers } = reader(options).podView(pod)
   const found = containers.find((each) => each.container.name === container)
   if (found === undefined) throw new Error(`The pod has no container ${container}.`)
   return found
@@ -156,19 +155,19 @@ export function sightings(...versions: readonly (readonly [seconds: number, pod:
   return seen
 }
 
-/** History of a pod from its observations and the events about it; `changedAt` is the second of the last template change, if known. */
+/** View of a pod from its observations and the events about it; `changedAt` is the second of the last template change, if known. */
 export function counted(
   seen: PodObservations,
   pod = make.pod(),
   changedAt?: number,
   minReadySeconds = 0,
   events: readonly EventObject[] = [],
-): PodHistory {
+): PodView {
   const terms = {
     changedAt: changedAt === undefined ? undefined : moment(changedAt),
     minReadyMs: minReadySeconds * 1_000,
   }
-  return historyOf(seen, pod, events, terms, createGateTime())
+  return viewPod(pod, seen, events, terms, createGateTime())
 }
 
 /** History of a target with these versions, each at its second. */

@@ -1,6 +1,9 @@
 import type { KubeObject, Pod, PodSpec, PodStatus } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { historyOf, observePod, PodHistories } from '../../src/lifecycle/workloads/observe-pods.ts'
+import type { PodView } from '../../src/lifecycle/pod-view.ts'
+import { observePod } from '../../src/lifecycle/workloads/observe-pods.ts'
+import { PodHistories } from '../../src/lifecycle/workloads/pod-histories.ts'
+import { viewPod } from '../../src/lifecycle/workloads/view-pod.ts'
 import { is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
 import { toEvent, toVersions } from '../kit/pods.ts'
 import { rows } from '../kit/rows.ts'
@@ -20,7 +23,11 @@ interface Facts {
 /** Versions of a pod in words (`toVersions`), or its statuses by the second at which they were seen. */
 type Seen = string | Readonly<Record<number, PodStatus>>
 
-/** The history of the container `app`. */
+function appIn({ containers }: PodView) {
+  return containers.find(({ container }) => container.name === 'app')
+}
+
+/** The container `app` in the last of these versions. */
 function appOf(said: Seen, { made, changed, minReadySeconds = 0, spec = {}, events = [] }: Facts = {}) {
   const of = { spec, ...(made !== undefined && { metadata: { creationTimestamp: iso(made) } }) }
   const versions =
@@ -28,7 +35,7 @@ function appOf(said: Seen, { made, changed, minReadySeconds = 0, spec = {}, even
       ? toVersions(said, of)
       : Object.entries(said).map(([second, status]) => [Number(second), make.pod({ ...of, status })] as const)
   const about = events.map((text) => toEvent(make.pod(), text))
-  return counted(sightings(...versions), versions.at(-1)?.[1], changed, minReadySeconds, about).containers.get('app')
+  return appIn(counted(sightings(...versions), versions.at(-1)?.[1], changed, minReadySeconds, about))
 }
 
 describe.each([
@@ -38,26 +45,26 @@ describe.each([
   'under a workload with minReadySeconds',
 ])('%s:', (table) => {
   it.each(rows<[string, number, Seen, Facts?]>(data, table))('%s', (_, deaths, versions, facts = {}) => {
-    expect(appOf(versions, facts)?.deaths).toBe(deaths)
+    expect(appOf(versions, facts)?.deaths.count).toBe(deaths)
   })
 })
 
 describe('the first death', () => {
   it.each(rows<[string, number, Seen, Facts?]>(data, 'the first death'))('%s', (_, first, versions, facts = {}) => {
-    expect(appOf(versions, facts)?.firstDeathAt).toBe(moment(first))
+    expect(appOf(versions, facts)?.deaths.firstAt).toBe(moment(first))
   })
 
   it("is on the runner's clock where the server's is ahead", () => {
     const around = createGateTime({ serverOffsetMs: 5_000 })
     const pod = make.pod({ status: podIs.dead(1, 12) })
-    const seen = historyOf(
-      observePod(undefined, pod, moment(8), around),
+    const seen = viewPod(
       pod,
+      observePod(undefined, pod, moment(8), around),
       [],
       { changedAt: undefined, minReadyMs: 0 },
       around,
     )
-    expect(seen.containers.get('app')?.firstDeathAt).toBe(moment(7))
+    expect(appIn(seen)?.deaths.firstAt).toBe(moment(7))
   })
 })
 
@@ -92,14 +99,14 @@ const looping = make.pod({ metadata: made, status: podIs.unready({ ...restarts, 
 function seen(...objects: readonly KubeObject[]) {
   const store = new Store(() => false)
   const histories = new PodHistories(store, createGateTime())
-  /** Returns the pods whose history an event changes. */
+  /** Returns the pods whose view an event changes. */
   const see = (object: KubeObject) =>
     store
       .apply({ at: moment(0), type: 'ADDED', object })
       .flatMap((change) => histories.observe(change, moment(0)) ?? [])
   for (const object of objects) see(object)
-  const historyOf = (pod: Pod) => histories.of(pod, moment(0))
-  return { see, historyOf, deathsOf: (pod: Pod) => historyOf(pod).containers.get('app')?.deaths }
+  const viewOf = (pod: Pod) => histories.viewOf(pod, moment(0))
+  return { see, viewOf, deathsOf: (pod: Pod) => appIn(viewOf(pod))?.deaths.count }
 }
 
 describe('the histories of pods', () => {
@@ -141,7 +148,7 @@ describe('the histories of pods', () => {
     const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull') }) })
     const message = 'Failed to pull image "acme/web:v1": not found'
     const event = make.event(pod, { container: 'app', reason: 'Failed', message, count: 2 })
-    expect(seen(event, pod).historyOf(pod).containers.get('app')?.refusals).toMatchObject({
+    expect(appIn(seen(event, pod).viewOf(pod))?.refusals).toMatchObject({
       'image-not-found': { events: 2 },
     })
   })
@@ -156,14 +163,14 @@ describe('the histories of pods', () => {
         count,
         metadata: { name: 'unhealthy', resourceVersion: `${count}` },
       })
-    const { see, historyOf } = seen(pod)
-    historyOf(pod)
+    const { see, viewOf } = seen(pod)
+    viewOf(pod)
     expect(see(make.event(pod, { reason: 'Scheduled', metadata: { name: 'scheduled' } }))).toEqual([])
     expect(see(unhealthy(1))).toEqual([pod])
-    const history = historyOf(pod)
+    const view = viewOf(pod)
     expect(see(unhealthy(2))).toEqual([])
     expect(see(make.event(pod, { container: 'app', reason: 'Created', metadata: { name: 'created' } }))).toEqual([])
-    expect(historyOf(pod)).toBe(history)
+    expect(viewOf(pod)).toBe(view)
     expect(see(unhealthy(3, 'Readiness probe failed: 404'))).toEqual([pod])
   })
 })

@@ -113,22 +113,22 @@ describe('a pod that is examined again and again', () => {
     ],
     ['is read again after minReadySeconds', 2, make.pod({ spec: isReady, status: podIs.ready(5) }), 30],
   ])('%s', (_, states, pod, minReadySeconds) => {
-    const history = counted(sightings([5, pod]), pod, undefined, minReadySeconds)
-    const base = { ...reader(), podHistory: () => history }
+    const view = counted(sightings([5, pod]), pod, undefined, minReadySeconds)
+    const base = { ...reader(), podView: () => view }
     const found = new Set()
     for (let seconds = 5; seconds < 100; seconds += 1) {
       const state = examinePod(pod, { ...base, ...momentAt(moment(seconds)) })
       found.add(state)
-      const copy = structuredClone(pod)
-      expect({ ...state, pod: copy }).toEqual(examinePod(copy, { ...base, ...momentAt(moment(seconds)) }))
+      const copy = structuredClone(view)
+      expect(state).toEqual(examinePod(pod, { ...base, podView: () => copy, ...momentAt(moment(seconds)) }))
     }
     expect(found.size).toBe(states)
   })
 
   it('is read again when its probes are due, and at each moment while it has a problem', () => {
     const pod = make.pod({ spec: probed, status: podIs.unready({ state: is.running(5), started: true }) })
-    const history = counted(sightings([5, pod]), pod)
-    const base = { ...reader(), podHistory: () => history }
+    const view = counted(sightings([5, pod]), pod)
+    const base = { ...reader(), podView: () => view }
     const at = (seconds: number) => examinePod(pod, { ...base, ...momentAt(moment(seconds)) })
     const first = momentAt(moment(10))
     const early = examinePod(pod, { ...base, ...first })
@@ -145,14 +145,14 @@ describe('a pod that is examined again and again', () => {
 
   it('is read again after another observation or another event', () => {
     const pod = make.pod({ status: podIs.ready(5) })
-    const history = counted(sightings([5, pod]), pod)
-    const base = { ...reader({ now: 10 }), podHistory: () => history }
+    const view = counted(sightings([5, pod]), pod)
+    const base = { ...reader({ now: 10 }), podView: () => view }
     const state = examinePod(pod, base)
     expect(state.settled).toBe(false)
     expect(examinePod(pod, base)).toBe(state)
-    expect(examinePod(pod, { ...base, podHistory: () => ({ ...history }) })).not.toBe(state)
+    expect(examinePod(pod, { ...base, podView: () => ({ ...view }) })).not.toBe(state)
     const pulled = make.event(pod, { reason: 'Pulled', message: 'Successfully pulled image "a" in 2s' })
     const reported = counted(sightings([5, pod]), pod, undefined, 0, [pulled])
-    expect(examinePod(pod, { ...base, podHistory: () => reported }).pullMs).toBe(2_000)
+    expect(examinePod(pod, { ...base, podView: () => reported }).pullMs).toBe(2_000)
   })
 })

@@ -19,7 +19,7 @@ import { podRequest } from '../selector.ts'
 import { lastWriteOf } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isReplaced } from '../workloads/pod-fields.ts'
-import { examinePod, viewOf } from '../workloads/pod-state.ts'
+import { examinePod } from '../workloads/pod-state.ts'
 import { addressesOf, addressReport } from './backend.ts'
 import {
   endpointSliceRequest,
@@ -165,7 +165,7 @@ function countedEndpoints(
     if (ready.length === 0 || (served.length === 0 && ports.length > 0)) return []
     if (isReplaced(pod) || reader.revisionOf(pod) === 'other') return []
     // The endpoint may be older than its pod's status.
-    const { ready: isPodReady, settledAt } = viewOf(pod, reader)
+    const { ready: isPodReady, settledAt } = reader.podView(pod)
     return isPodReady ? [{ ports: served, settledAt }] : []
   })
   const others = endpoints.filter(

@@ -10,19 +10,17 @@ import {
   missingObjectMs,
   startTimeMs,
 } from '../../thresholds.ts'
-import type { ContainerHistory, Refusals } from '../pods.ts'
+import type { ContainerView, Refusals } from '../pod-view.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
 import { isStartError } from './pod-fields.ts'
-import type { ContainerView } from './pod-view.ts'
 
 /**
- * The present problem of a container. A status may be `statusLagMs` later than its events, so refusals and deaths come from
- * the history, which reads both. Only the view and the time decide whether there is one; other targets and objects decide
- * about its proof.
+ * The present problem of a container. A status may be `statusLagMs` later than its events, so refusals come from both.
+ * Only the view and the time decide whether there is one; other targets and objects decide about its proof.
  */
 export function findInContainer(container: ContainerView, reader: Reader): Problem | undefined {
   const { status, isInit, isDoneSidecar, hookStartedAt } = container
@@ -49,13 +47,13 @@ const notTried: Readonly<Record<string, 'image-name-invalid' | 'image-never-pull
  * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
 function neverPulled(container: ContainerView, reader: Reader): Problem | undefined {
-  const { pod, history, status } = container
+  const { pod, waiting: observed, status } = container
   const waiting = status?.state?.waiting?.reason ?? ''
   const reason = notTried[waiting]
   if (reason === undefined) return undefined
-  const since = history.waiting?.since ?? reader.now
+  const since = observed?.since ?? reader.now
   const isOld = (reader.time(pod.metadata.creationTimestamp) ?? reader.now) < reader.startedAt - maxApplyAgeMs
-  const mayBeLoaded = waiting === 'ErrImageNeverPull' && isOld && history.waiting?.predatesGate
+  const mayBeLoaded = waiting === 'ErrImageNeverPull' && isOld && observed?.predatesGate
   const proven = reader.passed(since + (mayBeLoaded ? kubeletRetryMs : 0))
   const detail = { image: container.container.image ?? '' }
   return problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
@@ -105,8 +103,8 @@ const refusedStates: ReadonlySet<string> = new Set([
 function refusedCreation(container: ContainerView, reader: Reader): Problem | undefined {
   const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
   if (!refusedStates.has(reason)) return undefined
-  const { refused, history } = container
-  const first = refused?.first ?? history.waiting?.since ?? reader.now
+  const { refused, waiting } = container
+  const first = refused?.first ?? waiting?.since ?? reader.now
   const last = refused?.last ?? first
   return problemIn(container, {
     ...whyRefused(container, reason, message),
@@ -138,7 +136,7 @@ function whyRefused({ container }: ContainerView, reason: string, message: strin
  * refusal, but the kubelet's pause before the next pull.
  */
 function refusedPull(container: ContainerView, reader: Reader): Problem | undefined {
-  const [reason, refusals] = lastRefusal(container.history) ?? []
+  const [reason, refusals] = lastRefusal(container) ?? []
   if (reason === undefined || refusals === undefined || !isWaitingForImage(container, refusals, reader))
     return undefined
   const { attempts, events, firstAt, lastAt, message } = refusals
@@ -169,15 +167,15 @@ function refusedImage({ pod, container }: ContainerView, message: string): strin
  * Whether a container waits for its image: the kubelet pulls before each start, also after a death. The status may show
  * the refusal later than the events.
  */
-function isWaitingForImage({ status, history }: ContainerView, { lastAt }: Refusals, { time }: Reader): boolean {
+function isWaitingForImage({ status, deaths }: ContainerView, { lastAt }: Refusals, { time }: Reader): boolean {
   if (waitsForImage(status?.state?.waiting?.reason)) return true
   const endedAt = time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
-  return endedAt === undefined ? history.deaths === 0 : (lastAt ?? 0) >= endedAt
+  return endedAt === undefined ? deaths.count === 0 : (lastAt ?? 0) >= endedAt
 }
 
 /** The refusals of the latest pull. A refusal with a known cause is preferred to a back-off. */
-function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals] | undefined {
-  const all = Object.entries(history.refusals) as [PullReason, Refusals][]
+function lastRefusal({ refusals }: ContainerView): readonly [PullReason, Refusals] | undefined {
+  const all = Object.entries(refusals) as [PullReason, Refusals][]
   const caused = all.filter(([, { message }]) => registryAnswer(message) !== '')
   const lastAt = ({ lastAt: at, firstAt }: Refusals) => at ?? firstAt
   return (caused.length > 0 ? caused : all).toSorted(([, a], [, b]) => lastAt(b) - lastAt(a))[0]
@@ -189,11 +187,11 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
  * is proof. If the container runs again, its last death is shown while its probes have time, but is no proof.
  */
 function repeatedDeath(container: ContainerView, reader: Reader): Problem | undefined {
-  const { status, history, probesDueAt } = container
+  const { status, deaths, probesDueAt } = container
   const mayLive = probesDueAt !== undefined && !reader.passed(probesDueAt)
   const death = container.death ?? (mayLive ? status?.lastState?.terminated : undefined)
-  if (death === undefined || history.deaths === 0) return undefined
-  const { deaths: count, firstDeathAt = reader.now } = history
+  if (death === undefined || deaths.count === 0) return undefined
+  const { count, firstAt = reader.now } = deaths
   // An instance that never started waited for no target (its startedAt is 1970).
   const beganAt = death.reason === 'StartError' ? undefined : reader.time(death.startedAt)
   const isWaiting = mayAwaitOther(beganAt ?? Infinity, reader)
@@ -201,11 +199,11 @@ function repeatedDeath(container: ContainerView, reader: Reader): Problem | unde
     seen: mayLive ? 0 : count,
     needed: reader.settings.maxRestarts + 1,
     // The other targets progress only since the gate's start.
-    since: isWaiting ? Math.max(firstDeathAt, reader.startedAt) : firstDeathAt,
+    since: isWaiting ? Math.max(firstAt, reader.startedAt) : firstAt,
     atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
-    isCurrent: history.isCurrent,
+    isCurrent: deaths.isCurrent,
   }
-  return { ...deathProblem(container, death, firstDeathAt), count, proven: prove(proof, reader) }
+  return { ...deathProblem(container, death, firstAt), count, proven: prove(proof, reader) }
 }
 
 /** A death of a container, which proves nothing alone. */

@@ -1,8 +1,8 @@
 import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
 import { earlierDeathsMs, recoveredMs } from '../../thresholds.ts'
-import type { DeathCount, RunningInstance } from '../pods.ts'
+import type { DeathCount, PodContainer, RunningInstance } from '../pod-view.ts'
 import { earliest, type GateTime, isSinceStart } from '../proof.ts'
-import { condition, type PodContainer } from './pod-fields.ts'
+import { condition } from './pod-fields.ts'
 
 /** One instance of a container: it ends with a death. Moments are on the runner's clock. */
 interface Instance {
@@ -180,13 +180,13 @@ export function countDeaths(
   const baseline = isOlderThanTemplate ? atFirstSight : 0
   const recovered = [...seen.instances].flatMap(([number, { readyFor = 0 }]) => (readyFor >= settleMs ? [number] : []))
   const uncounted = Math.max(baseline, ...recovered)
-  const deaths = Math.max(0, seen.total - uncounted)
+  const count = Math.max(0, seen.total - uncounted)
   const counted = [...seen.instances].flatMap(([number, instance]) => (number >= uncounted ? [instance] : []))
   const isCurrent =
     isSinceStart(created, gateTime) ||
     counted.some(({ beganAt }) => beganAt !== undefined && isSinceStart(beganAt, gateTime)) ||
     // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
     seen.total - 1 > atFirstSight
-  if (deaths === 0) return { deaths, total: seen.total, isCurrent: false }
-  return { deaths, total: seen.total, isCurrent, firstDeathAt: earliest(counted.map(({ diedAt }) => diedAt)) }
+  if (count === 0) return { count, total: seen.total, isCurrent: false }
+  return { count, total: seen.total, isCurrent, firstAt: earliest(counted.map(({ diedAt }) => diedAt)) }
 }

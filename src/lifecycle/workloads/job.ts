@@ -22,7 +22,7 @@ import { ownProblem } from '../status-problems.ts'
 import { startFailure } from './container-problems.ts'
 import { backOffSeconds, exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
-import { type PodState, viewOf } from './pod-state.ts'
+import type { PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
 import { byImportance, examinePods, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
 import { stallHold } from './workload.ts'
@@ -291,7 +291,7 @@ function lastDeath(pods: readonly Pod[], reader: Reader): JobDeath | undefined {
 }
 
 function containerDeaths(pod: Pod, reader: Reader): readonly JobDeath[] {
-  return viewOf(pod, reader).containers.flatMap((each): readonly JobDeath[] => {
+  return reader.podView(pod).containers.flatMap((each): readonly JobDeath[] => {
     const { container, status, isDoneSidecar } = each
     const death = status?.state?.terminated ?? status?.lastState?.terminated
     if (isDoneSidecar || death === undefined || (death.exitCode ?? 0) === 0) return []

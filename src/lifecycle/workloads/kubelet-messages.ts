@@ -4,8 +4,8 @@ import type { ProbeAnswer, ProbeDetail } from '../../reasons/probes.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
 import type { Exit } from '../../reasons/wording.ts'
 import { shellMs } from '../../thresholds.ts'
+import type { ContainerView } from '../pod-view.ts'
 import { isStartError } from './pod-fields.ts'
-import type { ContainerView } from './pod-view.ts'
 
 type DeathReason =
   | 'crash-loop'

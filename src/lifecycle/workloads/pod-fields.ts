@@ -7,19 +7,7 @@ import type {
   Pod,
 } from '../../cluster/objects.ts'
 import { trueCondition } from '../conditions.ts'
-
-export interface PodContainer {
-  readonly container: Container
-  readonly status?: ContainerStatus
-  /** An init container that is not a sidecar: it must succeed before the next container starts. */
-  readonly isInit: boolean
-  /** Exit code 0 is its success, not a death. */
-  readonly runsOnce: boolean
-  /** A sidecar of a completed pod: the kubelet ends it, and its exit code does not count (KEP-753). */
-  readonly isDoneSidecar: boolean
-  /** The death of the present instance, if it is dead. */
-  readonly death: ContainerStateTerminated | undefined
-}
+import type { PodContainer } from '../pod-view.ts'
 
 /** The containers of a pod with their statuses, in start order: init containers and sidecars first. */
 export function containersOf({ spec, status }: Pod): readonly PodContainer[] {

@@ -4,6 +4,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import { unboundClaim } from '../platform/pvc.ts'
+import type { PodView } from '../pod-view.ts'
 import { latest } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
@@ -11,7 +12,6 @@ import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
 import { deviceError, missingOfVolume, mountFailure, sandboxDetail } from './kubelet-messages.ts'
 import { condition, hasStarted, isReady } from './pod-fields.ts'
-import type { PodView } from './pod-view.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
 /**
@@ -29,7 +29,7 @@ export function findInPod(view: PodView, reader: Reader): Problem | undefined {
  * kubelet (`startTime`). Not before the gate first saw this state: after an outage, a watch first returns old states.
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-function unacknowledgedSince({ pod, history }: PodView, reader: Reader): number | undefined {
+function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
@@ -38,7 +38,7 @@ function unacknowledgedSince({ pod, history }: PodView, reader: Reader): number 
     scheduled === undefined ? metadata.creationTimestamp : trueCondition(pod, 'PodScheduled')?.lastTransitionTime,
   )
   if (waitsSince === undefined) return undefined
-  return reader.settings.isSingleCheck ? waitsSince : Math.max(waitsSince, history.seenAt)
+  return reader.settings.isSingleCheck ? waitsSince : Math.max(waitsSince, seenAt)
 }
 
 /**
@@ -125,10 +125,10 @@ function isStarting(pod: Pod): boolean {
  * The moment from which the node of a pod may be lost, because nothing has been reported about the pod for long. Undefined
  * unless the pod is starting on a node.
  */
-export function quietAt({ pod, history }: PodView, { now, time, events }: Reader): number | undefined {
+export function quietAt({ pod, seenAt }: PodView, { now, time, events }: Reader): number | undefined {
   if (!isStarting(pod)) return undefined
   const last = events(pod).at(-1)
-  return (latest([last && time(lastOccurrence(last)), history.seenAt]) ?? now) + quietNodeMs
+  return (latest([last && time(lastOccurrence(last)), seenAt]) ?? now) + quietNodeMs
 }
 
 /** Whether the gate knows that no node has this name, after `assess` has asked for the node of a problem. */

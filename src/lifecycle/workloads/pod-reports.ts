@@ -1,8 +1,8 @@
 import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import { eventCounters } from '../assess.ts'
-import type { ContainerReports, PodReports, ScaleUp, SetupFailure } from '../pods.ts'
+import type { ContainerReports, PodContainer, PodReports, ScaleUp, SetupFailure } from '../pod-view.ts'
 import type { GateTime } from '../proof.ts'
-import { condition, containerOfEvent, eventCount, hasStarted, type PodContainer } from './pod-fields.ts'
+import { condition, containerOfEvent, eventCount, hasStarted } from './pod-fields.ts'
 
 /*
  * What the Events about a pod report. Besides this, rules read only the time of the latest one (`quietAt`): an Event that

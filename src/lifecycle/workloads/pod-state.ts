@@ -1,11 +1,10 @@
 import type { Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import type { PodHistory } from '../pods.ts'
+import type { PodView } from '../pod-view.ts'
 import { isAhead, isSinceStart, momentAt } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { findInContainer } from './container-problems.ts'
 import { findInPod, lostNodeToleratedUntil, quietAt } from './pod-problems.ts'
-import { type PodView, viewPod } from './pod-view.ts'
 
 /** A pod at a moment. */
 export interface PodState extends PodView {
@@ -30,7 +29,7 @@ interface CachedState {
 }
 
 /** Caches the state of each pod without its problems: after a change of one pod, all pods of its workload are examined. */
-const states = new WeakMap<PodHistory, CachedState>()
+const states = new WeakMap<PodView, CachedState>()
 
 /** Until when the pods in these states have no problem. */
 const soundUntil = new WeakMap<PodState, number>()
@@ -50,31 +49,26 @@ export function examinePod(pod: Pod, reader: Reader): PodState {
   return state
 }
 
-/** Views a pod without its problems, which would read other objects and other targets. */
-export function viewOf(pod: Pod, reader: Reader): PodView {
-  return stateOf(pod, reader)
-}
-
 /** The cached state of a pod without its problems, if the state is still valid; else a new one. */
 function stateOf(pod: Pod, reader: Reader): PodState {
-  const history = reader.podHistory(pod)
-  const known = states.get(history)
+  const view = reader.podView(pod)
+  const known = states.get(view)
   if (known !== undefined && !reader.passed(known.until)) return known.state
   const timed = { ...reader, ...momentAt(reader.now) }
-  const state = stateAt(viewPod(pod, history, timed), timed)
+  const state = stateAt(view, timed)
   const until = timed.nextMoment() ?? Infinity
   reader.passed(until)
   // A pod whose node may be lost depends on its node.
-  if (state.quietNode === undefined) states.set(history, { state, until })
+  if (state.quietNode === undefined) states.set(view, { state, until })
   return state
 }
 
 /** The state of a pod at the moment of a reader, without problems. */
 function stateAt(view: PodView, reader: Reader): PodState {
-  const { pod, history, ready, running, settledAt, moments } = view
+  const { pod, containers, ready, running, settledAt, moments, minReadyMs } = view
   const hold = knownWait(view, reader)
-  const availableAt = Math.max(settledAt, (moments.ready ?? 0) + history.minReadyMs)
-  const hasNoDeaths = [...history.containers.values()].every(({ deaths }) => deaths === 0)
+  const availableAt = Math.max(settledAt, (moments.ready ?? 0) + minReadyMs)
+  const hasNoDeaths = containers.every(({ deaths }) => deaths.count === 0)
   return {
     ...view,
     settled: ready && reader.passed(settledAt),

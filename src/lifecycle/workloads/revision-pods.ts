@@ -11,7 +11,7 @@ import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { deathProblem } from './container-problems.ts'
 import { condition, hasFailed, isReplaced } from './pod-fields.ts'
-import { examinePod, type PodState, pulledAt, viewOf } from './pod-state.ts'
+import { examinePod, type PodState, pulledAt } from './pod-state.ts'
 
 /**
  * Divides the pods of a workload by their revision, and by whether they have ended or are being deleted.
@@ -152,7 +152,7 @@ function lostPodProblem(pod: Pod, reader: Reader): Problem {
   const disruption = condition(pod, 'DisruptionTarget')
   const { reason = '', message = disruption?.message ?? '' } = pod.status ?? {}
   const at = lostAt(pod, reader)
-  const dead = viewOf(pod, reader).containers.find(hasFailed)
+  const dead = reader.podView(pod).containers.find(hasFailed)
   const death = dead?.status?.state?.terminated
   // With a reason, the kubelet killed the containers when it ended their pod.
   if (reason === '' && dead !== undefined && death !== undefined) return deathProblem(dead, death, at)

@@ -1,85 +1,51 @@
-import type { Pod, Probe } from '../../cluster/objects.ts'
+import type { EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
-import type { ContainerHistory, ContainerReports, PodHistory, PodReports } from '../pods.ts'
-import { earliest, latestOfAll } from '../proof.ts'
-import type { Reader } from '../reader.ts'
-import { containersOf, hasStarted, isReady, isStartError, type PodContainer } from './pod-fields.ts'
+import type { ContainerView, PodContainer, PodView } from '../pod-view.ts'
+import { earliest, type GateTime, latestOfAll } from '../proof.ts'
+import { countDeaths, type PodTerms } from './death-count.ts'
+import { type PodObservations, unobserved, withReported } from './observe-pods.ts'
+import { containersOf, hasStarted, isReady, isStartError } from './pod-fields.ts'
+import { containerReports, podEvents, podReports } from './pod-reports.ts'
 
-/** A container in a version of its pod, with everything that a rule reads about it. Moments are on the runner's clock. */
-export interface ContainerView extends PodContainer, ContainerReports {
-  readonly pod: Pod
-  readonly history: ContainerHistory
-  /** When its present instance started. */
-  readonly startedAt: number | undefined
-  /**
-   * When the time that its probes allow ends: first of the startup probe, then of the readiness probe. Undefined for a
-   * container that is ready, does not run or must end.
-   */
-  readonly probesDueAt: number | undefined
-}
-
-/**
- * A version of a pod: its containers, and which milestones it has reached. It does not depend on the present time:
- * where the time decides, it contains a moment on the runner's clock.
- * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
- */
-export interface PodView extends PodReports {
-  readonly pod: Pod
-  readonly history: PodHistory
-  /** In start order. */
-  readonly containers: readonly ContainerView[]
-  readonly scheduled: boolean
-  /** All init containers have ended, and sidecars run. */
-  readonly initialized: boolean
-  readonly isPulling: boolean
-  readonly pulled: boolean
-  /** Every container runs, or ran before it died; every init container has completed. */
-  readonly started: boolean
-  /** Every container runs, or has completed. */
-  readonly running: boolean
-  readonly ready: boolean
-  /** From when every container that has no readiness probe, or that has died, was ready for the settle time. */
-  readonly settledAt: number
-  readonly moments: PodMoments
-  /** What the next containers wait for: `init container migrate is running`. */
-  readonly runningStep?: string
-}
-
-/**
- * When a pod reached its milestones, as its status and its events show it: milliseconds since the epoch on the runner's clock.
- * Undefined if they do not show it, or if it has not reached the milestone.
- */
-interface PodMoments {
-  readonly scheduled: number | undefined
-  readonly initialized: number | undefined
-  readonly pulled: number | undefined
-  readonly started: number | undefined
-  /** By the kubelet alone, before its containers have settled. */
-  readonly ready: number | undefined
-  /** When a ready pod is settled; this may be in the future. */
-  readonly settled: number | undefined
-}
-
-/** Reads a version of a pod, with its history. */
-export function viewPod(pod: Pod, history: PodHistory, reader: Reader): PodView {
-  const { time } = reader
-  const { reports } = history
-  const containers = containersOf(pod).flatMap((each) => {
-    const known = history.containers.get(each.container.name)
-    return known === undefined ? [] : [viewContainer(each, pod, known, reader)]
+/** Views a version of a pod. @param events the Events about it, the latest last */
+export function viewPod(
+  pod: Pod,
+  { seenAt, containers: observed }: PodObservations,
+  events: readonly EventObject[],
+  terms: PodTerms,
+  gateTime: GateTime,
+): PodView {
+  const { time } = gateTime
+  const createdAt = time(pod.metadata.creationTimestamp)
+  const about = podEvents(events)
+  const reports = podReports(pod, about, time)
+  const containers = containersOf(pod).map((each): ContainerView => {
+    const observations = observed.get(each.container.name) ?? unobserved
+    const own = about.flatMap(({ container, event }) => (container === each.container.name ? [event] : []))
+    const startedAt = time(each.status?.state?.running?.startedAt)
+    return {
+      ...each,
+      ...observations,
+      ...containerReports(each, about, time),
+      pod,
+      deaths: countDeaths(observations.deaths, createdAt, terms, gateTime),
+      refusals: withReported(observations.refusals, own, seenAt, gateTime),
+      startedAt,
+      probesDueAt: probesDueAt(each, startedAt),
+    }
   })
   const since = (type: string) => time(trueCondition(pod, type)?.lastTransitionTime)
   const ready = isReady(pod) && pod.status?.phase === 'Running'
-  const createdAt = time(pod.metadata.creationTimestamp)
-  const settledAt = Math.max(0, ...containers.map((each) => settledFrom(each, createdAt, reader)))
+  const settledAt = Math.max(0, ...containers.map((each) => settledFrom(each, createdAt, seenAt, gateTime)))
   const readySince = ready ? since('Ready') : undefined
   const started = containers.every(hasOnceStarted)
-  const firstStarts = containers.map((each) => firstStartOf(each, createdAt, reader))
+  const firstStarts = containers.map((each) => firstStartOf(each, createdAt, gateTime))
   return {
     ...reports,
     pod,
-    history,
+    seenAt,
+    minReadyMs: terms.minReadyMs,
     containers,
     scheduled: (pod.spec?.nodeName ?? '') !== '',
     initialized: trueCondition(pod, 'Initialized') !== undefined || pod.status?.phase === 'Running',
@@ -108,21 +74,9 @@ export function viewPod(pod: Pod, history: PodHistory, reader: Reader): PodView 
   }
 }
 
-function viewContainer(each: PodContainer, pod: Pod, history: ContainerHistory, { time }: Reader): ContainerView {
-  const { container, status, isInit } = each
-  const { startupProbe, readinessProbe } = container
-  const startedAt = time(status?.state?.running?.startedAt)
-  const isUnready = startedAt !== undefined && !isInit && !status?.ready
-  return {
-    ...each,
-    ...history.reports,
-    pod,
-    history,
-    startedAt,
-    probesDueAt: isUnready
-      ? startedAt + (probeSeconds(startupProbe) + probeSeconds(readinessProbe)) * 1_000
-      : undefined,
-  }
+function probesDueAt({ container, status, isInit }: PodContainer, startedAt: number | undefined): number | undefined {
+  if (startedAt === undefined || isInit || status?.ready) return undefined
+  return startedAt + (probeSeconds(container.startupProbe) + probeSeconds(container.readinessProbe)) * 1_000
 }
 
 /** How long a probe may fail before it counts. Defaults of the API: period 10 s, failureThreshold 3, timeout 1 s. */
@@ -138,20 +92,21 @@ function probeSeconds(probe: Probe | undefined): number {
  * creation of its pod, the clock of its node is wrong, and the settle time starts at first sight.
  */
 function settledFrom(
-  { container, status, isInit, startedAt, history }: ContainerView,
+  { container, status, isInit, startedAt, running, deaths }: ContainerView,
   createdAt: number | undefined,
-  { now, time, settings }: Reader,
+  observedAt: number,
+  { time, settleTimeMs }: GateTime,
 ): number {
   const isProbed = container.readinessProbe !== undefined
-  if (isInit || startedAt === undefined) return 0
+  if (isInit || startedAt === undefined || running === undefined) return 0
   const diedAt = time(status?.lastState?.terminated?.finishedAt)
-  const hasDied = history.deaths > 0 || (diedAt !== undefined && startedAt - diedAt < recoveredMs)
+  const hasDied = deaths.count > 0 || (diedAt !== undefined && startedAt - diedAt < recoveredMs)
   if (isProbed && !hasDied) return 0
-  const seenAt = history.running?.seenAt ?? now
+  const { seenAt, readySince = observedAt } = running
   const isClockWrong = startedAt > seenAt || (createdAt !== undefined && startedAt < createdAt)
   const runsSince = isClockWrong ? seenAt : startedAt
-  const since = isProbed ? Math.max(runsSince, history.running?.readySince ?? now) : runsSince
-  return since + settings.settleTimeMs
+  const since = isProbed ? Math.max(runsSince, readySince) : runsSince
+  return since + settleTimeMs
 }
 
 /**
@@ -161,7 +116,7 @@ function settledFrom(
 function firstStartOf(
   { status, startedAt }: ContainerView,
   createdAt = -Infinity,
-  { time }: Reader,
+  { time }: GateTime,
 ): number | undefined {
   const ends = [status?.state?.terminated, status?.lastState?.terminated].map((end) => time(end?.startedAt))
   return earliest([startedAt, ...ends].filter((at) => at !== undefined && at >= createdAt))
@@ -197,7 +152,7 @@ function isPulled({ status, hookStartedAt }: ContainerView): boolean {
 }
 
 /** Whether the image of a container is being pulled: its state may show a refusal later than the Events. */
-function isBeingPulled({ status, isPulling, history }: ContainerView): boolean {
+function isBeingPulled({ status, isPulling, refusals }: ContainerView): boolean {
   if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
-  return isPulling && Object.keys(history.refusals).length === 0
+  return isPulling && Object.keys(refusals).length === 0
 }

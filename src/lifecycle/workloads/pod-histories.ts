@@ -1,0 +1,125 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
+import { ByUid, type Change, type Store } from '../../cluster/store.ts'
+import type { PodView } from '../pod-view.ts'
+import type { GateTime } from '../proof.ts'
+import type { PodTerms } from './death-count.ts'
+import { observePod, type PodObservations } from './observe-pods.ts'
+import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
+import { viewPod } from './view-pod.ts'
+
+/** A cached view, and what it was made from. */
+interface Made {
+  readonly observations: PodObservations | undefined
+  readonly events: readonly EventObject[]
+  readonly view: PodView
+}
+
+/** What the gate has observed of all pods; `observe` must receive every change of the store. */
+export class PodHistories {
+  readonly #store: Store
+  readonly #gateTime: GateTime
+  readonly #observations = new ByUid<PodObservations>()
+  /** When the template of each controller of pods was last changed; cleared when a revision changes. */
+  readonly #changes = new Map<string, number | undefined>()
+  /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
+  readonly #ended = new Map<string, Map<string, Pod>>()
+  /** When the last deletion of a pod began, by controller and revision. */
+  readonly #removed = new Map<string, number>()
+  #views = new WeakMap<Pod, Made>()
+
+  constructor(store: Store, gateTime: GateTime) {
+    this.#store = store
+    this.#gateTime = gateTime
+  }
+
+  /**
+   * Observes a change of any object at `now`, after the store has applied it.
+   * @returns the pod whose view an Event changes: most Events repeat an earlier one, or report a step that a status shows too
+   */
+  observe({ before, after }: Change, now: number): Pod | undefined {
+    const object = after ?? before
+    const { kind } = object
+    const isRevisionChanged = (kind === 'ReplicaSet' || kind === 'ControllerRevision') && !isSameRevision(before, after)
+    if (isRevisionChanged) this.#changes.clear()
+    if (isRevisionChanged || minReadySeconds(before) !== minReadySeconds(after)) {
+      this.#views = new WeakMap()
+    } else {
+      if (isOfKind(before, 'Pod')) this.#observeRemoval(before, after, now)
+      if (isOfKind(after, 'Pod')) this.#observePod(after, now)
+    }
+    const uid = isOfKind(object, 'Event') ? object.involvedObject?.uid : undefined
+    const pod = uid === undefined ? undefined : this.#store.withUid(uid)
+    if (!isOfKind(pod, 'Pod')) return undefined
+    return this.#views.get(pod)?.view === this.viewOf(pod, now) ? undefined : pod
+  }
+
+  /**
+   * The view of a pod: the same object while nothing that rules read of it changes. If the pod was never observed, its present
+   * state is the only observation.
+   */
+  viewOf(pod: Pod, now: number): PodView {
+    const { uid = '', namespace } = pod.metadata
+    const observations = this.#observations.get(uid, namespace)
+    const events = this.#store.eventsOf(pod)
+    const known = this.#views.get(pod)
+    if (known !== undefined && known.observations === observations && known.events === events) return known.view
+    const seen = observations ?? observePod(undefined, pod, now, this.#gateTime)
+    const found = viewPod(pod, seen, events, this.#termsOf(pod), this.#gateTime)
+    const view = isDeepStrictEqual(found, known?.view) && known !== undefined ? known.view : found
+    this.#views.set(pod, { observations, events, view })
+    return view
+  }
+
+  #termsOf({ metadata: { namespace, ownerReferences = [] } }: Pod): PodTerms {
+    const owner = ownerReferences.find(({ controller }) => controller)
+    if (owner === undefined) return { changedAt: undefined, minReadyMs: 0 }
+    if (!this.#changes.has(owner.uid))
+      this.#changes.set(owner.uid, this.#gateTime.time(templateChangedAt(owner, namespace, this.#store)))
+    const found = this.#store.get({ ...owner, namespace })
+    return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
+  }
+
+  /** See `Reader.endedPods`. */
+  ended(controller: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[] {
+    return [...(this.#ended.get(controller ?? '')?.values() ?? [])].filter(({ status }) => status?.phase === phase)
+  }
+
+  /** See `Reader.removedAt`. */
+  removedAt(controller: string | undefined, revision = ''): number | undefined {
+    return this.#removed.get(`${controller} ${revision}`)
+  }
+
+  #observeRemoval(before: Pod, after: KubeObject | undefined, now: number): void {
+    const owner = before.metadata.ownerReferences?.find(({ controller }) => controller)?.uid
+    const begins = after === undefined || after.metadata.deletionTimestamp !== undefined
+    if (owner === undefined || !begins || before.metadata.deletionTimestamp !== undefined) return
+    this.#removed.set(`${owner} ${before.metadata.labels?.[hashLabel] ?? ''}`, now)
+  }
+
+  #observePod(pod: Pod, now: number): void {
+    const { uid, namespace, deletionTimestamp, ownerReferences = [] } = pod.metadata
+    const owner = ownerReferences.find(({ controller }) => controller)?.uid
+    const hasEnded = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded'
+    if (hasEnded && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
+      this.#ended.set(owner, (this.#ended.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
+    if (uid === undefined) return
+    const before = this.#observations.get(uid, namespace)
+    this.#observations.set(uid, namespace, observePod(before, pod, now, this.#gateTime))
+  }
+}
+
+/** Kinds that own pods and have minReadySeconds. */
+const podControllerKinds: ReadonlySet<string> = new Set([
+  'ReplicaSet',
+  'ReplicationController',
+  'StatefulSet',
+  'DaemonSet',
+])
+
+/** The minReadySeconds of a controller of pods; undefined for any other object. */
+function minReadySeconds(object: KubeObject | undefined): number | undefined {
+  if (object === undefined || !podControllerKinds.has(object.kind)) return undefined
+  const seconds = (object.spec as { minReadySeconds?: unknown } | undefined)?.minReadySeconds
+  return typeof seconds === 'number' ? seconds : 0
+}
