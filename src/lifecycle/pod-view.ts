@@ -14,12 +14,10 @@ export interface PodContainer {
   readonly death: ContainerStateTerminated | undefined
 }
 
-/** Refused pulls with one reason; their number is the larger of the two counts. */
+/** Refused pulls with one reason. */
 export interface Refusals {
-  /** Attempts counted by changes of the container's state. */
-  readonly attempts: number
-  /** Attempts counted in the kubelet's events. */
-  readonly events: number
+  /** The attempts, counted by changes of the container's state or in the kubelet's Events: the larger number. */
+  readonly count: number
   readonly firstAt: number
   /** The earliest possible moment of the latest attempt; absent if only a state at first sight shows it. */
   readonly lastAt?: number

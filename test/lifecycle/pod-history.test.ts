@@ -149,7 +149,7 @@ describe('the histories of pods', () => {
     const message = 'Failed to pull image "acme/web:v1": not found'
     const event = make.event(pod, { container: 'app', reason: 'Failed', message, count: 2 })
     expect(appIn(seen(event, pod).viewOf(pod))?.refusals).toMatchObject({
-      'image-not-found': { events: 2 },
+      'image-not-found': { count: 2 },
     })
   })
 

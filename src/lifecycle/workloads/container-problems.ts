@@ -139,8 +139,7 @@ function refusedPull(container: ContainerView, reader: Reader): Problem | undefi
   const [reason, refusals] = lastRefusal(container) ?? []
   if (reason === undefined || refusals === undefined || !isWaitingForImage(container, refusals, reader))
     return undefined
-  const { attempts, events, firstAt, lastAt, message } = refusals
-  const count = Math.max(attempts, events)
+  const { count, firstAt, lastAt, message } = refusals
   const { class: certainty, provenAfter: needed = Infinity } = traitsOf({ reason })
   const isMissing = certainty === 'strike' && container.lacksPullSecret
   const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)

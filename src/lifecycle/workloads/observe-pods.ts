@@ -68,9 +68,9 @@ export function withReported(
   const reported = Map.groupBy(about.filter(isPullRefusal), ({ message }) => pullReason(message ?? ''))
   for (const [reason, refused] of reported) {
     const known = observed[reason]
+    const reportedCount = refused.reduce((sum, event) => sum + eventCount(event), 0)
     refusals[reason] = {
-      attempts: known?.attempts ?? 0,
-      events: refused.reduce((sum, event) => sum + eventCount(event), 0),
+      count: Math.max(known?.count ?? 0, reportedCount),
       firstAt: Math.min(known?.firstAt ?? seenAt, ...refused.map((event) => time(firstOccurrence(event)) ?? seenAt)),
       lastAt: latest([known?.lastAt, ...refused.map((event) => time(lastOccurrence(event)))]),
       message: refused.at(-1)?.message ?? '',
@@ -129,11 +129,10 @@ function observeWaiting(
   if (!isAttempt && Object.keys(known.refusals).length > 0) return observed
   const kind = pullReason(waiting.message ?? '')
   const before = known.refusals[kind]
-  const attempts = before?.attempts ?? 0
-  const attemptedAt = Math.max(now - statusLagMs, created + attempts * firstPullBackOffMs)
+  const count = before?.count ?? 0
+  const attemptedAt = Math.max(now - statusLagMs, created + count * firstPullBackOffMs)
   const refusals: Refusals = {
-    attempts: attempts + 1,
-    events: before?.events ?? 0,
+    count: count + 1,
     firstAt: before?.firstAt ?? now,
     lastAt: latest([before?.lastAt, predatesGate ? undefined : attemptedAt]),
     message: waiting.message ?? before?.message ?? '',
