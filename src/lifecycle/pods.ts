@@ -1,8 +1,8 @@
 import { isOfKind, type KubeObject, oncePerObject, type Pod } from '../cluster/objects.ts'
 
 /**
- * The pods of a target, by their revision and by what happens to them. `gone` may contain pods of the other lists,
- * which contain each pod at most once. The gated revision is the one that the target waits for.
+ * The pods of a target, by their revision and by what happens to them. The lists contain each pod at most once. The
+ * gated revision is the one that the target waits for.
  */
 export interface Pods {
   /** The pods of the gated revision. */
@@ -17,8 +17,6 @@ export interface Pods {
   readonly leaving: readonly Pod[]
   /** All other pods that are being deleted. */
   readonly draining: readonly Pod[]
-  /** Failed pods of the gated revision, deleted or not. */
-  readonly gone: readonly Pod[]
   /** The kept pods must be ready too, so they count as gated ones: OnDelete updates no pod by itself. */
   readonly awaitsKept: boolean
 }
@@ -26,7 +24,7 @@ export interface Pods {
 /** The pods of a target: those in its assessment; for a target that is a pod, this pod. */
 export function podsOf(object: KubeObject | undefined, assessed: Pods | undefined): Pods | undefined {
   if (!isOfKind(object, 'Pod')) return assessed
-  return { new: [object], old: [], kept: [], ended: [], leaving: [], draining: [], gone: [], awaitsKept: false }
+  return { new: [object], old: [], kept: [], ended: [], leaving: [], draining: [], awaitsKept: false }
 }
 
 /** The pods that must become ready. */

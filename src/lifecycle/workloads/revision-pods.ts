@@ -16,11 +16,12 @@ import { examinePod, type PodState, pulledAt } from './pod-state.ts'
 /**
  * Divides the pods of a workload by their revision, and by whether they have ended or are being deleted.
  * @param revisionOf the revision of a pod; undefined if the target does not wait for the pod
+ * @param awaitsKept see `Pods`
  */
 export function sortPods(
   owned: Iterable<Pod>,
   revisionOf: (pod: Pod) => 'new' | 'old' | 'kept' | undefined,
-  { gone = [], awaitsKept = false }: Partial<Pick<Pods, 'gone' | 'awaitsKept'>> = {},
+  awaitsKept = false,
 ): Pods {
   const lists = Map.groupBy(owned, (pod) => {
     const revision = revisionOf(pod)
@@ -36,7 +37,6 @@ export function sortPods(
     ended: lists.get('ended') ?? [],
     leaving: lists.get('leaving') ?? [],
     draining: lists.get('draining') ?? [],
-    gone,
     awaitsKept,
   }
 }

@@ -171,9 +171,9 @@ export function examineWorkloadPods(
   reader: Reader,
 ): ExaminedPods {
   const { revisionOf, gone, mayFail, replacesOnDelete = false, waitsForTermination = false, areKnown = true } = traits
-  const pods = sortPods(owned, revisionOf, { gone, awaitsKept: replacesOnDelete && isObserved(workload) })
+  const pods = sortPods(owned, revisionOf, replacesOnDelete && isObserved(workload))
   const isReadable = areKnown && reader.listState(podRequest(workload)) === 'complete'
-  const state = isReadable ? examinePods(awaitedPods(pods), reader, pods.gone) : undefined
+  const state = isReadable ? examinePods(awaitedPods(pods), reader, gone) : undefined
   const failing = mayFail === undefined ? pods.new : pods.new.filter(mayFail)
   const excused = state === undefined ? [] : pods.new.filter((pod) => mayFail?.(pod) === false)
   const areAll = failing.length === awaitedPods(pods).length
@@ -182,7 +182,7 @@ export function examineWorkloadPods(
     replacesOnDelete,
     waitsForTermination,
     state,
-    failing: areAll || state === undefined ? state : examinePods(failing, reader, pods.gone),
+    failing: areAll || state === undefined ? state : examinePods(failing, reader, gone),
     excused: excused.length === 0 ? [] : examinePods(excused, reader).problems.map(withoutProof),
     stuck: waitsForTermination ? stuckPods(endingPods(pods), reader) : [],
   }
