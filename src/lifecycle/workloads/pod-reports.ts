@@ -9,26 +9,6 @@ import { condition, containerOfEvent, eventCount, hasStarted } from './pod-field
  * changes nothing of this requires no new assessment.
  */
 
-/** Of a pod without Events, as most are: all share these. They equal the reports of an Event that reports nothing. */
-const noContainerReports: ContainerReports = {
-  failedProbes: {},
-  killedBy: undefined,
-  failedHook: undefined,
-  lacksPullSecret: false,
-  refused: undefined,
-  isPulling: false,
-  hookStartedAt: undefined,
-}
-const noPodReports: PodReports = {
-  setupFailure: undefined,
-  hasContainers: false,
-  claimFailure: undefined,
-  scaleUp: undefined,
-  isVolumePulling: false,
-  pullMs: undefined,
-  counters: [],
-}
-
 /** An Event about a pod. Its fields may be absent or null. */
 interface PodEvent {
   readonly event: EventObject
@@ -54,7 +34,6 @@ export function containerReports(
   events: readonly PodEvent[],
   time: GateTime['time'],
 ): ContainerReports {
-  if (events.length === 0) return noContainerReports
   const { name, lifecycle } = container
   const about = events.filter((each) => each.container === undefined || each.container === name)
   const last = about.findLast((each) => each.container === name)
@@ -99,7 +78,6 @@ function mentions(message: string, container: string): boolean {
 
 /** What Events report about a pod. @param events the Events about the pod */
 export function podReports(pod: Pod, events: readonly PodEvent[], time: GateTime['time']): PodReports {
-  if (events.length === 0) return noPodReports
   return {
     setupFailure: setupFailure(events, time),
     hasContainers: events.some(({ container }) => container !== undefined),
