@@ -25,13 +25,18 @@ export interface Refusals {
   readonly message: string
 }
 
-/** The running instance of a container. */
-export interface RunningInstance {
-  /** The timestamp as the status contains it. */
-  readonly startedAt: string | undefined
-  readonly seenAt: number
-  /** Since when the instance is ready; absent while it is not. */
-  readonly readySince?: number
+/** One instance of a container: it ends with a death. Moments are on the runner's clock. */
+export interface Instance {
+  /** When it was first seen to run; absent if it was not seen. */
+  readonly seenAt?: number
+  /** When it started; of an instance that never ran, when it ended. */
+  readonly beganAt?: number | undefined
+  /** Since when it is ready; absent while it is not. */
+  readonly readySince?: number | undefined
+  /** Its longest ready time in milliseconds; Infinity after a run of ten minutes. */
+  readonly readyFor?: number | undefined
+  /** When it died. */
+  readonly diedAt?: number
 }
 
 /** The deaths of a container that count. */
@@ -105,7 +110,8 @@ export interface ContainerView extends PodContainer, ContainerReports {
   readonly pod: Pod
   readonly deaths: DeathCount
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
-  readonly running?: RunningInstance
+  /** The running instance. */
+  readonly running: Instance | undefined
   /** The present waiting reason, since when it was seen, and whether it predates the gate. */
   readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
   /** When its present instance started. */

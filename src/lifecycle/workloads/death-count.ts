@@ -1,18 +1,9 @@
 import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
 import { earlierDeathsMs, recoveredMs } from '../../thresholds.ts'
-import type { DeathCount, PodContainer, RunningInstance } from '../pod-view.ts'
-import { earliest, type GateTime, isSinceStart } from '../proof.ts'
+import { trueCondition } from '../conditions.ts'
+import type { DeathCount, Instance, PodContainer } from '../pod-view.ts'
+import { earliest, type GateTime, isSinceStart, latest } from '../proof.ts'
 import { condition } from './pod-fields.ts'
-
-/** One instance of a container: it ends with a death. Moments are on the runner's clock. */
-interface Instance {
-  /** When it started; of an instance that never ran, when it ended. */
-  readonly beganAt?: number | undefined
-  /** When it died. */
-  readonly diedAt?: number
-  /** Its longest ready time in milliseconds; Infinity after a run of ten minutes. */
-  readonly readyFor?: number | undefined
-}
 
 /**
  * The observed instances of one container. `countDeaths` decides which of their deaths count. An instance is numbered
@@ -36,13 +27,6 @@ export interface PodTerms {
 
 export const noDeaths: DeathObservations = { total: 0, instances: new Map() }
 
-/** A version of a container with its status: the instance that runs, and the one that ran in the version before. */
-interface ContainerVersion extends PodContainer {
-  readonly status: ContainerStatus
-  readonly running: RunningInstance | undefined
-  readonly ranBefore: RunningInstance | undefined
-}
-
 /**
  * Adds a version of a container, seen at `now`, to the observed instances. `restartCount` is the kubelet's own count of earlier
  * instances (pkg/kubelet/kuberuntime), so no death is missed when the watch is interrupted.
@@ -50,25 +34,25 @@ interface ContainerVersion extends PodContainer {
 export function observeDeaths(
   seen: DeathObservations,
   pod: Pod,
-  version: ContainerVersion,
+  version: PodContainer & { readonly status: ContainerStatus },
   now: number,
   gateTime: GateTime,
 ): DeathObservations {
-  const { container, status, death, running, ranBefore } = version
+  const { container, status, death } = version
   const restarts = status.restartCount ?? 0
   const total = restarts + (death === undefined ? 0 : 1)
   const ends = endsIn(version, restarts, pod, gateTime)
   const instances = new Map(seen.instances)
   const observe = (number: number, part: Instance) => instances.set(number, { ...instances.get(number), ...part })
-  const readyFor = running && readyTime(running, now, gateTime)
-  if (readyFor !== undefined) observe(total, { readyFor: Math.max(instances.get(total)?.readyFor ?? 0, readyFor) })
-  if (ranBefore !== undefined && total > seen.total) {
+  const isProbed = container.readinessProbe !== undefined
+  if (status.state?.running) observe(total, runningInstance(instances.get(total), status, isProbed, pod, now, gateTime))
+  const ranBefore = instances.get(seen.total)
+  if (ranBefore?.seenAt !== undefined && total > seen.total) {
     const next = ends.find(({ number }) => number >= seen.total)
     const endedAt = (next?.number === seen.total ? next.finishedAt : next?.beganAt) ?? now
-    const known = instances.get(seen.total)?.readyFor
-    observe(seen.total, { readyFor: readyTimeAtEnd(known, ranBefore, endedAt, gateTime) })
+    observe(seen.total, { readyFor: readyTimeAtEnd(ranBefore, endedAt) })
   }
-  const unreadyAt = container.readinessProbe && unreadySince(pod, gateTime)
+  const unreadyAt = isProbed ? unreadySince(pod, gateTime) : undefined
   for (const end of ends) {
     const known = instances.get(end.number)
     observe(end.number, {
@@ -78,7 +62,29 @@ export function observeDeaths(
     })
   }
   if (total > 0 && instances.get(total - 1)?.diedAt === undefined) observe(total - 1, { diedAt: now })
-  return { ...seen, total, firstRestarts: seen.firstRestarts ?? restarts, instances }
+  return { total, firstRestarts: seen.firstRestarts ?? restarts, instances }
+}
+
+/**
+ * The running instance. Without a readiness probe it is ready since its start; with one, since the pod became Ready. If
+ * this time is absent or in the future (a wrong clock), it is ready since `now`.
+ */
+function runningInstance(
+  before: Instance | undefined,
+  { state, ready }: ContainerStatus,
+  isProbed: boolean,
+  pod: Pod,
+  now: number,
+  { time }: GateTime,
+): Instance {
+  const beganAt = time(state?.running?.startedAt)
+  const same = before?.beganAt === beganAt ? before : undefined
+  const turnedAt = time(trueCondition(pod, 'Ready')?.lastTransitionTime) ?? now
+  const readyAt = isProbed && beganAt !== undefined ? Math.min(now, Math.max(beganAt, turnedAt)) : beganAt
+  const readySince = ready && beganAt !== undefined ? (same?.readySince ?? readyAt) : undefined
+  const isLong = beganAt !== undefined && now - beganAt >= recoveredMs
+  const readyFor = isLong ? Infinity : latest([before?.readyFor, readySince && now - readySince])
+  return { seenAt: same?.seenAt ?? now, beganAt, readySince, readyFor }
 }
 
 /** The end of an instance, in the status of its container. Moments are on the runner's clock. */
@@ -92,7 +98,7 @@ interface End {
 
 /** The ends in the status of a container. A time before the creation of the pod is unknown: the runtime writes 1970. */
 function endsIn(
-  { status, death }: ContainerVersion,
+  { status, death }: Pick<PodContainer, 'death'> & { readonly status: ContainerStatus },
   restarts: number,
   { metadata }: Pod,
   { time }: GateTime,
@@ -116,27 +122,13 @@ function endsIn(
     })
 }
 
-/** How long a running instance has been ready at least, in milliseconds; undefined if it is not. */
-function readyTime({ startedAt, readySince }: RunningInstance, now: number, { time }: GateTime): number | undefined {
-  const started = time(startedAt)
-  if (started !== undefined && now - started >= recoveredMs) return Infinity
-  return readySince === undefined ? undefined : now - readySince
-}
-
 /**
- * How long an instance that was watched was ready at least, in milliseconds.
- * @param known this time by the statuses in which it ran; at most the time until it ended, because a status may have
- * arrived late, from a slow connection
+ * How long an instance that was watched was ready at least, in milliseconds: at most the time until it ended, because a
+ * status may have arrived late, from a slow connection.
  */
-function readyTimeAtEnd(
-  known: number | undefined,
-  { startedAt, readySince }: RunningInstance,
-  endedAt: number,
-  { time }: GateTime,
-): number | undefined {
-  const started = time(startedAt)
-  if (started === undefined) return known
-  const limited = known === undefined ? undefined : Math.min(known, endedAt - started)
+function readyTimeAtEnd({ beganAt, readySince, readyFor }: Instance, endedAt: number): number | undefined {
+  if (beganAt === undefined) return readyFor
+  const limited = readyFor === undefined ? undefined : Math.min(readyFor, endedAt - beganAt)
   return readySince === undefined ? limited : Math.max(limited ?? 0, endedAt - readySince)
 }
 
@@ -181,12 +173,13 @@ export function countDeaths(
   const recovered = [...seen.instances].flatMap(([number, { readyFor = 0 }]) => (readyFor >= settleMs ? [number] : []))
   const uncounted = Math.max(baseline, ...recovered)
   const count = Math.max(0, seen.total - uncounted)
-  const counted = [...seen.instances].flatMap(([number, instance]) => (number >= uncounted ? [instance] : []))
+  const counted = [...seen.instances].flatMap(([number, instance]) =>
+    number >= uncounted && number < seen.total ? [instance] : [],
+  )
   const isCurrent =
     isSinceStart(created, gateTime) ||
     counted.some(({ beganAt }) => beganAt !== undefined && isSinceStart(beganAt, gateTime)) ||
     // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
     seen.total - 1 > atFirstSight
-  if (count === 0) return { count, total: seen.total, isCurrent: false }
   return { count, total: seen.total, isCurrent, firstAt: earliest(counted.map(({ diedAt }) => diedAt)) }
 }

@@ -6,15 +6,14 @@ import {
   type Pod,
 } from '../../cluster/objects.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
-import { trueCondition } from '../conditions.ts'
-import type { ContainerView, Refusals, RunningInstance } from '../pod-view.ts'
+import type { ContainerView, Refusals } from '../pod-view.ts'
 import { type GateTime, isSinceStart, latest } from '../proof.ts'
 import { type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, pullReason } from './image-pull.ts'
 import { containersOf, eventCount } from './pod-fields.ts'
 
 /** The observations of a container since its first sight, before `countDeaths` decides which deaths count. */
-interface ContainerObservations extends Pick<ContainerView, 'refusals' | 'running' | 'waiting'> {
+interface ContainerObservations extends Pick<ContainerView, 'refusals' | 'waiting'> {
   readonly deaths: DeathObservations
 }
 
@@ -40,19 +39,9 @@ export function observePod(
     const { container, status } = each
     if (status === undefined) continue
     const known = containers.get(container.name) ?? unobserved
-    const running = observeRunning(known.running, status, container.readinessProbe !== undefined, pod, now, gateTime)
-    const deaths = observeDeaths(
-      known.deaths,
-      pod,
-      { ...each, status, running, ranBefore: known.running },
-      now,
-      gateTime,
-    )
+    const deaths = observeDeaths(known.deaths, pod, { ...each, status }, now, gateTime)
     const predatesGate = known.deaths.firstRestarts === undefined && !isSinceStart(created, gateTime)
-    containers.set(
-      container.name,
-      observeWaiting({ ...known, deaths, running }, status, { predatesGate, created }, now),
-    )
+    containers.set(container.name, observeWaiting({ ...known, deaths }, status, { predatesGate, created }, now))
   }
   return { seenAt: now, containers }
 }
@@ -77,29 +66,6 @@ export function withReported(
     }
   }
   return refusals
-}
-
-/**
- * The running instance. Without a readiness probe it is ready since its start; with one, since the pod became Ready. If
- * this time is absent or in the future (a wrong clock), it is ready since `now`.
- */
-function observeRunning(
-  before: RunningInstance | undefined,
-  { state, ready }: ContainerStatus,
-  isProbed: boolean,
-  pod: Pod,
-  now: number,
-  gateTime: GateTime,
-): RunningInstance | undefined {
-  if (state?.running === undefined) return undefined
-  const { startedAt } = state.running
-  const started = gateTime.time(startedAt)
-  const same = before?.startedAt === startedAt ? before : undefined
-  const instance = { startedAt, seenAt: same?.seenAt ?? now }
-  if (!ready || started === undefined) return instance
-  const turnedAt = gateTime.time(trueCondition(pod, 'Ready')?.lastTransitionTime) ?? now
-  const passedAt = Math.min(now, Math.max(started, turnedAt))
-  return { ...instance, readySince: same?.readySince ?? (isProbed ? passedAt : started) }
 }
 
 /** The waiting reasons after a refused pull (pkg/kubelet/images, errors of cri-api). */

@@ -22,6 +22,7 @@ export function viewPod(
   const reports = podReports(pod, about, time)
   const containers = containersOf(pod).map((each): ContainerView => {
     const observations = observed.get(each.container.name) ?? unobserved
+    const { instances, total } = observations.deaths
     const own = about.flatMap(({ container, event }) => (container === each.container.name ? [event] : []))
     const startedAt = time(each.status?.state?.running?.startedAt)
     return {
@@ -29,6 +30,7 @@ export function viewPod(
       ...observations,
       ...containerReports(each, about, time),
       pod,
+      running: each.status?.state?.running && instances.get(total),
       deaths: countDeaths(observations.deaths, createdAt, terms, gateTime),
       refusals: withReported(observations.refusals, own, seenAt, gateTime),
       startedAt,
@@ -102,7 +104,7 @@ function settledFrom(
   const diedAt = time(status?.lastState?.terminated?.finishedAt)
   const hasDied = deaths.count > 0 || (diedAt !== undefined && startedAt - diedAt < recoveredMs)
   if (isProbed && !hasDied) return 0
-  const { seenAt, readySince = observedAt } = running
+  const { seenAt = observedAt, readySince = observedAt } = running
   const isClockWrong = startedAt > seenAt || (createdAt !== undefined && startedAt < createdAt)
   const runsSince = isClockWrong ? seenAt : startedAt
   const since = isProbed ? Math.max(runsSince, readySince) : runsSince
