@@ -243,17 +243,6 @@ function unpassedProbe(each: ContainerView, firstSeenAt: number): Problem | unde
   return problemIn(each, { reason: `${kind}-failing`, detail, count: 1, firstSeenAt, proven: false })
 }
 
-/** The problem of the first running container with a probe that fails, even before its `failureThreshold`. */
-export function reportedProbe(containers: readonly ContainerView[]): Problem | undefined {
-  for (const each of containers) {
-    const isFailing = Object.keys(each.failedProbes).length > 0
-    if (each.startedAt === undefined || each.status?.ready || !isFailing) continue
-    const problem = unpassedProbe(each, each.startedAt)
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
-
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
 function longStep(container: ContainerView, { passed }: Reader): Problem | undefined {
   const { isInit, startedAt, hookStartedAt } = container

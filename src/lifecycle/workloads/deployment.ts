@@ -15,7 +15,6 @@ import type { ChangeReader } from '../rule.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
-import { reportedProbe } from './container-problems.ts'
 import { condition } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
@@ -242,8 +241,7 @@ function progressDeadlineProblem(
   const isExceeded = progressing?.status === 'False' && progressing.reason === deadlineExceeded
   if (spec.paused || !isExceeded) return []
   const existedBefore = condition(reader.history.first, 'Progressing')?.reason === deadlineExceeded
-  const containers = state?.pods.flatMap((pod) => pod.containers) ?? []
-  const cause = state?.problems[0] ?? stuck[0] ?? reportedProbe(containers)
+  const cause = state?.problems[0] ?? stuck[0]
   return [
     {
       ...ownProblem(deployment, reader.time(progressing.lastTransitionTime) ?? reader.now),
