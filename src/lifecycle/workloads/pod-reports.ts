@@ -36,13 +36,14 @@ export function containerReports(
 ): ContainerReports {
   const { name, lifecycle } = container
   const about = events.filter((each) => each.container === undefined || each.container === name)
-  const last = about.findLast((each) => each.container === name)
+  const own = events.filter((each) => each.container === name)
+  const last = own.at(-1)
   const isHookRunning = lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
   const refusal = `Error: ${status?.state?.waiting?.message ?? ''}`
   const refused = about.find(({ message }) => message === refusal)?.event
   return {
     failedProbes: failedProbes(about),
-    killedBy: killedBy(name, about),
+    killedBy: killedBy(own),
     failedHook: about.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
     lacksPullSecret: about.some(({ reason }) => reason === 'FailedToRetrieveImagePullSecret'),
     refused: refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) },
@@ -61,19 +62,12 @@ function failedProbes(events: readonly PodEvent[]): ContainerReports['failedProb
   return Object.fromEntries(probes)
 }
 
-/** The probe for which the kubelet killed a container, by the Events about the pod. */
-function killedBy(name: string, events: readonly PodEvent[]): ContainerReports['killedBy'] {
-  const killings = events.filter(
-    ({ reason, message, container }) => reason === 'Killing' && (container !== undefined || mentions(message, name)),
-  )
+/** The probe for which the kubelet killed a container, by the Events about it. */
+function killedBy(events: readonly PodEvent[]): ContainerReports['killedBy'] {
+  const killings = events.filter(({ reason }) => reason === 'Killing')
   return (['liveness', 'startup'] as const).find((kind) =>
     killings.some(({ message }) => message.includes(`failed ${kind} probe`)),
   )
-}
-
-/** Whether a message names a container, as in an event without a field path: `Container app failed liveness probe`. */
-function mentions(message: string, container: string): boolean {
-  return message.split(/[\s,]+/).includes(container)
 }
 
 /** What Events report about a pod. @param events the Events about the pod */
