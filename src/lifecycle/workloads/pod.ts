@@ -120,7 +120,7 @@ function milestones(
   const { pod, moments, containers } = state
   const step = (name: string, done: boolean, at: number | undefined, reached: string, waiting: string): Milestone =>
     done || succeeded ? { name, state: 'done', at, message: reached } : { name, state: 'open', message: waiting }
-  const inits = containers.filter(({ isInit }) => isInit)
+  const hasInits = containers.some(({ isInit }) => isInit)
   const running = pod.status?.phase === 'Running'
   return [
     step(
@@ -130,15 +130,15 @@ function milestones(
       `scheduled on ${pod.spec?.nodeName ?? 'a node'}`,
       'waiting for a node',
     ),
-    inits.length === 0
-      ? { name: 'initialized', state: 'skipped', message: 'no init containers' }
-      : step(
+    hasInits
+      ? step(
           'initialized',
           state.initialized,
           moments.initialized,
           'init containers done',
-          `init containers: ${initProgress(inits)}`,
-        ),
+          state.runningStep ?? 'waiting for init containers',
+        )
+      : { name: 'initialized', state: 'skipped', message: 'no init containers' },
     step(
       'pulled',
       state.pulled,
@@ -173,12 +173,6 @@ function notReadyText(containers: readonly ContainerView[]): string {
   return completed === undefined
     ? 'running, not ready yet'
     : `running, not ready because container ${completed.container.name} has completed`
-}
-
-function initProgress(inits: readonly ContainerView[]): string {
-  const done = inits.filter(({ status }) => status?.state?.terminated?.exitCode === 0).length
-  const current = inits.find(({ status }) => status?.state?.terminated?.exitCode !== 0)
-  return `${done} of ${inits.length} done${current === undefined ? '' : `, ${current.container.name} is next`}`
 }
 
 /**
