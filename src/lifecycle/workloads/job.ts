@@ -64,7 +64,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   for (const problem of problems) reader.problem(problem)
   for (const each of jobMilestones(job, isComplete, lost, retry, reader)) reader.milestone(each)
   if (isWorking(job, state)) reader.hold('its containers are running')
-  reader.hold(stallHold(state, owned, undefined, reader))
+  reader.hold(stallHold(state, owned, reader))
   if (retry !== undefined) reader.hold('its next try has to wait')
   if (isComplete && (status.failed ?? 0) > 0) reader.note(`${status.failed} failed before it completed`)
   // A Job that has not ended fails if its pods are refused, or if one of them has a proven problem and none is better.

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
+import { controllerOf, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import type { PodView } from '../pod-view.ts'
 import type { GateTime } from '../proof.ts'
@@ -77,7 +77,9 @@ export class PodHistories {
     if (!this.#changes.has(owner.uid))
       this.#changes.set(owner.uid, this.#gateTime.time(templateChangedAt(owner, namespace, this.#store)))
     const found = this.#store.get({ ...owner, namespace })
-    return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
+    const deployment = found && this.#store.withUid(controllerOf(found) ?? '')
+    const seconds = Math.max(minReadySeconds(found), minReadySeconds(deployment))
+    return { changedAt: this.#changes.get(owner.uid), minReadyMs: seconds * 1_000 }
   }
 
   /** See `Reader.endedPods`. */
@@ -91,15 +93,15 @@ export class PodHistories {
   }
 
   #observeRemoval(before: Pod, after: KubeObject | undefined, now: number): void {
-    const owner = before.metadata.ownerReferences?.find(({ controller }) => controller)?.uid
+    const owner = controllerOf(before)
     const begins = after === undefined || after.metadata.deletionTimestamp !== undefined
     if (owner === undefined || !begins || before.metadata.deletionTimestamp !== undefined) return
     this.#removed.set(`${owner} ${before.metadata.labels?.[hashLabel] ?? ''}`, now)
   }
 
   #observePod(pod: Pod, now: number): void {
-    const { uid, namespace, deletionTimestamp, ownerReferences = [] } = pod.metadata
-    const owner = ownerReferences.find(({ controller }) => controller)?.uid
+    const { uid, namespace, deletionTimestamp } = pod.metadata
+    const owner = controllerOf(pod)
     const hasEnded = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded'
     if (hasEnded && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
       this.#ended.set(owner, (this.#ended.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
@@ -109,17 +111,8 @@ export class PodHistories {
   }
 }
 
-/** Kinds that own pods and have minReadySeconds. */
-const podControllerKinds: ReadonlySet<string> = new Set([
-  'ReplicaSet',
-  'ReplicationController',
-  'StatefulSet',
-  'DaemonSet',
-])
-
-/** The minReadySeconds of a controller of pods; undefined for any other object. */
-function minReadySeconds(object: KubeObject | undefined): number | undefined {
-  if (object === undefined || !podControllerKinds.has(object.kind)) return undefined
-  const seconds = (object.spec as { minReadySeconds?: unknown } | undefined)?.minReadySeconds
+/** The minReadySeconds of a workload; 0 for any other object. */
+function minReadySeconds(object: KubeObject | undefined): number {
+  const seconds = (object?.spec as { minReadySeconds?: unknown } | undefined)?.minReadySeconds
   return typeof seconds === 'number' ? seconds : 0
 }

@@ -13,7 +13,6 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
-  stallHold,
   type WorkloadFacts,
   workloadMilestones,
   workloadRule,
@@ -76,7 +75,7 @@ function factsOf(set: StatefulSet, reader: Reader): WorkloadFacts {
     notes: isOnDelete ? [] : partitionNotes(set, old.length),
     warnings: missingServiceWarnings(set, reader),
     // Until an old pod is ready again, the controller does not continue the update.
-    hold: stallHold(oldPods, [], spec.minReadySeconds, reader),
+    hold: oldPods.stallHold,
     isScale: isScaled(set) && old.length === 0,
     isOrdered: spec.podManagementPolicy !== 'Parallel',
   }

@@ -8,7 +8,7 @@ import type { Reader, RuleReader } from '../reader.ts'
 import type { ChangeReader, Judgement, Rule, ServedPort, Serving } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, observedMilestone } from '../status-age.ts'
-import { condition, portsOf } from './pod-fields.ts'
+import { portsOf } from './pod-fields.ts'
 import { becamePresentAt } from './revision.ts'
 import {
   byImportance,
@@ -124,7 +124,7 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: bo
   reader.hold(scaleHold(facts))
   // The stall clock stops until the controller tries again what was refused.
   if (facts.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
-  reader.hold(stallHold(state, awaitedEnds(examined), workload.spec?.minReadySeconds, reader))
+  reader.hold(stallHold(state, awaitedEnds(examined), reader))
   return { ready, message, failure: failure ?? 'none', counters: state?.counters, pods }
 }
 
@@ -304,32 +304,12 @@ function scaleHold({ examined: { state }, isScale }: WorkloadFacts): string | un
  * @param state the pods of the gated revision; undefined if they cannot be read
  * @param ending the pods whose end the workload waits for
  */
-export function stallHold(
-  state: PodsState | undefined,
-  ending: readonly Pod[],
-  minReadySeconds: number | undefined,
-  reader: Reader,
-): string | undefined {
+export function stallHold(state: PodsState | undefined, ending: readonly Pod[], reader: Reader): string | undefined {
   if (state?.stallHold !== undefined) return state.stallHold
-  if (isAnyUnavailable(minReadySeconds, state, reader)) return 'pods are ready and wait out minReadySeconds'
   // The `deletionTimestamp` is the end of the grace period.
   return ending.some(({ metadata }) => isAhead(reader.time(metadata.deletionTimestamp), reader))
     ? 'a pod is within its grace period'
     : undefined
-}
-
-/**
- * Whether a ready pod is not available yet: each must stay ready for minReadySeconds. A controller's counts do not show
- * this, because they include older revisions.
- */
-function isAnyUnavailable(
-  minReadySeconds = 0,
-  state: PodsState | undefined,
-  { time, passed }: Pick<Reader, 'passed' | 'time'>,
-): boolean {
-  const readyAt = (pod: Pod) => time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0
-  const pods = minReadySeconds === 0 ? [] : (state?.pods ?? [])
-  return pods.some(({ ready, pod }) => ready && !passed(readyAt(pod) + minReadySeconds * 1_000))
 }
 
 /** How requests reach the pods of a workload: at the ports of the pods. A DaemonSet is empty if no node wants one. */
