@@ -117,36 +117,20 @@ function milestones(
   pending: string | undefined,
   reader: Reader,
 ): readonly Milestone[] {
-  const { pod, moments, containers } = state
+  const { pod, moments, containers, runningStep } = state
   const step = (name: string, done: boolean, at: number | undefined, reached: string, waiting: string): Milestone =>
     done || succeeded ? { name, state: 'done', at, message: reached } : { name, state: 'open', message: waiting }
+  const stepOf = (name: 'scheduled' | 'initialized' | 'pulled' | 'started', reached: string, waiting: string) =>
+    step(name, state[name], moments[name], reached, waiting)
   const hasInits = containers.some(({ isInit }) => isInit)
   const running = pod.status?.phase === 'Running'
   return [
-    step(
-      'scheduled',
-      state.scheduled,
-      moments.scheduled,
-      `scheduled on ${pod.spec?.nodeName ?? 'a node'}`,
-      'waiting for a node',
-    ),
+    stepOf('scheduled', `scheduled on ${pod.spec?.nodeName ?? 'a node'}`, 'waiting for a node'),
     hasInits
-      ? step(
-          'initialized',
-          state.initialized,
-          moments.initialized,
-          'init containers done',
-          state.runningStep ?? 'waiting for init containers',
-        )
+      ? stepOf('initialized', 'init containers done', runningStep ?? 'waiting for init containers')
       : { name: 'initialized', state: 'skipped', message: 'no init containers' },
-    step(
-      'pulled',
-      state.pulled,
-      pulledAt(moments.pulled, reader),
-      'images pulled',
-      state.runningStep ?? 'pulling images',
-    ),
-    step('started', state.started, moments.started, 'containers started', state.runningStep ?? 'starting containers'),
+    { ...stepOf('pulled', 'images pulled', runningStep ?? 'pulling images'), at: pulledAt(moments.pulled, reader) },
+    stepOf('started', 'containers started', runningStep ?? 'starting containers'),
     // The phase is Running once no container waits for its start (getPhase, pkg/kubelet).
     step('running', running, moments.started, 'running', 'waiting for all containers to run'),
     {
