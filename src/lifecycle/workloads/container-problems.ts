@@ -223,24 +223,17 @@ export function startFailure(
   return { ...deathProblem(container, death, time(death.finishedAt) ?? now), proven: true }
 }
 
-/** A slow problem: a running container that is not ready after the time of its probes. */
-function failingProbe(container: ContainerView, { passed }: Reader): Problem | undefined {
-  const { probesDueAt, startedAt } = container
+/** A slow problem: the startup or readiness probe of a running container fails after the time that its probes allow. */
+function failingProbe(each: ContainerView, { passed }: Reader): Problem | undefined {
+  const { status, container, probesDueAt, startedAt } = each
   if (probesDueAt === undefined || startedAt === undefined || !passed(probesDueAt)) return undefined
-  const problem = unpassedProbe(container, probesDueAt)
-  if (problem === undefined) return undefined
-  return { ...problem, isStarting: !passed(startedAt + startTimeMs) }
-}
-
-/** A slow problem: the startup or readiness probe of a running container fails; undefined if it has no such probe. */
-function unpassedProbe(each: ContainerView, firstSeenAt: number): Problem | undefined {
-  const { status, container } = each
-  const isStarting = status?.started === false && container.startupProbe !== undefined
+  const isStartup = status?.started === false && container.startupProbe !== undefined
   // Without a probe, it is ready at the kubelet's next status.
-  if (!isStarting && container.readinessProbe === undefined) return undefined
-  const kind = isStarting ? 'startup' : 'readiness'
+  if (!isStartup && container.readinessProbe === undefined) return undefined
+  const kind = isStartup ? 'startup' : 'readiness'
   const detail = { isRunning: true, ...probeFailure(each.failedProbes[kind]) }
-  return problemIn(each, { reason: `${kind}-failing`, detail, count: 1, firstSeenAt, proven: false })
+  const found = { reason: `${kind}-failing`, detail, count: 1, firstSeenAt: probesDueAt, proven: false } as const
+  return { ...problemIn(each, found), isStarting: !passed(startedAt + startTimeMs) }
 }
 
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
