@@ -2,45 +2,26 @@ import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../
 import { eventCounters } from '../assess.ts'
 import type { ContainerReports, PodContainer, PodReports, ScaleUp, SetupFailure } from '../pod-view.ts'
 import type { GateTime } from '../proof.ts'
-import { condition, containerOfEvent, eventCount, hasStarted } from './pod-fields.ts'
+import { concernsContainer, condition, containerOfEvent, eventCount, hasStarted } from './pod-fields.ts'
 
 /*
  * What the Events about a pod report. Besides this, rules read only the time of the latest one (`quietAt`): an Event that
  * changes nothing of this requires no new assessment.
  */
 
-/** An Event about a pod. Its fields may be absent or null. */
-interface PodEvent {
-  readonly event: EventObject
-  /** The name of the container that it is about, if it is about one. */
-  readonly container: string | undefined
-  readonly reason: string
-  readonly message: string
-}
-
-/** The Events about a pod, with the fields that this file reads. @param events the latest last, as in the result */
-export function podEvents(events: readonly EventObject[]): readonly PodEvent[] {
-  return events.map((event) => ({
-    event,
-    container: containerOfEvent(event),
-    reason: event.reason ?? '',
-    message: event.message ?? '',
-  }))
-}
-
 /** What Events report about a container. @param events the Events about its pod */
 export function containerReports(
   { container, status }: PodContainer,
-  events: readonly PodEvent[],
+  events: readonly EventObject[],
   time: GateTime['time'],
 ): ContainerReports {
   const { name, lifecycle } = container
-  const about = events.filter((each) => each.container === undefined || each.container === name)
-  const own = events.filter((each) => each.container === name)
+  const about = events.filter((each) => concernsContainer(each, name))
+  const own = events.filter((each) => containerOfEvent(each) === name)
   const last = own.at(-1)
   const isHookRunning = lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
   const refusal = `Error: ${status?.state?.waiting?.message ?? ''}`
-  const refused = about.find(({ message }) => message === refusal)?.event
+  const refused = about.find(({ message }) => message === refusal)
   return {
     failedProbes: failedProbes(about),
     killedBy: killedBy(own),
@@ -48,40 +29,40 @@ export function containerReports(
     lacksPullSecret: about.some(({ reason }) => reason === 'FailedToRetrieveImagePullSecret'),
     refused: refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) },
     isPulling: last?.reason === 'Pulling',
-    hookStartedAt: isHookRunning ? time(lastOccurrence(last.event)) : undefined,
+    hookStartedAt: isHookRunning ? time(lastOccurrence(last)) : undefined,
   }
 }
 
-function failedProbes(events: readonly PodEvent[]): ContainerReports['failedProbes'] {
+function failedProbes(events: readonly EventObject[]): ContainerReports['failedProbes'] {
   const probes = (['liveness', 'readiness', 'startup'] as const).flatMap((kind) => {
     const last = events.findLast(
-      ({ reason, message }) => reason === 'Unhealthy' && message.toLowerCase().startsWith(`${kind} probe`),
+      ({ reason, message }) => reason === 'Unhealthy' && message?.toLowerCase().startsWith(`${kind} probe`),
     )
-    return last === undefined ? [] : [[kind, last.message] as const]
+    return last === undefined ? [] : [[kind, last.message ?? ''] as const]
   })
   return Object.fromEntries(probes)
 }
 
 /** The probe for which the kubelet killed a container, by the Events about it. */
-function killedBy(events: readonly PodEvent[]): ContainerReports['killedBy'] {
+function killedBy(events: readonly EventObject[]): ContainerReports['killedBy'] {
   const killings = events.filter(({ reason }) => reason === 'Killing')
   return (['liveness', 'startup'] as const).find((kind) =>
-    killings.some(({ message }) => message.includes(`failed ${kind} probe`)),
+    killings.some(({ message }) => message?.includes(`failed ${kind} probe`)),
   )
 }
 
 /** What Events report about a pod. @param events the Events about the pod */
-export function podReports(pod: Pod, events: readonly PodEvent[], time: GateTime['time']): PodReports {
+export function podReports(pod: Pod, events: readonly EventObject[], time: GateTime['time']): PodReports {
   return {
     setupFailure: setupFailure(events, time),
-    hasContainers: events.some(({ container }) => container !== undefined),
+    hasContainers: events.some((each) => containerOfEvent(each) !== undefined),
     claimFailure: events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')?.message,
     scaleUp: scaleUp(pod, events),
     // The kubelet's events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
     isVolumePulling:
-      hasImageVolume(pod) && events.findLast(({ container }) => container === undefined)?.reason === 'Pulling',
+      hasImageVolume(pod) && events.findLast((each) => containerOfEvent(each) === undefined)?.reason === 'Pulling',
     pullMs: slowestPull(events),
-    counters: eventCounters(events.map(({ event }) => event)),
+    counters: eventCounters(events),
   }
 }
 
@@ -99,15 +80,15 @@ const setupFailures: ReadonlySet<string> = new Set([
   'NetworkNotReady',
 ])
 
-function setupFailure(events: readonly PodEvent[], time: GateTime['time']): SetupFailure | undefined {
-  const failures = events.filter(({ reason }) => setupFailures.has(reason))
+function setupFailure(events: readonly EventObject[], time: GateTime['time']): SetupFailure | undefined {
+  const failures = events.filter(({ reason }) => setupFailures.has(reason ?? ''))
   // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
   const last =
-    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message)) ?? failures.at(-1)
+    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   if (last === undefined) return undefined
-  const { event, reason, message } = last
-  const [firstAt, lastAt] = [time(firstOccurrence(event)), time(lastOccurrence(event))]
-  return { reason, message, count: eventCount(event), first: firstAt, last: lastAt }
+  const { reason, message } = last
+  const [firstAt, lastAt] = [time(firstOccurrence(last)), time(lastOccurrence(last))]
+  return { reason: reason ?? '', message: message ?? '', count: eventCount(last), first: firstAt, last: lastAt }
 }
 
 /** Karpenter writes its refusals with the scheduler's reason `FailedScheduling`, so its message decides. */
@@ -118,23 +99,23 @@ const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool
  * (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the cloud), Nominated
  * and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go).
  */
-function scaleUp(pod: Pod, events: readonly PodEvent[]): ScaleUp | undefined {
+function scaleUp(pod: Pod, events: readonly EventObject[]): ScaleUp | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
-  const isRefusal = ({ reason, message }: PodEvent) =>
+  const isRefusal = ({ reason, message }: EventObject) =>
     reason === 'NotTriggerScaleUp' ||
     reason === 'FailedScaleUp' ||
-    (reason === 'FailedScheduling' && karpenterRefusal.test(message))
-  const isStart = ({ reason }: PodEvent) => reason === 'TriggeredScaleUp' || reason === 'Nominated'
+    (reason === 'FailedScheduling' && karpenterRefusal.test(message ?? ''))
+  const isStart = ({ reason }: EventObject) => reason === 'TriggeredScaleUp' || reason === 'Nominated'
   const last = events.findLast((event) => isStart(event) || isRefusal(event))
   if (last === undefined) return undefined
   return isStart(last) ? { isAdding: true } : { isAdding: false, refusal: last.message }
 }
 
 /** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
-function slowestPull(events: readonly PodEvent[]): number | undefined {
+function slowestPull(events: readonly EventObject[]): number | undefined {
   const took = events.flatMap(({ reason, message }) => {
     const [, minutes = '0', amount, unit] =
-      (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message)) || []
+      (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message ?? '')) || []
     return amount === undefined ? [] : [Number(minutes) * 60_000 + Number(amount) * (unit === 's' ? 1_000 : 1)]
   })
   return took.length === 0 ? undefined : Math.max(...took)

@@ -5,8 +5,8 @@ import type { ContainerView, PodContainer, PodView } from '../pod-view.ts'
 import { earliest, type GateTime, latestOfAll } from '../proof.ts'
 import { countDeaths, type PodTerms } from './death-count.ts'
 import { type PodObservations, unobserved, withReported } from './observe-pods.ts'
-import { containersOf, hasStarted, isReady, isStartError } from './pod-fields.ts'
-import { containerReports, podEvents, podReports } from './pod-reports.ts'
+import { containerOfEvent, containersOf, hasStarted, isReady, isStartError } from './pod-fields.ts'
+import { containerReports, podReports } from './pod-reports.ts'
 
 /** Views a version of a pod. @param events the Events about it, the latest last */
 export function viewPod(
@@ -18,17 +18,16 @@ export function viewPod(
 ): PodView {
   const { time } = gateTime
   const createdAt = time(pod.metadata.creationTimestamp)
-  const about = podEvents(events)
-  const reports = podReports(pod, about, time)
+  const reports = podReports(pod, events, time)
   const containers = containersOf(pod).map((each): ContainerView => {
     const observations = observed.get(each.container.name) ?? unobserved
     const { instances, total } = observations.deaths
-    const own = about.flatMap(({ container, event }) => (container === each.container.name ? [event] : []))
+    const own = events.filter((event) => containerOfEvent(event) === each.container.name)
     const startedAt = time(each.status?.state?.running?.startedAt)
     return {
       ...each,
       ...observations,
-      ...containerReports(each, about, time),
+      ...containerReports(each, events, time),
       pod,
       running: each.status?.state?.running && instances.get(total),
       deaths: countDeaths(observations.deaths, createdAt, terms, gateTime),
