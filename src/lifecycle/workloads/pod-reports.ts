@@ -59,15 +59,10 @@ export function podReports(pod: Pod, events: readonly EventObject[], time: GateT
     claimFailure: events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')?.message,
     scaleUp: scaleUp(pod, events),
     // The kubelet's events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
-    isVolumePulling:
-      hasImageVolume(pod) && events.findLast((each) => containerOfEvent(each) === undefined)?.reason === 'Pulling',
+    isVolumePulling: events.findLast((each) => containerOfEvent(each) === undefined)?.reason === 'Pulling',
     pullMs: slowestPull(events),
     counters: eventCounters(events),
   }
-}
-
-function hasImageVolume({ spec }: Pod): boolean {
-  return spec?.volumes?.some(({ image }) => image !== undefined) === true
 }
 
 /** The reasons of failures before the containers, of the kubelet and the attach controller (pkg/kubelet/events). */
