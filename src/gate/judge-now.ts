@@ -1,4 +1,3 @@
-import { compareVersions } from '../lifecycle/versions.ts'
 import type { ProblemClass } from '../reasons/spec.ts'
 import type { Gate, TargetView } from './gate.ts'
 import { concludeWorst } from './outcome.ts'
@@ -52,7 +51,7 @@ function gravityOf({ outcome, reason, problems }: TargetRecord): number {
 
 function judgeTarget(judged: JudgedTargetRecord, view: TargetView, now: number): JudgedTargetRecord {
   const { gated, isAbsent } = view
-  const { state, target } = gated
+  const { rule, state, target } = gated
   if (judged.outcome !== 'progressing' || !isUndecided(state)) return judged
   if (isAbsent) {
     const verdict = wasDeleted(state) ? verdictOf('failed', 'deleted', {}) : absentVerdict('failed', target)
@@ -64,26 +63,14 @@ function judgeTarget(judged: JudgedTargetRecord, view: TargetView, now: number):
   const problem = assessment?.failure ?? assessment?.problems[0]
   if (problem === undefined) return judged
   const outcome = assessment?.failure === undefined ? 'stalled' : 'failed'
-  const availableRevision = availableRevisionBefore(view, now)
+  const object = objectOf(state)
+  const availableRevision = object && rule.undo?.availableRevision(object, view.readerAt(object, now))
   return {
     ...judged,
     ...problemVerdict(outcome, problem, assessment, target),
     undo: undoOf(state, outcome, availableRevision, gated),
     basis: { ...judged.basis, availableRevision },
   }
-}
-
-/**
- * The older revision that was available when the present version was first assessed. If the gate assessed another version first,
- * this is the older revision that is available now.
- */
-function availableRevisionBefore({ gated, readerAt }: TargetView, now: number): number | undefined {
-  const { seen } = gated.state
-  if (seen === undefined) return undefined
-  const { object, revisions } = seen
-  const { type } = compareVersions(seen, object, [...revisions.values()], gated.target, gated.gateTime)
-  const isOther = type === 'superseded' || type === 'rolled-back'
-  return isOther ? gated.rule.undo?.availableRevision(object, readerAt(object, now)) : seen.availableRevision
 }
 
 /** The verdict `superseded` or `rolled-back` if another revision replaced the awaited one (`--revision`); else undefined. */
