@@ -157,18 +157,17 @@ export class ApiHealth {
     return lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)
   }
 
-  /** The verdict if an outage of these watches has lasted too long; else undefined. */
-  verdict(requests: readonly WatchRequest[], now: number): Verdict | undefined {
-    if (this.#credentialRefusals >= credentialRefusals) return this.verdictNow(requests, now)
-    const dueAt = this.dueAt(requests)
-    return dueAt !== undefined && now >= dueAt ? this.verdictNow(requests, now) : undefined
-  }
-
-  /** The verdict if an outage of these watches ends the gate now. Undefined if they have none. */
-  verdictNow(requests: readonly WatchRequest[], now: number): Verdict | undefined {
+  /**
+   * The verdict if an outage of these watches ends the gate: it has lasted too long, or a timeout ends the gate during
+   * it. Else undefined.
+   */
+  verdict(requests: readonly WatchRequest[], now: number, isTimeout: boolean): Verdict | undefined {
     const failing = this.#failing(requests).toSorted((a, b) => this.#dueAt(a) - this.#dueAt(b))
-    const outage = failing.find(({ failure }) => refusesCredentials(failure)) ?? failing[0]
-    if (outage === undefined) return undefined
+    const [first] = failing
+    if (first === undefined) return undefined
+    const isDue = this.#credentialRefusals >= credentialRefusals || now >= this.#dueAt(first)
+    if (!isDue && !isTimeout) return undefined
+    const outage = failing.find(({ failure }) => refusesCredentials(failure)) ?? first
     const { failure, name = '' } = outage
     const { message } = failure
     if (deniesAccess(failure)) return deniedVerdict('unknown', { name, wasReadable: true, message })

@@ -440,7 +440,7 @@ export class Gate {
     if (timeoutMs === 0 || givesNoVerdict || this.#targets.holding !== undefined) return Infinity
     const isFromStart = isTimeoutSetByUser || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
-    const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
+    const lastSuccessAt = this.#health.lastSuccessAt(this.#targets.neededRequests)
     const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + Math.min(outageAtTimeoutMs, timeoutMs / 2)
     const timeoutAt = since + timeoutMs
     return Math.max(timeoutAt, Math.min(waitUntil, timeoutAt + unknownMs))
@@ -448,7 +448,7 @@ export class Gate {
 
   /** When an outage ends the gate. */
   get #unavailableAt(): number {
-    return this.#health.isGood ? Infinity : (this.#health.dueAt(this.#targets.neededRequests) ?? Infinity)
+    return this.#health.dueAt(this.#targets.neededRequests) ?? Infinity
   }
 
   /** The end of the present hold; Infinity outside of a hold. */
@@ -484,10 +484,7 @@ export class Gate {
   #unknownVerdict(isTimeout = false): Verdict | undefined {
     if (this.#settings.givesNoVerdict) return undefined
     if (this.#now >= this.#unansweredAt) return this.#unansweredVerdict
-    if (this.#health.isGood) return undefined
-    const needed = this.#targets.neededRequests
-    const isLost = isTimeout && this.#health.isUnavailable(needed)
-    return isLost ? this.#health.verdictNow(needed, this.#now) : this.#health.verdict(needed, this.#now)
+    return this.#health.verdict(this.#targets.neededRequests, this.#now, isTimeout)
   }
 
   get #unansweredVerdict(): Verdict {
@@ -631,7 +628,7 @@ export class Gate {
 
   /** Whether a watch that the targets need is unavailable. */
   get #isUnavailable(): boolean {
-    return !this.#health.isGood && this.#health.isUnavailable(this.#targets.neededRequests)
+    return this.#health.isUnavailable(this.#targets.neededRequests)
   }
 
   /** The needed watches that did not answer shortly before the moment at which every target became ready. */
