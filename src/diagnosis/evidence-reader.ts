@@ -114,8 +114,7 @@ export class EvidenceReader {
     for (const node of nodes)
       if (facts.node(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
     const namespace = explainingNamespace(judged)
-    if (namespace !== undefined && !this.#gate.watches({ ...namespaceKind, name: namespace }))
-      this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
+    if (namespace !== undefined) this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
   }
 
   /** Reads the logs of the present and the previous run of a container. */

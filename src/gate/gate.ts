@@ -320,12 +320,6 @@ export class Gate {
     }
   }
 
-  /** Whether the gate watches a request, or has watched it. */
-  watches(request: WatchRequest): boolean {
-    const { name: _, ...ofKind } = request
-    return this.#watched.has(request) || this.#watched.has(ofKind)
-  }
-
   /** The record so far. While the gate is open, the record ends at `now`. Diagnosis adds hints and evidence. */
   record(now = this.#now): JudgedRunRecord {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
