@@ -3,7 +3,6 @@ import type { Gate, TargetView } from './gate.ts'
 import { concludeWorst } from './outcome.ts'
 import {
   absentVerdict,
-  type Conclusion,
   causeOf,
   type JudgedRunRecord,
   type JudgedTargetRecord,
@@ -81,7 +80,7 @@ function otherRevisionVerdict({ rule, state, gateTime }: GatedTarget, now: numbe
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 
-function conclude(all: readonly { readonly judged: TargetRecord; readonly name: string }[]): Conclusion<TargetOutcome> {
+function conclude(all: readonly { readonly judged: TargetRecord; readonly name: string }[]): Verdict<TargetOutcome> {
   const own = all.filter(({ judged }) => judged.causedBy === undefined)
   const worst = concludeWorst(own.map(({ judged, name }) => ({ ...judged, name })))
   if (worst !== undefined) return worst

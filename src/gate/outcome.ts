@@ -1,6 +1,6 @@
 import { traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
-import type { Conclusion, EndedRunRecord, Outcome, TargetOutcome, Verdict } from './run-record.ts'
+import type { EndedRunRecord, Outcome, TargetOutcome, Verdict } from './run-record.ts'
 
 /** All outcomes except `ready`, the gravest first. An outcome without a judgement is graver than a failure. */
 const precedence = [
@@ -31,7 +31,7 @@ export function concludeWorst(
   targets: readonly (Pick<Verdict<TargetOutcome>, 'outcome' | 'reason' | 'message' | 'form'> & {
     readonly name: string
   })[],
-): Conclusion | undefined {
+): Verdict | undefined {
   const bad = targets.filter((each) => precedence.some((outcome) => outcome === each.outcome))
   const outcome = precedence.find((each) => bad.some((target) => target.outcome === each))
   const first = bad.find((target) => target.outcome === outcome)

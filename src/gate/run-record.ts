@@ -42,15 +42,11 @@ export type Outcome = Report['outcome']
 /** How a target ended; `progressing`: it was open when the gate ended. */
 export type TargetOutcome = ReadTarget['outcome']
 
-/** An outcome with its reason (empty on ready) and one line for people. */
-export interface Conclusion<O extends TargetOutcome = Outcome> {
+/** An outcome with its reason (empty on ready), one line for people, and the facts that its hint is made from. */
+export interface Verdict<O extends TargetOutcome = Outcome> {
   readonly outcome: O
   readonly reason: ReasonCode | ''
   readonly message: string
-}
-
-/** A conclusion of the gate, with the facts that its hint is made from. */
-export interface Verdict<O extends TargetOutcome = Outcome> extends Conclusion<O> {
   /** How the message follows the name of its target; by default as a clause. */
   readonly form?: Sentence['form']
   /** The denied access, if it ended the gate. */
@@ -262,7 +258,7 @@ export function unlessEmpty<T>(list: readonly T[] | undefined): readonly T[] | u
 
 /** The record of a gate that ended before it had targets. Moments are milliseconds since the epoch. */
 export function emptyRecord(
-  { outcome, reason, message }: Conclusion,
+  { outcome, reason, message }: Verdict,
   startedAt: number,
   finishedAt: number,
 ): EndedRunRecord {

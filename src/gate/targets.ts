@@ -10,7 +10,7 @@ import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCause, findCauses } from './causes.ts'
 import { concludeWorst } from './outcome.ts'
-import type { Conclusion, Entry } from './run-record.ts'
+import type { Entry, Verdict } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import {
   type GatedTarget,
@@ -213,7 +213,7 @@ export class Targets {
    * The gate's verdict: the verdict of the target with the gravest outcome. Among equally grave targets, the one that ended first
    * decides, then the order of the input. A target that only waits for another one does not decide, and is not counted.
    */
-  decide(): Conclusion {
+  decide(): Verdict {
     const { all } = this
     const causes = this.causes()
     const ended = all.flatMap(({ name, index, state }) =>

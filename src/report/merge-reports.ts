@@ -1,12 +1,12 @@
 import { gravest } from '../gate/outcome.ts'
 import {
-  type Conclusion,
   type EndedRunRecord,
   type Entry,
   type GateRecord,
   gateDurationMs,
   type TargetRecord,
   unlessEmpty,
+  type Verdict,
   verdictOf,
   type WorkflowRunRecord,
 } from '../gate/run-record.ts'
@@ -135,13 +135,13 @@ function mergedTarget({ target, log }: Logged, { gate, ...part }: Part, startedA
   return shifted(merged, startedAt - start)
 }
 
-function readyConclusion(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Conclusion {
+function readyConclusion(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {
   const message = `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')} ready`
   return { outcome: 'ready', reason: '', message }
 }
 
 /** The conclusion of the gate that decided, with its name and the number of others that are not ready. */
-function conclusionOf({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Conclusion {
+function conclusionOf({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Verdict {
   const others = gates.filter((gate) => gate.outcome !== 'ready').length - 1
   const more = others === 0 ? '' : ` (and ${counted(others, 'more gate')} not ready)`
   return { outcome, reason, message: `${name}: ${message}${more}` }
