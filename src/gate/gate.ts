@@ -86,12 +86,8 @@ export class Gate {
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
   /** In a single check: whether every watch has its first list. */
   #isListed = false
-  /** Caches `requests` (`watched`) until `needed` or the number of refused watches (`refused`) changes. */
-  #requests?: {
-    readonly needed: readonly WatchRequest[]
-    readonly refused: number
-    readonly watched: readonly WatchRequest[]
-  }
+  /** Caches `requests` (`watched`) until other requests are needed, or a watch of a namespace is refused. */
+  #requests: { readonly needed: readonly WatchRequest[]; readonly watched: readonly WatchRequest[] } | undefined
 
   readonly #log = (entry: Omit<Entry, 'at'>): void => {
     const timed: Entry = { at: this.#now, ...entry }
@@ -143,8 +139,7 @@ export class Gate {
   /** The watches that the targets need; objects that are found may need more. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     const needed = this.#targets.requests
-    const { size } = this.#refusedNamespaceWatches
-    if (this.#requests?.needed !== needed || this.#requests.refused !== size) {
+    if (this.#requests?.needed !== needed) {
       const found = this.#targets.all.filter(({ target }) => target.selector === undefined)
       const namespaces = new Set(found.map(({ target }) => target.namespace ?? 'default'))
       const events = [...namespaces].map((namespace) => ({ ...eventKind, namespace }))
@@ -155,7 +150,7 @@ export class Gate {
         (namespace) => namespace !== undefined && !own.has(namespace),
       )
       this.#watched.add(watched)
-      this.#requests = { needed, refused: size, watched }
+      this.#requests = { needed, watched }
     }
     return this.#requests.watched
   }
@@ -512,6 +507,7 @@ export class Gate {
     }
     if (isConsolidated(event, this.requests, this.#targets.requests)) {
       this.#refusedNamespaceWatches.add(requestKey(event))
+      this.#requests = undefined
       return
     }
     const gated = this.#targets.all.find(
