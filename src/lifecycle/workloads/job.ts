@@ -342,42 +342,25 @@ function nextRetry(job: Job, pods: readonly Pod[], reader: Reader): Retry | unde
 
 /**
  * The retries by new pods. The controller counts the failures since the last success: of the Job, or of each index if
- * the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, no retry
- * waits.
+ * the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While a pod is active, no retry waits.
  */
-function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], reader: Reader): readonly Retry[] {
+function podRetries({ spec = {} }: Job, pods: readonly Pod[], reader: Reader): readonly Retry[] {
   const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
   const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
-  const isGivenUp = indexTest(status.failedIndexes)
-  const wanted = spec.backoffLimitPerIndex === undefined ? wantedAtOnce({ spec, status }) : 1
-  return [...groups].flatMap(([index, tries]) => {
+  return [...groups.values()].flatMap((tries) => {
     const ends = (phase: string) =>
       tries.flatMap((pod) => (pod.status?.phase === phase ? (finishTime(pod, reader) ?? []) : []))
     const succeededAt = latest(ends('Succeeded')) ?? -Infinity
     const failures = ends('Failed').filter((at) => at > succeededAt)
     const failedAt = latest(failures)
-    if (failedAt === undefined || tries.filter(isActive).length >= wanted || isGivenUp(index)) return []
+    if (failedAt === undefined || tries.some(isActive)) return []
     const waitMs = Math.min(firstJobBackOffMs * 2 ** (failures.length - 1), maxJobBackOffMs)
     return [{ at: failedAt + waitMs, waitMs }]
   })
 }
 
-/** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
-function wantedAtOnce({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
-  const { completions, parallelism = 1 } = spec
-  const succeeded = status.succeeded ?? 0
-  if (completions === undefined) return succeeded > 0 ? 0 : parallelism
-  return Math.min(parallelism, completions - succeeded)
-}
-
 function isActive(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)
-}
-
-/** Whether a list of indexes such as `1,4-6` contains an index. */
-function indexTest(list = ''): (index: string) => boolean {
-  const ranges = list.split(',').map((range) => range.split('-').map(Number))
-  return (index) => list !== '' && ranges.some(([first = 0, last = first]) => first <= +index && +index <= last)
 }
 
 /** When a pod ended, as the controller counts (getFinishedTime): with its last container, else with its readiness. */
