@@ -182,7 +182,7 @@ function awaitedNodes(
   reader: Reader,
 ): AwaitedNodes {
   const { desiredNumberScheduled: desired = 0 } = set.status ?? {}
-  const tolerations = tolerationsOf(set)
+  const tolerations = set.spec?.template?.spec?.tolerations
   const nodes = new Map(reader.list(nodesRequest).map((node) => [node.metadata.name, node]))
   const reasonOf = (name: string) => {
     const node = nodes.get(name)
@@ -209,34 +209,24 @@ function awaitedNodes(
   }
 }
 
-/** The taints that each pod of a DaemonSet tolerates, by their effect. */
-const toleratedTaints: Readonly<Record<string, readonly string[]>> = {
-  NoExecute: ['not-ready', 'unreachable'],
-  NoSchedule: ['disk-pressure', 'memory-pressure', 'pid-pressure', 'unschedulable'],
-}
-
 /**
- * The tolerations of the template, and those that the controller adds (AddOrUpdateDaemonPodTolerations,
+ * The taints that the pods of each DaemonSet tolerate, with their effects (AddOrUpdateDaemonPodTolerations,
  * pkg/controller/daemon/util). A lost node has a NoSchedule taint too, which they do not tolerate.
  */
-function tolerationsOf({ spec }: DaemonSet): readonly Toleration[] {
-  const { tolerations = [], hostNetwork = false } = spec?.template?.spec ?? {}
-  const added = Object.entries(toleratedTaints).flatMap(([effect, names]) => names.map((name) => ({ name, effect })))
-  const all = hostNetwork ? [...added, { name: 'network-unavailable', effect: 'NoSchedule' }] : added
-  return [
-    ...tolerations,
-    ...all.map(({ name, effect }) => ({ key: `node.kubernetes.io/${name}`, operator: 'Exists', effect })),
-  ]
-}
+const toleratedTaints = [
+  /^node\.kubernetes\.io\/(?:not-ready|unreachable):NoExecute$/,
+  /^node\.kubernetes\.io\/(?:(?:disk|memory|pid)-pressure|unschedulable|network-unavailable):NoSchedule$/,
+]
 
 /**
  * A taint that excludes new pods from a node: the controller does not count the node, creates no pod there, and with
  * NoSchedule leaves an existing one (NodeShouldRunDaemonPod, pkg/controller/daemon).
  */
-function repellingTaint({ spec: { taints = [] } = {} }: Node, tolerations: readonly Toleration[]) {
+function repellingTaint({ spec: { taints = [] } = {} }: Node, tolerations: readonly Toleration[] = []) {
   return taints.find(
     (taint) =>
       (taint.effect === 'NoSchedule' || taint.effect === 'NoExecute') &&
+      !toleratedTaints.some((tolerated) => tolerated.test(`${taint.key}:${taint.effect}`)) &&
       !tolerations.some((toleration) => tolerates(toleration, taint)),
   )
 }
