@@ -16,9 +16,6 @@ import {
   workloadRule,
 } from './workload.ts'
 
-const generationLabel = 'pod-template-generation'
-const generationAnnotation = 'deprecated.daemonset.template.generation'
-
 /**
  * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  *
@@ -145,19 +142,13 @@ function updatedPods(set: DaemonSet): number {
 }
 
 /**
- * Whether a pod has the present template: by the hash of its ControllerRevision or by the template generation, as in
- * IsPodUpdated (pkg/controller/daemon/util). Without both, all pods once the controller counts them all as updated.
+ * Whether a pod has the present template: by the hash of its ControllerRevision. If that cannot be read, all pods have it
+ * once the controller counts them all as updated.
  */
 function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: Reader): (pod: Pod) => boolean {
   const hash = present?.metadata.labels?.[hashLabel]
-  const generation = set.metadata.annotations?.[generationAnnotation]
-  if (hash === undefined && generation === undefined) {
-    const areAllUpdated = updatedPods(set) >= reader.knownOwned(set.metadata.uid, 'Pod').length
-    return () => areAllUpdated
-  }
-  return ({ metadata: { labels = {} } }) =>
-    (hash !== undefined && labels[hashLabel] === hash) ||
-    (generation !== undefined && labels[generationLabel] === generation)
+  const areAllUpdated = updatedPods(set) >= reader.knownOwned(set.metadata.uid, 'Pod').length
+  return ({ metadata: { labels } }) => (hash === undefined ? areAllUpdated : labels?.[hashLabel] === hash)
 }
 
 const cordoned = 'cordoned'
