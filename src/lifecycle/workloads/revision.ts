@@ -100,17 +100,14 @@ export function createdAt({ metadata }: KubeObject): string {
 /**
  * The revision of a template. After an upgrade of the cluster, several revisions may have the same template; the controllers
  * choose one and give it the highest number (FindNewReplicaSet, pkg/controller/deployment/util; dedupCurHistories,
- * pkg/controller/daemon). Without numbers, the result is the oldest revision. Undefined while the controller has not created
- * the revision: the workload is paused, uses Recreate, or is not yet observed.
+ * pkg/controller/daemon). Undefined while the controller has not created the revision: the workload is paused, uses
+ * Recreate, or is not yet observed.
  */
 export function findRevision<R extends KubeObject>(
   template: PodTemplate | undefined,
   revisions: readonly R[],
 ): R | undefined {
-  const higher = (a: number, b: number) => (a === b || Number.isNaN(a - b) ? 0 : b - a)
-  return revisions
-    .filter((revision) => isSameTemplate(templateOf(revision), template))
-    .toSorted((a, b) => higher(numberOf(a), numberOf(b)) || compareTimestamps(createdAt(a), createdAt(b)))[0]
+  return newestOf(revisions.filter((revision) => isSameTemplate(templateOf(revision), template)))
 }
 
 /** Whether two versions of a revision have the same owners and numbers: most changes are of the counts in its status. */

@@ -159,9 +159,7 @@ function fieldChanges(before: object = {}, after: object = {}): readonly string[
 
 /** Whether two values are equal; absent, null and empty values are equal too. */
 function isSame(a: unknown, b: unknown): boolean {
-  const isEmpty = (value: unknown) =>
-    value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
-  return (isEmpty(a) && isEmpty(b)) || isDeepStrictEqual(a, b)
+  return isDeepStrictEqual(normalise(a), normalise(b))
 }
 
 function textOf(value: unknown): string {
