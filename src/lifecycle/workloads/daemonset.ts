@@ -1,6 +1,6 @@
 import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../cluster/objects.ts'
 import { awaitedPods, gatedPods } from '../pods.ts'
-import type { Reader } from '../reader.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { isReady, isReplaced } from './pod-fields.ts'
@@ -32,7 +32,7 @@ export const daemonSetRule = workloadRule<DaemonSet>({
 
 const nodesRequest = { apiVersion: 'v1', kind: 'Node' } as const
 
-function factsOf(set: DaemonSet, reader: Reader): WorkloadFacts {
+function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const { metadata, spec = {}, status = {} } = set
   const observed = isObserved(set)
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
@@ -55,6 +55,10 @@ function factsOf(set: DaemonSet, reader: Reader): WorkloadFacts {
   const leftOver = leftOverPods(set, pods, unfinished.length > 0, reader)
   const isDoneElsewhere = unfinished.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
   const created = Math.max(desired === 0 ? 0 : 1, gatedPods(examined.pods).length)
+  noteSkipped(
+    unfinished.map((node) => `${node} (${nodes.skipReason(node)})`),
+    reader,
+  )
   return {
     examined,
     isComplete: isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0,
@@ -71,7 +75,6 @@ function factsOf(set: DaemonSet, reader: Reader): WorkloadFacts {
     },
     problems: creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
     updated: { done: counted, total: awaited, isDone: isUpdated, leftOver },
-    notes: skippedNotes(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`)),
   }
 }
 
@@ -123,9 +126,9 @@ function leftOverPods(
 }
 
 /** @param nodes each node with the reason why it is not awaited */
-function skippedNotes(nodes: readonly string[]): readonly string[] {
+function noteSkipped(nodes: readonly string[], reader: RuleReader): void {
   const more = nodes.length > 5 ? ` and ${nodes.length - 5} more nodes` : ''
-  return nodes.length === 0 ? [] : [`not waiting for ${nodes.slice(0, 5).join(', ')}${more}`]
+  if (nodes.length > 0) reader.note(`not waiting for ${nodes.slice(0, 5).join(', ')}${more}`)
 }
 
 /**

@@ -10,7 +10,7 @@ import { classOf, type Problem } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { isSinceStart } from '../proof.ts'
-import type { Reader } from '../reader.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import type { ChangeReader } from '../rule.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
@@ -45,7 +45,7 @@ const replicaSetRequest = oncePerObject((deployment: Deployment) =>
   selectedRequest('apps/v1', 'ReplicaSet', deployment),
 )
 
-function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
+function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
   const { metadata, spec = {}, status = {} } = deployment
   const observed = isObserved(deployment)
   const replicas = spec.replicas ?? 1
@@ -77,6 +77,17 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
   const isDrained = isUpdated && old === 0 && surplus === 0
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
   const draining = examined.pods.draining.length
+  reader.milestone(replicaSetMilestone(deployment, current, isUpdated, canReadReplicaSets, draining, reader))
+  reader.milestone({
+    ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
+    at: availableSince(deployment, examined),
+  })
+  reader.milestone({
+    ...drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
+    at: completedAt(deployment, current, reader),
+  })
+  noteRestored(deployment, current, reader)
+  if (draining > 0) reader.note(`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`)
   return {
     examined,
     isComplete: isAvailable && isDrained,
@@ -94,21 +105,6 @@ function factsOf(deployment: Deployment, reader: Reader): WorkloadFacts {
       ...(isRolledOut ? [] : pausedProblem(deployment, reader)),
       ...rolloutCreationProblem(deployment, current, replicaSets, reader),
       ...(observed ? progressDeadlineProblem(deployment, examined, reader) : []),
-    ],
-    milestones: [
-      replicaSetMilestone(deployment, current, isUpdated, canReadReplicaSets, draining, reader),
-      {
-        ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
-        at: availableSince(deployment, examined),
-      },
-      {
-        ...drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
-        at: completedAt(deployment, current, reader),
-      },
-    ],
-    notes: [
-      ...restoredNotes(deployment, current, reader),
-      ...(draining > 0 ? [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`] : []),
     ],
     // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
     isScale: observed && old === 0 && condition(deployment, 'Progressing')?.reason === completeReason,
@@ -141,16 +137,12 @@ function numberText(object: KubeObject): string {
   return Number.isNaN(number) ? '?' : `${number}`
 }
 
-/** The note that an undo made an older revision the present revision; empty if the undo was long ago. */
-function restoredNotes(
-  deployment: Deployment,
-  current: ReplicaSet | undefined,
-  { time, startedAt }: Reader,
-): readonly string[] {
+/** Notes that an undo made an older revision the present one, unless the undo was long ago. */
+function noteRestored(deployment: Deployment, current: ReplicaSet | undefined, reader: RuleReader): void {
   const former = current === undefined ? undefined : formerNumbersOf(current).at(-1)
-  const changedAt = time(condition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
-  if (current === undefined || former === undefined || changedAt < startedAt - recentVersionMs) return []
-  return [`revision ${numberText(current)} restores revision ${former}`]
+  const changedAt = reader.time(condition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
+  if (current !== undefined && former !== undefined && changedAt >= reader.startedAt - recentVersionMs)
+    reader.note(`revision ${numberText(current)} restores revision ${former}`)
 }
 
 /** When the conditions of the rollout last changed, on the runner's clock. */

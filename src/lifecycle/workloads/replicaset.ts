@@ -1,6 +1,6 @@
 import type { ReplicaSet } from '../../cluster/objects.ts'
 import type { Pods } from '../pods.ts'
-import type { Reader } from '../reader.ts'
+import type { RuleReader } from '../reader.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, lastWriteOf } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
@@ -18,13 +18,14 @@ import { countSettled, examineWorkloadPods, type WorkloadFacts, workloadMileston
  */
 export const replicaSetRule = workloadRule<ReplicaSet>({ milestones: workloadMilestones, facts: factsOf })
 
-function factsOf(set: ReplicaSet, reader: Reader): WorkloadFacts {
+function factsOf(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
   const { metadata, status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
   const owned = reader.owned(podRequest(set), metadata.uid)
   const gone = reader.endedPods(metadata.uid, 'Failed')
   const examined = examineWorkloadPods(set, owned, { revisionOf: () => 'new', gone }, reader)
+  warnOfOutdatedPods(set, examined.pods, reader)
   return {
     examined,
     isComplete:
@@ -39,22 +40,21 @@ function factsOf(set: ReplicaSet, reader: Reader): WorkloadFacts {
     message: readyText(available, replicas, 'available'),
     settle: { removedAt: reader.removedAt(metadata.uid) },
     problems: creationProblem(set, reader),
-    warnings: outdatedPodWarnings(set, examined.pods, reader),
   }
 }
 
 /**
- * The warning about pods that are older than the last write of the ReplicaSet, and differ from its template. Younger
- * pods do not count: an admission webhook may have changed them.
+ * Warns of pods that are older than the last write of the ReplicaSet, and differ from its template. Younger pods do not
+ * count: an admission webhook may have changed them.
  */
-function outdatedPodWarnings(set: ReplicaSet, pods: Pods, reader: Reader): readonly string[] {
+function warnOfOutdatedPods(set: ReplicaSet, pods: Pods, reader: RuleReader): void {
   const writtenAt = lastWriteOf(set, reader.time) ?? -Infinity
   const outdated = pods.new.filter(
     (pod) =>
       (reader.time(pod.metadata.creationTimestamp) ?? Infinity) < writtenAt &&
       !hasContainersOf(set.spec?.template, pod),
   ).length
-  if (outdated === 0) return []
+  if (outdated === 0) return
   const are = outdated === 1 ? 'is older than the template and differs' : 'are older than the template and differ'
-  return [`${podCount(outdated)} ${are} from it: a ${set.kind} replaces no existing pod`]
+  reader.warning(`${podCount(outdated)} ${are} from it: a ${set.kind} replaces no existing pod`)
 }

@@ -1,9 +1,8 @@
-import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { gatedPods } from '../pods.ts'
 import { withoutProof } from '../proof.ts'
-import type { Reader } from '../reader.ts'
+import type { Reader, RuleReader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -34,7 +33,7 @@ export const statefulSetRule = workloadRule<StatefulSet>({
   facts: factsOf,
 })
 
-function factsOf(set: StatefulSet, reader: Reader): WorkloadFacts {
+function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
   const { spec = {}, status = {} } = set
   const replicas = spec.replicas ?? 1
   const readyReplicas = status.readyReplicas ?? 0
@@ -48,6 +47,10 @@ function factsOf(set: StatefulSet, reader: Reader): WorkloadFacts {
   const isUpdated = observed && updated >= toUpdate
   const oldPods = examinePods(old, reader)
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
+  if (!isOnDelete) notePartition(set, old.length, reader)
+  warnOfMissingService(set, reader)
+  // Until an old pod is ready again, the controller does not continue the update.
+  reader.hold(oldPods.stallHold)
   return {
     examined,
     isComplete:
@@ -72,10 +75,6 @@ function factsOf(set: StatefulSet, reader: Reader): WorkloadFacts {
       ...creationProblem(set, reader, observed && existing < replicas, templateCreatedAt(set, updateRevision, reader)),
     ],
     updated: { done: updated, total, isDone: isUpdated },
-    notes: isOnDelete ? [] : partitionNotes(set, old.length),
-    warnings: missingServiceWarnings(set, reader),
-    // Until an old pod is ready again, the controller does not continue the update.
-    hold: oldPods.stallHold,
     isScale: isScaled(set) && old.length === 0,
     isOrdered: spec.podManagementPolicy !== 'Parallel',
   }
@@ -192,26 +191,19 @@ function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldR
   )
 }
 
-function partitionNotes({ spec }: StatefulSet, old: number): readonly string[] {
-  return old > 0 && (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0
-    ? [`${podCount(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`]
-    : []
-}
-
-function governingServiceRequests({ metadata: { namespace }, spec }: StatefulSet): readonly WatchRequest[] {
-  const name = spec?.serviceName ?? ''
-  return name === '' ? [] : [{ apiVersion: 'v1', kind: 'Service', namespace, name }]
+function notePartition({ spec }: StatefulSet, old: number, reader: RuleReader): void {
+  if (old > 0 && (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0)
+    reader.note(`${podCount(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`)
 }
 
 /**
- * The warning that the governing Service does not exist:
+ * Warns that the governing Service does not exist:
  * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id
  */
-function missingServiceWarnings(set: StatefulSet, reader: Reader): readonly string[] {
-  return governingServiceRequests(set).flatMap((request) => {
-    const isListed = reader.watch(request, 'optional') === 'complete'
-    return !isListed || reader.known(request).length > 0
-      ? []
-      : [`its governing Service ${request.name} does not exist: its pods have no names in DNS`]
-  })
+function warnOfMissingService({ metadata: { namespace }, spec }: StatefulSet, reader: RuleReader): void {
+  const name = spec?.serviceName ?? ''
+  if (name === '') return
+  const request = { apiVersion: 'v1', kind: 'Service', namespace, name }
+  if (reader.watch(request, 'optional') === 'complete' && reader.known(request).length === 0)
+    reader.warning(`its governing Service ${name} does not exist: its pods have no names in DNS`)
 }

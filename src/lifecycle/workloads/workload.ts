@@ -34,7 +34,8 @@ interface WorkloadKind<Gated extends Workload> {
   presentRevision?(workload: Gated, reader: ChangeReader): KubeObject | undefined
   /** When a rollback made an older revision the present one again; by default, at the last write of the spec. */
   restoredAt?(workload: Gated, present: KubeObject | undefined, reader: ChangeReader): number | undefined
-  facts(workload: Gated, reader: Reader): WorkloadFacts
+  /** Also states what only this kind has: further milestones, notes and warnings. */
+  facts(workload: Gated, reader: RuleReader): WorkloadFacts
 }
 
 /** What the controller of a workload reports, and its pods: from these facts, one rule judges all kinds. */
@@ -64,12 +65,6 @@ export interface WorkloadFacts {
     readonly isDone: boolean
     readonly leftOver?: number
   }
-  /** The milestones that only this kind has. */
-  readonly milestones?: readonly Milestone[]
-  readonly notes?: readonly string[]
-  readonly warnings?: readonly string[]
-  /** Why the stall clock is stopped, besides the reasons of its new pods. */
-  readonly hold?: string | undefined
   /** The template is already rolled out: only a scale creates new pods. */
   readonly isScale?: boolean
   /** Each pod waits for the one before, so a proven problem of one pod fails the workload even if others are ready. */
@@ -114,13 +109,9 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: bo
   for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
   reader.milestone(readyMilestone(facts, ready, isObserved(workload) && !isReadyLast))
   if (facts.updated !== undefined) reader.milestone(updatedMilestone(facts.updated, examined, isObserved(workload)))
-  for (const each of facts.milestones ?? []) reader.milestone(each)
   for (const problem of problems) reader.problem(problem)
   for (const text of state === undefined ? [] : lostPodNotes(pods, state, ready)) reader.note(text)
   for (const text of onDeleteNotes(examined)) reader.note(text)
-  for (const text of facts.notes ?? []) reader.note(text)
-  for (const text of facts.warnings ?? []) reader.warning(text)
-  reader.hold(facts.hold)
   reader.hold(scaleHold(facts))
   // The stall clock stops until the controller tries again what was refused.
   if (facts.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
