@@ -11,6 +11,7 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
+  updatedMilestone,
   type WorkloadFacts,
   workloadMilestones,
   workloadRule,
@@ -55,6 +56,7 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const leftOver = leftOverPods(set, pods, unfinished.length > 0, reader)
   const isDoneElsewhere = unfinished.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
   const created = Math.max(desired === 0 ? 0 : 1, gatedPods(examined.pods).length)
+  reader.milestone(updatedMilestone(examined.pods, { done: counted, total: awaited, isDone: isUpdated, leftOver }))
   noteSkipped(
     unfinished.map((node) => `${node} (${nodes.skipReason(node)})`),
     reader,
@@ -74,7 +76,6 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
       removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
     },
     problems: creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
-    updated: { done: counted, total: awaited, isDone: isUpdated, leftOver },
   }
 }
 

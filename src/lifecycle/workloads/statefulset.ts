@@ -12,6 +12,7 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
+  updatedMilestone,
   type WorkloadFacts,
   workloadMilestones,
   workloadRule,
@@ -47,6 +48,7 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
   const isUpdated = observed && updated >= toUpdate
   const oldPods = examinePods(old, reader)
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
+  reader.milestone(updatedMilestone(examined.pods, { done: updated, total, isDone: isUpdated }))
   if (!isOnDelete) notePartition(set, old.length, reader)
   warnOfMissingService(set, reader)
   // Until an old pod is ready again, the controller does not continue the update.
@@ -74,7 +76,6 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
       ...creationProblem(set, reader, observed && existing < replicas, templateCreatedAt(set, updateRevision, reader)),
     ],
-    updated: { done: updated, total, isDone: isUpdated },
     isScale: isScaled(set) && old.length === 0,
     isOrdered: spec.podManagementPolicy !== 'Parallel',
   }

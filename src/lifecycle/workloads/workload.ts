@@ -55,16 +55,6 @@ export interface WorkloadFacts {
   readonly settle: SettleFacts
   /** The problems of the workload itself. */
   readonly problems: readonly Problem[]
-  /**
-   * How many pods are of the present revision, for kinds with the milestone `updated`. `leftOver`: the number of
-   * awaited pods of older revisions that the counts omit.
-   */
-  readonly updated?: {
-    readonly done: number
-    readonly total: number
-    readonly isDone: boolean
-    readonly leftOver?: number
-  }
   /** The template is already rolled out: only a scale creates new pods. */
   readonly isScale?: boolean
   /** Each pod waits for the one before, so a proven problem of one pod fails the workload even if others are ready. */
@@ -108,10 +98,9 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: bo
   reader.milestone(observedMilestone(workload))
   for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
   reader.milestone(readyMilestone(facts, ready, isObserved(workload) && !isReadyLast))
-  if (facts.updated !== undefined) reader.milestone(updatedMilestone(facts.updated, examined, isObserved(workload)))
   for (const problem of problems) reader.problem(problem)
   for (const text of state === undefined ? [] : lostPodNotes(pods, state, ready)) reader.note(text)
-  for (const text of onDeleteNotes(examined)) reader.note(text)
+  for (const text of onDeleteNotes(pods)) reader.note(text)
   reader.hold(scaleHold(facts))
   // The stall clock stops until the controller tries again what was refused.
   if (facts.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
@@ -142,7 +131,6 @@ interface PodTraits {
 
 export interface ExaminedPods {
   readonly pods: Pods
-  readonly replacesOnDelete: boolean
   readonly waitsForTermination: boolean
   /** The state of the gated pods; undefined if pods cannot be read. */
   readonly state?: PodsState
@@ -170,7 +158,6 @@ export function examineWorkloadPods(
   const areAll = failing.length === awaitedPods(pods).length
   return {
     pods,
-    replacesOnDelete,
     waitsForTermination,
     state,
     failing: areAll || state === undefined ? state : examinePods(failing, reader, gone),
@@ -226,24 +213,29 @@ export function haveSettled(
 }
 
 /** The note on pods of an older revision, which OnDelete does not replace. */
-function onDeleteNotes({ pods: { old, kept }, replacesOnDelete }: ExaminedPods): readonly string[] {
+function onDeleteNotes({ old, kept, awaitsKept }: Pods): readonly string[] {
   const older = old.length + kept.length
-  if (!replacesOnDelete || older === 0) return []
+  if (!awaitsKept || older === 0) return []
   return [`${podCount(older)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
 }
 
+/** How many pods of a workload are of the present revision. */
+interface UpdatedPods {
+  readonly done: number
+  readonly total: number
+  readonly isDone: boolean
+  /** The number of awaited pods of older revisions that the counts omit. */
+  readonly leftOver?: number
+}
+
 /** The milestone `updated`. With OnDelete, it is done at once, because the controller replaces no pod by itself. */
-function updatedMilestone(
-  { done, total, isDone, leftOver = 0 }: NonNullable<WorkloadFacts['updated']>,
-  { replacesOnDelete }: ExaminedPods,
-  isObserved: boolean,
-): Milestone {
-  if (replacesOnDelete) {
+export function updatedMilestone({ awaitsKept }: Pods, { done, total, isDone, leftOver = 0 }: UpdatedPods): Milestone {
+  if (awaitsKept) {
     const isAll = done >= total
     const message = isAll
       ? `${podCount(total)} updated`
       : `${done} of ${podCount(total)} updated, the others when they are deleted (OnDelete)`
-    return { name: 'updated', state: isObserved ? 'done' : 'open', message }
+    return { name: 'updated', state: 'done', message }
   }
   const milestone = countMilestone('updated', done, total, 'updated', isDone && leftOver === 0)
   return isDone && leftOver > 0
