@@ -35,7 +35,6 @@ function factsOf(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
       condition(set, 'ReplicaFailure')?.status !== 'True',
     wanted: replicas,
     ready: isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0,
-    readyWord: 'ready and available',
     created: replicas,
     message: readyText(available, replicas, 'available'),
     settle: { removedAt: reader.removedAt(metadata.uid) },

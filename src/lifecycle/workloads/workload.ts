@@ -47,8 +47,6 @@ export interface WorkloadFacts {
   readonly wanted: number
   /** How many gated pods are ready and settled; see `countSettled`. */
   readonly ready: number
-  /** Set if `ready` counts pods that are more than ready: `ready and available`. */
-  readonly readyWord?: string
   /** How many pods of the gated revision should exist now. */
   readonly created: number
   readonly message: string
@@ -249,16 +247,12 @@ export function updatedMilestone({ awaitsKept }: Pods, { done, total, isDone, le
  * @param doesCountDecide the milestone is done as soon as enough pods are ready
  */
 function readyMilestone(
-  { examined: { state }, ready, wanted, readyWord = 'ready' }: WorkloadFacts,
+  { examined: { state }, ready, wanted }: WorkloadFacts,
   isReady: boolean,
   doesCountDecide: boolean,
 ): Milestone {
   const isDone = isReady || (doesCountDecide && ready >= wanted)
-  const milestone = withMomentOf(
-    state?.pods ?? [],
-    'settled',
-    countMilestone('ready', ready, wanted, readyWord, isDone),
-  )
+  const milestone = withMomentOf(state?.pods ?? [], 'settled', countMilestone('ready', ready, wanted, 'ready', isDone))
   if (milestone.state === 'done') return milestone
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
   const settlesAt = latest(readyPods.map((pod) => (pod.settled ? undefined : pod.moments.settled)))
