@@ -71,16 +71,13 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
     ...(presentRevision && { undo: undoRule }),
     judge: (workload, reader) => {
       if (presentRevision !== undefined) watchReleaseHooks(workload, reader)
-      return judgeWorkload(workload, kind.facts(workload, reader), milestones.at(-1) === 'ready', reader)
+      return judgeWorkload(workload, kind.facts(workload, reader), reader)
     },
   }
 }
 
-/**
- * Judges a workload by its facts. A failure of a pod has priority over one of the workload itself.
- * @param isReadyLast no milestone follows `ready`, so `ready` is open as long as the workload is not ready
- */
-function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: boolean, reader: RuleReader): Judgement {
+/** Judges a workload by its facts. A failure of a pod has priority over one of the workload itself. */
+function judgeWorkload(workload: Workload, facts: WorkloadFacts, reader: RuleReader): Judgement {
   const { examined, message, isOrdered } = facts
   const { pods, state, failing, excused, stuck } = examined
   const { expected = facts.wanted, unwanted = 0 } = facts.settle
@@ -95,7 +92,7 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, isReadyLast: bo
   const failure = podFailure ?? explanation ?? own
   reader.milestone(observedMilestone(workload))
   for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
-  reader.milestone(readyMilestone(facts, ready, isObserved(workload) && !isReadyLast))
+  reader.milestone(readyMilestone(facts, ready, isObserved(workload)))
   for (const problem of problems) reader.problem(problem)
   for (const text of state === undefined ? [] : lostPodNotes(pods, state, ready)) reader.note(text)
   for (const text of onDeleteNotes(pods)) reader.note(text)
