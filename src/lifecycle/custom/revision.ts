@@ -58,10 +58,10 @@ export function withRevision(
   return withCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)
     for (const request of report.hookJobs.flatMap(hookRequests)) reader.watch(request, 'optional')
-    return judgeArrival(own, object, reader, report, {
-      deployed: listObjects(report, reader).filter(needsMoreThanToExist),
-      applied: (report.attempt?.applied ?? []).filter(needsMoreThanToExist),
-    })
+    const { attempt } = report
+    const gated = attempt && { ...attempt, applied: attempt.applied.filter(needsMoreThanToExist) }
+    const deployed = listObjects(report, reader).filter(needsMoreThanToExist)
+    return judgeArrival(own, object, reader, { ...report, attempt: gated }, deployed)
   })
 }
 
@@ -153,19 +153,16 @@ function wrongRevision(
   }
 }
 
-/** The objects that become targets: those that are deployed, and those that the attempt has already applied. */
-interface GatedObjects {
-  readonly deployed: readonly ObjectName[]
-  readonly applied: readonly ObjectName[]
-}
-
-/** The assessment of an object that awaits a revision: that of its rule, changed by the arrival of the revision. */
+/**
+ * The assessment of an object that awaits a revision: that of its rule, changed by the arrival of the revision.
+ * @param deployed the deployed objects that become targets
+ */
 function judgeArrival(
   own: Assessment,
   object: KubeObject,
   reader: Reader,
   report: AwaitedReport,
-  { deployed, applied }: GatedObjects,
+  deployed: readonly ObjectName[],
 ): Assessment {
   const { startedAt, time, history, knownRevision: known } = reader
   const facts = { startedAt, time, firstSeenAt: history.firstSeenAt, known }
@@ -174,7 +171,7 @@ function judgeArrival(
   if (type === 'attempted' && attempt !== undefined)
     return attempt.state === 'failed'
       ? withFailure(own, object, reader, report, attempt)
-      : withAttempt(own, object, report, attempt, applied, facts)
+      : withAttempt(own, object, report, attempt, facts)
   if (type === 'deployed' && isSettled) return withDeployed(own, object, report, deployed)
   if (type === 'deployed') {
     if (own.ready) return asWaiting(own, `${operator} has not finished`)
@@ -191,8 +188,7 @@ function withAttempt(
   own: Assessment,
   object: KubeObject,
   report: AwaitedReport,
-  { state, message }: Attempt,
-  applied: readonly ObjectName[],
+  { state, message, applied }: Attempt,
   facts: ArrivalFacts,
 ): Assessment {
   const { operator, wantedText } = report
