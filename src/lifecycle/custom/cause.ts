@@ -87,14 +87,11 @@ function search(owner: KubeObject, behind: readonly ObjectBehind[], searched: Se
     .map((each) => assess(each, reader))
     .filter(({ assessment }) => !assessment.ready)
   // A crashing container may wait for another object of the same custom resource, as for another target.
-  const within = { ...reader, othersProgress: () => true }
   const mayWait = !reader.othersProgress() && judged.some(({ assessment }) => isUndisturbed(assessment))
+  const within = mayWait ? { ...reader, othersProgress: () => true } : reader
   const found = [
-    podFindings(owner, pods, mayWait ? { ...searched, reader: within } : searched),
-    ...judged.map((each) => {
-      const isReassessed = mayWait && each.assessment.failure !== undefined
-      return findingsOf(isReassessed ? assess(each, within) : each, searched)
-    }),
+    podFindings(owner, pods, { ...searched, reader: within }),
+    ...judged.map((each) => findingsOf(mayWait ? assess(each, within) : each, searched)),
   ]
   return {
     problems: found.flatMap(({ problems }) => problems),
