@@ -25,13 +25,10 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
   const [appliedRevision = ''] = applied
   // `lastAppliedRevision` is written last, after Ready: until then, Ready is about the attempted revision.
   const isAttempted = attempted !== undefined && !applied.includes(text(lastAttemptedRevision) ?? '')
-  const reported = readSummaries(object)
-  const { ready, hasFailed, isWorking, progress } = reported
-  const common = commonReport(object, attempted, reported)
-  const { objects } = common
+  const { ready, hasFailed, isWorking, progress, report } = readCommon(object, wanted, attempted)
+  const { objects } = report
   return {
-    ...common,
-    wanted,
+    ...report,
     deployed: versionOf(applied, { since: isFront ? front?.['firstReconciled'] : undefined }),
     sameContent: entries.flatMap((entry) =>
       digest !== undefined && entry['digest'] === digest ? historyVersion(entry) : [],
@@ -72,19 +69,16 @@ export function readHelmRelease(object: KubeObject, wanted: readonly WantedRevis
   const [front] = releases
   const deployed = releases.find(({ status }) => status === 'deployed')
   const version = front === undefined ? versionOf(texts(lastAppliedRevision)) : deployed?.version
-  const reported = readSummaries(object)
-  const { ready, hasFailed, isStalled, isWorking } = reported
-  const common = commonReport(object, attempted, reported)
+  const { ready, hasFailed, isStalled, isWorking, report } = readCommon(object, wanted, attempted)
   // Until Helm has created the release, Ready is about the previous release.
   const isBegun =
     attempted !== undefined &&
-    common.next !== undefined &&
+    report.next !== undefined &&
     isWorking &&
     (version === undefined || !isSameVersion(attempted, version))
   const isOfOther = hasFailed && front && attempted && !isSameVersion(attempted, front.version)
   return {
-    ...common,
-    wanted,
+    ...report,
     deployed: version,
     sameContent: [],
     content: undefined,
@@ -132,26 +126,15 @@ const waitingReasons: ReadonlySet<string | undefined> = new Set([
   'HealthCheckCanceled',
 ])
 
-/** What the conditions of the present generation report. */
-function readSummaries(object: KubeObject) {
+/**
+ * What the conditions of the present generation report, and the part of the report that is the same for all kinds of
+ * Flux.
+ */
+function readCommon(object: KubeObject, wanted: readonly WantedRevision[], attempted: Version | undefined) {
   const conditions = presentConditions(object)
   const ready = conditions.find(({ type }) => type === 'Ready')
   const reconciling = conditions.find(({ type, status }) => type === 'Reconciling' && status === 'True')
-  return {
-    ready,
-    hasFailed: ready?.status === 'False' && !waitingReasons.has(ready.reason),
-    isStalled: conditions.some(({ type, status }) => type === 'Stalled' && status === 'True'),
-    isWorking: reconciling !== undefined && reconciling.reason !== 'ProgressingWithRetry',
-    progress: reconciling?.message ?? '',
-  }
-}
-
-/** The part of the report that is the same for all kinds of Flux. */
-function commonReport(
-  object: KubeObject,
-  attempted: Version | undefined,
-  { ready, progress }: ReturnType<typeof readSummaries>,
-): Omit<RevisionReport, 'wanted' | 'deployed' | 'sameContent' | 'content' | 'isSettled' | 'attempt' | 'history'> {
+  const progress = reconciling?.message ?? ''
   const spec = fields(object.spec)
   const { inventory, observedGeneration } = fields(object.status)
   const isSuspended = spec['suspend'] === true
@@ -161,15 +144,23 @@ function commonReport(
   const own = isObject(inventory) ? inventoryOf(object) : labelledBy(object)
   const isReady = conditionsOf(object).some(({ type, status }) => type === 'Ready' && status === 'True')
   return {
-    operator: 'Flux',
-    failureMs: reportedFailureMs,
-    isCurrent: !isStale(observedGeneration, object.metadata.generation),
-    next: isSuspended ? undefined : attempted,
-    complaint: isSuspended ? 'it is suspended' : complaint,
-    objects: isObject(spec['kubeConfig']) ? 'elsewhere' : own,
-    hookJobs: [],
-    // A suspension makes a generation that Flux does not observe, so the conditions of the generation before it still count.
-    isHealthy: isSuspended && isReady,
+    ready,
+    hasFailed: ready?.status === 'False' && !waitingReasons.has(ready.reason),
+    isStalled: conditions.some(({ type, status }) => type === 'Stalled' && status === 'True'),
+    isWorking: reconciling !== undefined && reconciling.reason !== 'ProgressingWithRetry',
+    progress,
+    report: {
+      operator: 'Flux' as const,
+      failureMs: reportedFailureMs,
+      wanted,
+      isCurrent: !isStale(observedGeneration, object.metadata.generation),
+      next: isSuspended ? undefined : attempted,
+      complaint: isSuspended ? 'it is suspended' : complaint,
+      objects: isObject(spec['kubeConfig']) ? ('elsewhere' as const) : own,
+      hookJobs: [],
+      // A suspension makes a generation that Flux does not observe, so the conditions of the generation before it still count.
+      isHealthy: isSuspended && isReady,
+    },
   }
 }
 
