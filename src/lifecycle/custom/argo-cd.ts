@@ -35,11 +35,11 @@ export function readApplication(
   const status = fields(object.status)
   const sync = fields(status['sync'])
   const state = fields(status['operationState'])
-  const result = resultOf(state)
+  const isElsewhere = isOtherCluster(fields(spec['destination']))
   const entries = fieldsOf(status['history'])
   const history = entries.flatMap((entry) => versionOf(entry, entry, entry['deployedAt']) ?? [])
   const compared = versionOf(sync, fields(sync['comparedTo']))
-  const attempt = attemptOf(state, result)
+  const attempt = attemptOf(state, isElsewhere)
   const last = history.at(-1)
   const synced = syncedVersion(status, last, attempt)
   const deployed = synced ?? last
@@ -50,7 +50,6 @@ export function readApplication(
   const comparedTo = sync['comparedTo']
   const isCurrent = !isObject(comparedTo) || isDeepStrictEqual(sourceFields(spec), sourceFields(comparedTo))
   const requested = versionOf(fields(fields(operation)['sync']), {}) ?? compared
-  const isElsewhere = isOtherCluster(fields(spec['destination']))
   // A commit without a sync of its own has the content of the last one. A partial sync is not in the history.
   const hasOwnSync = deployed !== undefined && attempt !== undefined && isSameVersion(attempt.version, deployed)
   const isUnchanged = last === undefined || !hasOwnSync || isSameVersion(last, deployed)
@@ -76,7 +75,6 @@ export function readApplication(
       (other && `the sync of ${describeVersion(other.version)} runs: ${other.message}`) ??
       (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
     objects: isElsewhere ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
-    hookJobs: isElsewhere ? [] : fieldsOf(result['resources']).flatMap(hookJob),
   }
 }
 
@@ -120,11 +118,19 @@ function syncedVersion(
 /** The moment of a timestamp; NaN if there is none, so that no comparison with it is true. */
 const comparable = (timestamp: unknown): number => momentOf(timestamp) ?? Number.NaN
 
-/** The last operation: a sync, or a rollback. A dry run deploys nothing. */
-function attemptOf(state: Fields, result: Fields): Attempt | undefined {
+/**
+ * The last operation: a sync, or a rollback. A dry run deploys nothing. While an operation begins, its result may be that
+ * of the operation before. The result of a retry may be a newer commit than the requested one.
+ */
+function attemptOf(state: Fields, isElsewhere: boolean): Attempt | undefined {
   const requested = fields(fields(state['operation'])['sync'])
-  const version = versionOf(result, result) ?? versionOf(requested, requested)
+  const result = fields(state['syncResult'])
+  const [asked, reached] = [versionOf(requested, requested), versionOf(result, result)]
+  const mayBegin = state['phase'] === 'Running' && !isRetry(state)
+  const isOfBefore = mayBegin && asked && reached && isCommit(asked) && !isSameVersion(asked, reached)
+  const version = isOfBefore ? asked : (reached ?? asked)
   if (version === undefined || requested['dryRun'] === true) return undefined
+  const resources = isOfBefore || isElsewhere ? [] : fieldsOf(result['resources'])
   const states = new Map<unknown, Attempt['state']>([
     ['Running', isRetry(state) ? 'retried' : 'running'],
     ['Terminating', 'running'],
@@ -136,22 +142,11 @@ function attemptOf(state: Fields, result: Fields): Attempt | undefined {
     state: states.get(state['phase']) ?? 'succeeded',
     message: text(state['message']) ?? '',
     since: text(state['finishedAt']),
-    applied: fieldsOf(result['resources']).flatMap((each) =>
+    applied: resources.flatMap((each) =>
       each['status'] === 'Synced' && text(each['hookType']) === undefined ? objectName(each) : [],
     ),
+    hookJobs: resources.flatMap(hookJob),
   }
-}
-
-/**
- * The result of the last operation; empty if it is that of the operation before, while a new one begins. The result of
- * a retry may be a newer commit than the requested one.
- */
-function resultOf(state: Fields): Fields {
-  const requested = fields(fields(state['operation'])['sync'])
-  const result = fields(state['syncResult'])
-  const [asked, reached] = [versionOf(requested, requested), versionOf(result, result)]
-  if (state['phase'] !== 'Running' || isRetry(state) || !asked || !reached || !isCommit(asked)) return result
-  return isSameVersion(asked, reached) ? result : {}
 }
 
 /** Whether a version consists of commits with all their digits. */
@@ -162,7 +157,7 @@ function isCommit({ sources }: Version): boolean {
 const isRetry = ({ retryCount }: Fields): boolean => Number(retryCount ?? 0) > 0
 
 /** The entry of a sync result as the Job of a hook that has not succeeded. */
-function hookJob(entry: Fields): RevisionReport['hookJobs'] {
+function hookJob(entry: Fields): Attempt['hookJobs'] {
   const { hookType, hookPhase, kind, group } = entry
   if (text(hookType) === undefined || kind !== 'Job' || group !== 'batch' || hookPhase === 'Succeeded') return []
   const hasFailed = hookPhase === 'Failed' || hookPhase === 'Error'

@@ -47,6 +47,7 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
       message: ready?.message ?? '',
       since: ready?.lastTransitionTime,
       applied: Array.isArray(objects) && progress.startsWith('Running health checks') ? objects : [],
+      hookJobs: [],
     },
     history: entries
       .filter(({ lastReconciledStatus }) => lastReconciledStatus === 'ReconciliationSucceeded')
@@ -96,6 +97,7 @@ export function readHelmRelease(object: KubeObject, wanted: readonly WantedRevis
       message: ready?.message ?? '',
       since: ready?.lastTransitionTime,
       applied: [],
+      hookJobs: [],
     },
     history: releases
       .filter(({ status }) => status === 'deployed' || status === 'superseded')
@@ -157,7 +159,6 @@ function readCommon(object: KubeObject, wanted: readonly WantedRevision[], attem
       next: isSuspended ? undefined : attempted,
       complaint: isSuspended ? 'it is suspended' : complaint,
       objects: isObject(spec['kubeConfig']) ? ('elsewhere' as const) : own,
-      hookJobs: [],
       // A suspension makes a generation that Flux does not observe, so the conditions of the generation before it still count.
       isHealthy: isSuspended && isReady,
     },

@@ -30,6 +30,8 @@ export interface Attempt {
   readonly since?: string | undefined
   /** The objects that it has already applied. */
   readonly applied: readonly ObjectName[]
+  /** The Jobs of its hooks in this cluster that run or have failed. */
+  readonly hookJobs: readonly (ObjectName & { readonly hasFailed: boolean })[]
 }
 
 /** What the object of a GitOps operator reports about the revisions that it deploys. */
@@ -60,8 +62,6 @@ export interface RevisionReport {
   readonly complaint: string | undefined
   /** The objects that it has deployed, or their labels if it lists none; `elsewhere`: they are in another cluster. */
   readonly objects: readonly ObjectName[] | LabelledObjects | 'elsewhere'
-  /** The Jobs of its hooks in this cluster that run or have failed. */
-  readonly hookJobs: readonly (ObjectName & { readonly hasFailed: boolean })[]
   /** What it deployed is healthy, but its status is of the previous generation, so its rule does not find it ready. */
   readonly isHealthy?: boolean
 }

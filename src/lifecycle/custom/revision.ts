@@ -57,8 +57,8 @@ export function withRevision(
   }
   return withCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)
-    for (const request of report.hookJobs.flatMap(hookRequests)) reader.watch(request, 'optional')
     const { attempt } = report
+    for (const request of (attempt?.hookJobs ?? []).flatMap(hookRequests)) reader.watch(request, 'optional')
     const gated = attempt && { ...attempt, applied: attempt.applied.filter(needsMoreThanToExist) }
     const deployed = listObjects(report, reader).filter(needsMoreThanToExist)
     return judgeArrival(own, object, reader, { ...report, attempt: gated }, deployed)
@@ -205,10 +205,10 @@ function withFailure(
   own: Assessment,
   object: KubeObject,
   reader: Reader,
-  report: AwaitedReport,
+  { failureMs }: AwaitedReport,
   attempt: Attempt,
 ): Assessment {
-  const problem = failureOf(object, reader, report, attempt)
+  const problem = failureOf(object, reader, failureMs, attempt)
   const failed = {
     ...asWaiting(own, messageOf(problem)),
     problems: [problem, ...own.problems.filter((each) => traitsOf(each).yieldsTo !== 'owned')],
@@ -284,8 +284,8 @@ function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readon
 }
 
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */
-function failureOf(object: KubeObject, reader: Reader, report: AwaitedReport, { since, message }: Attempt): Problem {
-  const { hookJobs, failureMs } = report
+function failureOf(object: KubeObject, reader: Reader, failureMs: number, attempt: Attempt): Problem {
+  const { since, message, hookJobs } = attempt
   const { now, time, history } = reader
   const failedAt = Math.min(time(since) ?? history.firstSeenAt, now)
   const proven = reader.passed(failedAt + failureMs)
