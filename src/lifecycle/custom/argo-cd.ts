@@ -41,7 +41,7 @@ export function readApplication(
   const compared = versionOf(sync, fields(sync['comparedTo']))
   const attempt = attemptOf(state, isElsewhere)
   const last = history.at(-1)
-  const synced = syncedVersion(status, last, attempt)
+  const synced = syncedVersion(compared, status, last, attempt)
   const deployed = synced ?? last
   const isUnderWay = attempt?.state === 'running' || attempt?.state === 'retried'
   // An operation stays in the object until it is finished.
@@ -102,13 +102,12 @@ function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version
  * last operation is outdated. One in the second of a sync counts only if it agrees with the history.
  */
 function syncedVersion(
+  compared: Version | undefined,
   { sync, reconciledAt }: Fields,
   last: Version | undefined,
   attempt: Attempt | undefined,
 ): Version | undefined {
-  const { status, comparedTo } = fields(sync)
-  const compared = versionOf(fields(sync), fields(comparedTo))
-  if (status !== 'Synced' || compared === undefined) return undefined
+  if (fields(sync)['status'] !== 'Synced' || compared === undefined) return undefined
   const isLast = last !== undefined && isSameVersion(last, compared)
   const at = comparable(reconciledAt)
   const isOutdated = at < comparable(attempt?.since) || (!isLast && at <= comparable(last?.since))
