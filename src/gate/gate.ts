@@ -84,8 +84,6 @@ export class Gate {
   /** Since when every target is ready; undefined if any target is not ready. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
-  /** In a single check: whether every watch has its first list. */
-  #isListed = false
   /** Caches `requests` (`watched`) until other requests are needed, or a watch of a namespace is refused. */
   #requests: { readonly needed: readonly WatchRequest[]; readonly watched: readonly WatchRequest[] } | undefined
 
@@ -127,7 +125,7 @@ export class Gate {
   /** Whether the gate needs no more events: it has its verdict, or a single check has its first lists. */
   get isOver(): boolean {
     const { isSingleCheck, singleCheckEndsAt = Infinity, continuesAfterVerdict } = this.#settings
-    if (isSingleCheck) return this.#isListed || this.#now >= singleCheckEndsAt
+    if (isSingleCheck) return this.isComplete || this.#now >= singleCheckEndsAt
     return this.#end !== undefined && !continuesAfterVerdict
   }
 
@@ -260,7 +258,6 @@ export class Gate {
     concerned.clear()
     this.#conclude()
     this.#updateDeadlines()
-    if (this.#settings.isSingleCheck) this.#isListed ||= this.isComplete
   }
 
   /** Applies an event to the store. Returns the targets to assess again. */
