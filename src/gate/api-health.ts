@@ -8,7 +8,7 @@ import {
   type WatchRequest,
 } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { covers, type WatchedRequests } from '../cluster/store.ts'
+import { covers, type Store, type WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -40,6 +40,7 @@ interface Outage {
  */
 export class ApiHealth {
   readonly #watched: WatchedRequests
+  readonly #store: Pick<Store, 'list'>
   #wasReached = false
   readonly #outages = new Map<string, Outage>()
   /** The kinds that the gate is not permitted to read and that no target needs, by their plural. */
@@ -57,8 +58,9 @@ export class ApiHealth {
   readonly #changes: { readonly at: number; readonly object: KubeObject }[] = []
 
   /** @param watched all present and former watches */
-  constructor(watched: WatchedRequests) {
+  constructor(watched: WatchedRequests, store: Pick<Store, 'list'>) {
     this.#watched = watched
+    this.#store = store
   }
 
   /** Updates the health after an event. Returns one sentence for each outage that began or ended. */
@@ -188,19 +190,14 @@ export class ApiHealth {
    * @param moment milliseconds since the epoch
    * @param needed the requests whose answers matter
    * @param watches the present watches, each of which may serve several requests
-   * @param count the number of known objects of a kind in a namespace
    */
-  silentAt(
-    moment: number,
-    needed: readonly WatchRequest[],
-    watches: readonly WatchRequest[],
-    count: (kind: string, namespace: string | undefined) => number,
-  ): readonly WatchRequest[] {
+  silentAt(moment: number, needed: readonly WatchRequest[], watches: readonly WatchRequest[]): readonly WatchRequest[] {
     const listed = [...this.#lists.values()].filter(({ at }) => at >= moment - recentListMs)
     const unlisted = needed.filter((each) => !listed.some((list) => covers(list, each)))
     const changed = this.#changes.filter(({ at }) => at >= moment - recentChangeMs)
     const hasChanged = (watch: WatchRequest) =>
-      count(watch.kind, watch.namespace) > manyObjects && changed.some(({ object }) => contains(watch, object))
+      this.#store.list(watch.kind, watch.namespace).length > manyObjects &&
+      changed.some(({ object }) => contains(watch, object))
     return watches.filter((watch) => unlisted.some((each) => covers(watch, each)) && !hasChanged(watch))
   }
 

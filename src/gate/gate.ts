@@ -107,7 +107,7 @@ export class Gate {
     this.#now = settings.startedAt
     this.#onEntry = onEntry
     this.store = new Store(willSync, this.#watched)
-    this.#health = new ApiHealth(this.#watched)
+    this.#health = new ApiHealth(this.#watched, this.store)
     const { store } = this
     const parts = { settings: this.#settings, store, health: this.#health, now: () => this.#now, log: this.#log }
     this.#targets = new Targets(parts)
@@ -517,11 +517,11 @@ export class Gate {
     }
     const request = targetWatch(gated.target)
     const { name, index } = gated
-    // If an object that an operator deployed cannot be read, the report of the operator counts.
-    if (gated.target.deployedBy !== undefined && this.store.listState(request) !== 'complete') return
     if (this.#health.isWithdrawn(event)) return
     if (this.store.listState(request) !== 'complete') {
-      this.#finish(deniedVerdict('misconfigured', { name, wasReadable: false, message: event.message }))
+      // If an object that an operator deployed cannot be read, the report of the operator counts.
+      if (gated.target.deployedBy === undefined)
+        this.#finish(deniedVerdict('misconfigured', { name, wasReadable: false, message: event.message }))
       return
     }
     const text = `cannot be read any more: ${event.message}`
@@ -620,13 +620,7 @@ export class Gate {
 
   /** The needed watches that did not answer shortly before the moment at which every target became ready. */
   get #silentWatches(): readonly WatchRequest[] {
-    const moment = this.#readySince ?? this.#now
-    return this.#health.silentAt(
-      moment,
-      this.#targets.neededRequests,
-      this.requests,
-      (kind, namespace) => this.store.list(kind, namespace).length,
-    )
+    return this.#health.silentAt(this.#readySince ?? this.#now, this.#targets.neededRequests, this.requests)
   }
 
   #finish(verdict: Verdict): void {

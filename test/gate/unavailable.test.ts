@@ -7,7 +7,7 @@ import { make } from '../kit/objects.ts'
 const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 
 function healthAfter(...steps: readonly FeedEvent[][]): ApiHealth {
-  const health = new ApiHealth(new WatchedRequests())
+  const health = new ApiHealth(new WatchedRequests(), { list: () => [] })
   for (const event of steps.flat()) health.observe(event)
   return health
 }
