@@ -375,19 +375,11 @@ export class Gate {
         name: gated.name,
         description: describeOpen(gated, this.#targets.all[causes.get(gated.index) ?? -1]),
       }))
-      const notes = [...(open.length === 0 ? this.#describeHold(at) : []), ...this.#health.describe(at)]
-      this.#log({ kind: 'heartbeat', text: heartbeatText(open, notes) })
+      const isHolding = open.length === 0 && this.#holdEndsAt < Infinity
+      const hold = isHolding ? [`must stay so for ${duration(this.#holdEndsAt - at)} more`] : []
+      this.#log({ kind: 'heartbeat', text: heartbeatText(open, [...hold, ...this.#health.describe(at)]) })
     }
     this.#updateDeadlines()
-  }
-
-  /** What the gate waits for after its targets are ready, for a heartbeat. */
-  #describeHold(at: number): readonly string[] {
-    const { holding } = this.#targets
-    if (holding === undefined) return []
-    return [
-      at < holding.until ? `must stay so for ${duration(holding.until - at)} more` : 'waiting for the last answers',
-    ]
   }
 
   /** Sets the ends of the changed targets, and the next moment at which the gate acts. */
