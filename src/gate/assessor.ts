@@ -131,10 +131,8 @@ export class Assessor {
   /** The targets to assess after a list is complete: those that need the list, or read whether it is complete. */
   concernedByList(list: WatchRequest): readonly GatedTarget[] {
     return this.#targets.unended.filter(
-      (gated) =>
-        gated.target.selector !== undefined ||
-        gated.reads?.awaits(list) ||
-        [...gated.requests.needed, ...gated.requests.optional].some((request) => covers(list, request)),
+      ({ target, reads }) =>
+        target.selector !== undefined || covers(list, targetWatch(target)) || reads?.awaits(list) === true,
     )
   }
 
