@@ -128,12 +128,7 @@ export class Targets {
 
   /** The watches that all targets need, those that explain them, optional ones and those of undos. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
-    this.#requests ??= this.all.flatMap((gated) => [
-      ...gated.requests.needed,
-      ...gated.requests.explaining,
-      ...gated.requests.optional,
-      ...gated.requests.undo,
-    ])
+    this.#requests ??= this.all.flatMap(({ requests }) => Object.values(requests).flat())
     return this.#requests
   }
 
