@@ -84,7 +84,6 @@ export class Assessor {
         this.#keepReads(gated, reader.reads)
         return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
       },
-      holding: () => this.#targets.holding,
       state: firstState({ rule, settings, target }, addedAt),
       requests: firstRequests(target),
     }

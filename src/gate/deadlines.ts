@@ -26,10 +26,9 @@ export interface End {
 }
 
 /** The earliest end of a target; undefined if none is due. @param isUnanswered if true, no deadline ends the target */
-export function targetEnd(gated: GatedTarget, isUnanswered: boolean): End | undefined {
+export function targetEnd(gated: GatedTarget, isUnanswered: boolean, hold: Hold | undefined): End | undefined {
   const { state } = gated
   if (isUnanswered || !isUndecided(state) || gated.settings.givesNoVerdict) return undefined
-  const hold = gated.holding()
   const ends =
     state.type === 'awaiting-change'
       ? [changeDeadline(gated), gated.rule.arrival && timeoutDeadline(gated)]

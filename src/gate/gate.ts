@@ -169,7 +169,7 @@ export class Gate {
   /** The record of the target with this index. */
   targetRecord(index: number): JudgedTargetRecord | undefined {
     const gated = this.#targets.all[index]
-    return gated && targetRecord(gated)
+    return gated && targetRecord(gated, this.#targets.holding)
   }
 
   /** The target with this index, for views: only the gate changes its state. */
@@ -327,7 +327,9 @@ export class Gate {
       cluster: { context, version: serverVersion },
       timeoutMs,
       stallTimeoutMs,
-      targets: this.#targets.all.map((gated) => targetRecord(gated, this.#targets.all[causes.get(gated.index) ?? -1])),
+      targets: this.#targets.all.map((gated) =>
+        targetRecord(gated, this.#targets.holding, this.#targets.all[causes.get(gated.index) ?? -1]),
+      ),
       entries: this.#entries,
       ...this.#settings.afterReady?.records(this.store, this.#targets.holding),
       annotations: unlessEmpty(annotations),
@@ -388,7 +390,7 @@ export class Gate {
       const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'stall-held', isHeld })
-      this.#ends.set(gated, targetEnd(gated, isUnanswered))
+      this.#ends.set(gated, targetEnd(gated, isUnanswered, this.#targets.holding))
     }
     const ofTargets = this.#targets.unended.flatMap((gated) => [this.#ends.get(gated)?.at, gated.recheckAt])
     this.#nextAt = earliest([...this.#ownDeadlines, ...ofTargets]) ?? Infinity

@@ -1,3 +1,4 @@
+import type { Hold } from '../lifecycle/reader.ts'
 import { targetId } from '../plan/target.ts'
 import { type Problem, sentenceOf } from '../reasons/reasons.ts'
 import { milestoneRecords } from './milestones.ts'
@@ -34,7 +35,7 @@ export function describeOpen(gated: GatedTarget, cause: GatedTarget | undefined)
  * The record of a target for the record of the run.
  * @param cause the target that it only waits for
  */
-export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedTargetRecord {
+export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?: GatedTarget): JudgedTargetRecord {
   const { state, target } = gated
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
@@ -61,7 +62,7 @@ export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedTar
     milestones: milestoneRecords(
       milestones,
       isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed',
-      gated.holding() !== undefined,
+      hold !== undefined,
     ),
     problems: problems.map((problem) => recordProblem(problem, target)),
     notes: unlessEmpty(notes),

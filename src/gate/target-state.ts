@@ -4,7 +4,7 @@ import type { Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/proof.ts'
-import type { Hold, KnownRevision, Reader } from '../lifecycle/reader.ts'
+import type { KnownRevision, Reader } from '../lifecycle/reader.ts'
 import type { Need, Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
@@ -37,8 +37,6 @@ export interface StepContext {
 
 /** A target with its present state. */
 export interface GatedTarget extends StepContext {
-  /** The hold of the gate, once it has begun. */
-  readonly holding: () => Hold | undefined
   /** The state that the last step returned. */
   state: TargetState
   /** When it is assessed again although nothing changes: the next moment that its last assessment asked for. */

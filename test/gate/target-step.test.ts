@@ -317,10 +317,10 @@ describe('whatever happens to a target', () => {
 
   it('a deadline ends it while it is open, unless its stall clock is held', () => {
     forEachStep((_, __, { state }, _now, target) => {
-      const open = { ...target, state, requests: firstRequests(target.target), holding: () => undefined }
-      if (!isUndecided(state)) expect(targetEnd(open, false)).toBeUndefined()
-      else if (state.stall.heldSince === undefined) expect(targetEnd(open, false)).toBeDefined()
-      expect(targetEnd(open, true)).toBeUndefined()
+      const open = { ...target, state, requests: firstRequests(target.target) }
+      if (!isUndecided(state)) expect(targetEnd(open, false, undefined)).toBeUndefined()
+      else if (state.stall.heldSince === undefined) expect(targetEnd(open, false, undefined)).toBeDefined()
+      expect(targetEnd(open, true, undefined)).toBeUndefined()
     })
   })
 
