@@ -299,7 +299,8 @@ export class Assessor {
 
   /** What the rule of a target may read at `now` about a version of its object. */
   readerOf(gated: GatedTarget, object: KubeObject, now: number): Reader {
-    const { seen, assessment } = gated.state
+    const { state } = gated
+    const { seen, assessment } = state
     const reader = this.#sharedReaders.at(now)
     const { reads } = reader
     let workloads: { readonly hasUnjudged: boolean; readonly hasGated: boolean } | undefined
@@ -314,7 +315,7 @@ export class Assessor {
     return {
       ...reader,
       history: seen?.history ?? observeTarget(undefined, object, now),
-      knownRevision: seen?.arrival?.known,
+      knownRevision: state.type === 'awaiting-change' ? state.known : seen?.arrival?.known,
       lastAssessment: assessment,
       holding: this.#targets.holding,
       othersProgress: () => {

@@ -11,7 +11,7 @@ import {
   type Verdict,
   verdictOf,
 } from './run-record.ts'
-import { type GatedTarget, isUndecided, objectOf, wasDeleted } from './target-state.ts'
+import { isUndecided, objectOf, wasDeleted } from './target-state.ts'
 import { undoOf } from './target-step.ts'
 import { problemVerdict } from './timeline-entries.ts'
 
@@ -56,7 +56,7 @@ function judgeTarget(judged: JudgedTargetRecord, view: TargetView, now: number):
     const verdict = wasDeleted(state) ? verdictOf('failed', 'deleted', {}) : absentVerdict('failed', target)
     return { ...judged, ...verdict }
   }
-  const replaced = otherRevisionVerdict(gated, now)
+  const replaced = otherRevisionVerdict(view, now)
   if (replaced !== undefined) return { ...judged, ...replaced }
   const { assessment } = state
   const problem = assessment?.failure ?? assessment?.problems[0]
@@ -73,10 +73,9 @@ function judgeTarget(judged: JudgedTargetRecord, view: TargetView, now: number):
 }
 
 /** The verdict `superseded` or `rolled-back` if another revision replaced the awaited one (`--revision`); else undefined. */
-function otherRevisionVerdict({ rule, state, gateTime }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
-  const object = objectOf(state)
-  const facts = { ...gateTime, firstSeenAt: now }
-  const found = object && rule.arrival?.(object, facts)
+function otherRevisionVerdict({ gated, readerAt }: TargetView, now: number): Verdict<TargetOutcome> | undefined {
+  const object = objectOf(gated.state)
+  const found = object && gated.rule.arrival?.(object, readerAt(object, now))
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 

@@ -182,23 +182,24 @@ function afterAwaitedRevision(
   now: number,
   context: StepContext,
 ): Step {
-  const { gateTime, target } = context
-  const { object, arrival, history } = next.seen
+  const { target } = context
+  const { object, arrival } = next.seen
   const awaiting = state.type === 'awaiting-change' ? state : undefined
   const before = awaiting?.listed ?? arrival?.before ?? object
-  const known = awaiting?.known ?? arrival?.known
-  const firstSeenAt = awaiting?.problem?.firstSeenAt ?? history.firstSeenAt
-  const found = arrivalOf(object, { ...gateTime, firstSeenAt, before, known })
+  const reader = context.readerOf(object)
+  const found = arrivalOf(object, reader, before)
   if (found.type === 'awaited' && awaiting !== undefined) {
-    const { text } = problemStatement(found.problem, target)
+    const { firstSeenAt } = awaiting.problem ?? found.problem
+    const problem = { ...found.problem, firstSeenAt }
+    const { text } = problemStatement(problem, target)
     const isLogged = awaiting.problem !== undefined && problemStatement(awaiting.problem, target).text === text
     return {
-      state: { ...awaiting, listed: before, problem: found.problem, known: found.known },
+      state: { ...awaiting, listed: before, problem, known: found.known },
       entries: isLogged ? [] : [{ kind: 'problem', text }],
     }
   }
   if ('detail' in found) return end(next, verdictOf('superseded', found.type, found.detail), now, context)
-  const isNew = awaiting !== undefined || (found.type === 'deployed' && known?.wasDeployed !== true)
+  const isNew = awaiting !== undefined || (found.type === 'deployed' && reader.knownRevision?.wasDeployed !== true)
   const reached = { at: arrival?.at ?? now, before, known: found.known }
   return {
     state: { ...next, seen: { ...next.seen, arrival: reached } },

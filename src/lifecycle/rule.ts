@@ -3,18 +3,8 @@ import type { MilestoneName } from '../inputs.ts'
 import type { RevisionChange } from '../reasons/gate.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
-import type { GateTime } from './proof.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
 import type { ReportedStatus } from './target-history.ts'
-
-/** What `arrival` reads besides the object. */
-export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
-  readonly firstSeenAt: number
-  /** The object in the first list, before the revision arrived. */
-  readonly before?: KubeObject | undefined
-  /** The result of `arrival` for the previous version of the object. */
-  readonly known?: KnownRevision | undefined
-}
 
 /** Whether the awaited revision of an object (`--revision`) is deployed; `text` is for the log. */
 export type Arrival = { readonly known: KnownRevision } & (
@@ -118,8 +108,11 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * them, the last write of the spec counts, and `require-change` does not apply.
    */
   changedAt?(object: Gated, reader: ChangeReader): number | undefined
-  /** Whether the awaited revision is deployed. Until the operator deploys the revision, the object is not judged. */
-  arrival?(object: Gated, facts: ArrivalFacts): Arrival
+  /**
+   * Whether the awaited revision is deployed. Until the operator deploys the revision, the object is not judged.
+   * @param before the object in the first list, before the revision arrived
+   */
+  arrival?(object: Gated, reader: Reader, before?: KubeObject): Arrival
   /** Absent for kinds without revisions. */
   readonly undo?: UndoRule<Gated>
   /**

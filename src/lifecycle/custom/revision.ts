@@ -7,7 +7,7 @@ import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { maxDeployed } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import type { KnownRevision, Reader } from '../reader.ts'
-import { type Arrival, type ArrivalFacts, asWaiting, type Rule, withCheck } from '../rule.ts'
+import { type Arrival, asWaiting, type Rule, withCheck } from '../rule.ts'
 import { formatSelector } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { jobRule } from '../workloads/job.ts'
@@ -53,7 +53,8 @@ export function withRevision(
 ): Rule {
   const awaiting: Rule = {
     ...rule,
-    arrival: (object, facts) => arrivalOf(object, readReport(object, revisions, facts.known), facts),
+    arrival: (object, reader, before) =>
+      arrivalOf(object, readReport(object, revisions, reader.knownRevision), reader, before),
   }
   return withCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)
@@ -68,28 +69,30 @@ export function withRevision(
 const notArrived: KnownRevision = { wasDeployed: false, wasAttempted: false, wanted: [] }
 
 /** Whether the awaited revision is deployed, or was deployed and no longer is. */
-function arrivalOf(object: KubeObject, report: AwaitedReport, facts: ArrivalFacts): Arrival {
+function arrivalOf(object: KubeObject, report: AwaitedReport, reader: Reader, before?: KubeObject): Arrival {
   const { operator, wanted, wantedText, deployed, sameContent, content, isSettled, isCurrent, attempt, next } = report
-  const { known: before = notArrived } = facts
+  const { knownRevision: known = notArrived } = reader
   const isWanted = (version: Version | undefined) => version !== undefined && hasRevisions(version, wanted)
   const isDeployed =
-    isWanted(deployed) || sameContent.some(isWanted) || (content !== undefined && content === before.content)
+    isWanted(deployed) || sameContent.some(isWanted) || (content !== undefined && content === known.content)
   const isAttempted = attempt !== undefined && attempt.state !== 'succeeded' && isWanted(attempt.version)
-  const known = { ...before, wanted, wasAttempted: true }
+  const attempted = { ...known, wanted, wasAttempted: true }
   if (isAttempted && (attempt.state === 'failed' || !(isDeployed && isSettled)))
-    return { type: 'attempted', known, text: `${operator} deploys ${wantedText}` }
+    return { type: 'attempted', known: attempted, text: `${operator} deploys ${wantedText}` }
   if (isDeployed)
     return {
       type: 'deployed',
-      known: { ...known, wasDeployed: true, content },
+      known: { ...attempted, wasDeployed: true, content },
       text: `${operator} has deployed ${wantedText}`,
     }
   const isOlder =
-    deployed === undefined || !isCurrent || isWanted(next) ? undefined : isOlderThanWanted(deployed, report, facts)
+    deployed === undefined || !isCurrent || isWanted(next)
+      ? undefined
+      : isOlderThanWanted(deployed, report, known, before)
   if (deployed === undefined || isOlder === undefined)
-    return { type: 'awaited', known: { ...before, wanted }, problem: wrongRevision(object, report, facts) }
+    return { type: 'awaited', known: { ...known, wanted }, problem: wrongRevision(object, report, reader) }
   const detail = { operator, wanted: wantedText, current: describeVersion(deployed), since: deployed.since }
-  return { type: isOlder ? 'rolled-back' : 'superseded', known, detail }
+  return { type: isOlder ? 'rolled-back' : 'superseded', known: attempted, detail }
 }
 
 /**
@@ -99,7 +102,8 @@ function arrivalOf(object: KubeObject, report: AwaitedReport, facts: ArrivalFact
 function isOlderThanWanted(
   deployed: Version,
   { wanted, history }: AwaitedReport,
-  { before, known: { wasDeployed, wasAttempted } = notArrived }: ArrivalFacts,
+  { wasDeployed, wasAttempted }: KnownRevision,
+  before: KubeObject | undefined,
 ): boolean | undefined {
   const index = history.findLastIndex((each) => hasRevisions(each, wanted))
   const entry = history[index]
@@ -136,11 +140,11 @@ function describeWanted(wanted: readonly WantedRevision[]): string {
 function wrongRevision(
   object: KubeObject,
   { operator, wantedText, deployed, complaint, intervalMs }: AwaitedReport,
-  { time, startedAt, firstSeenAt }: ArrivalFacts,
+  { time, startedAt, history }: Reader,
 ): Problem<'wrong-revision'> {
   const since = time(deployed?.since)
   return {
-    ...ownProblem(object, firstSeenAt),
+    ...ownProblem(object, history.firstSeenAt),
     reason: 'wrong-revision',
     detail: {
       operator,
@@ -164,14 +168,12 @@ function judgeArrival(
   report: AwaitedReport,
   deployed: readonly ObjectName[],
 ): Assessment {
-  const { startedAt, time, history, knownRevision: known } = reader
-  const facts = { startedAt, time, firstSeenAt: history.firstSeenAt, known }
   const { operator, wantedText, isSettled, attempt } = report
-  const { type } = arrivalOf(object, report, facts)
+  const { type } = arrivalOf(object, report, reader)
   if (type === 'attempted' && attempt !== undefined)
     return attempt.state === 'failed'
       ? withFailure(own, object, reader, report, attempt)
-      : withAttempt(own, object, report, attempt, facts)
+      : withAttempt(own, object, report, attempt, reader)
   if (type === 'deployed' && isSettled) return withDeployed(own, object, report, deployed)
   if (type === 'deployed') {
     if (own.ready) return asWaiting(own, `${operator} has not finished`)
@@ -180,7 +182,7 @@ function judgeArrival(
     return isOfOther ? asWaiting(own, own.message) : own
   }
   const waiting = asWaiting(own, `${operator} has not deployed ${wantedText}`)
-  return { ...waiting, problems: [wrongRevision(object, report, facts), ...own.problems] }
+  return { ...waiting, problems: [wrongRevision(object, report, reader), ...own.problems] }
 }
 
 /** The assessment of an object whose operator deploys the revision. */
@@ -189,14 +191,14 @@ function withAttempt(
   object: KubeObject,
   report: AwaitedReport,
   { state, message, applied }: Attempt,
-  facts: ArrivalFacts,
+  reader: Reader,
 ): Assessment {
   const { operator, wantedText } = report
   const started = {
     ...asWaiting(own, message === '' ? `${operator} deploys ${wantedText}` : message),
     ...withTargets(own, object, applied),
   }
-  if (state === 'begun') return { ...started, problems: [wrongRevision(object, report, facts), ...started.problems] }
+  if (state === 'begun') return { ...started, problems: [wrongRevision(object, report, reader), ...started.problems] }
   return state === 'retried' ? started : { ...started, stallHold: `${operator} is deploying it` }
 }
 

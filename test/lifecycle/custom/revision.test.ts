@@ -8,8 +8,9 @@ import {
   parseRevision,
   shortRevision,
 } from '../../../src/plan/revision.ts'
-import { iso, start } from '../../kit/objects.ts'
+import { iso } from '../../kit/objects.ts'
 import { rows } from '../../kit/rows.ts'
+import { reader } from '../../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -172,16 +173,9 @@ function arrivalOf(
   revision: string,
   { wasDeployed = false, wasAttempted = false, before }: Facts = {},
 ) {
-  const facts = {
-    startedAt: start,
-    firstSeenAt: start,
-    time: (text?: string | null) => (text ? Date.parse(text) : undefined),
-  }
-  return withRevision(genericRule, { revisions: [{ revision }] }, () => true).arrival?.(object, {
-    ...facts,
-    known: { wasDeployed, wasAttempted, wanted: [{ revision }] },
-    before,
-  })
+  const knownRevision = { wasDeployed, wasAttempted, wanted: [{ revision }] }
+  const rule = withRevision(genericRule, { revisions: [{ revision }] }, () => true)
+  return rule.arrival?.(object, { ...reader(), knownRevision }, before)
 }
 
 describe('a Kustomization at a revision', () => {
