@@ -1,6 +1,7 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import type { ChangeReader, Rule } from '../lifecycle/rule.ts'
+import type { Reader } from '../lifecycle/reader.ts'
+import type { Rule } from '../lifecycle/rule.ts'
 import { specWrittenAt } from '../lifecycle/status-age.ts'
 import type { Target } from '../plan/target.ts'
 import { recentVersionMs } from '../thresholds.ts'
@@ -29,7 +30,7 @@ export function isChangeRequired(context: VersionContext): boolean {
 export function versionChangedAt(
   object: KubeObject,
   { changedAt = specWrittenAt }: Pick<Rule, 'changedAt'>,
-  reader: ChangeReader,
+  reader: Reader,
 ): number | undefined {
   return changedAt(object, reader)
 }

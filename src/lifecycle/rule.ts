@@ -56,9 +56,6 @@ export interface UndoRule<Gated extends KubeObject = KubeObject> {
   find(object: Gated, revision: number | undefined, problem: Problem | undefined, reader: Reader): Undo
 }
 
-/** What `changedAt` reads to find when the present version of an object began. */
-export type ChangeReader = Pick<Reader, 'time' | 'owned' | 'knownOwned' | 'declaresStatus'>
-
 /** A TCP port by which requests reach the pods behind an object. */
 export interface ServedPort {
   readonly name?: string | undefined
@@ -107,7 +104,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * change of the scale, the labels or the status makes no new version. Kinds that run no pods lack this method: for
    * them, the last write of the spec counts, and `require-change` does not apply.
    */
-  changedAt?(object: Gated, reader: ChangeReader): number | undefined
+  changedAt?(object: Gated, reader: Reader): number | undefined
   /**
    * Whether the awaited revision is deployed. Until the operator deploys the revision, the object is not judged.
    * @param before the object in the first list, before the revision arrived

@@ -11,7 +11,6 @@ import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { isSinceStart } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
-import type { ChangeReader } from '../rule.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -164,11 +163,7 @@ function availableSince({ spec }: Deployment, { state }: ExaminedPods): number |
  * available, and no other is left (DeploymentComplete, pkg/controller/deployment/util). Undefined if the report may be
  * about an earlier rollout: if an older ReplicaSet is used again, the report changes only when this rollout progresses.
  */
-function completedAt(
-  deployment: Deployment,
-  current: ReplicaSet | undefined,
-  { time }: ChangeReader,
-): number | undefined {
+function completedAt(deployment: Deployment, current: ReplicaSet | undefined, { time }: Reader): number | undefined {
   const progressing = condition(deployment, 'Progressing')
   const at = progressing?.reason === completeReason ? time(progressing.lastUpdateTime) : undefined
   if (at === undefined || current === undefined) return undefined

@@ -10,7 +10,7 @@ import {
   type PodTemplate,
 } from '../../cluster/objects.ts'
 import { type GateTime, timestampUnitMs } from '../proof.ts'
-import type { ChangeReader } from '../rule.ts'
+import type { Reader } from '../reader.ts'
 import { lastWriteOf, specWrittenAt } from '../status-age.ts'
 import { isSameTemplate } from './template.ts'
 
@@ -149,7 +149,7 @@ export function templateChangedAt(
 export function becamePresentAt(
   workload: KubeObject,
   present: KubeObject | undefined,
-  reader: ChangeReader,
+  reader: Reader,
   restoredAt?: number,
 ): number | undefined {
   // No version is younger than the last write of the spec.
@@ -169,7 +169,7 @@ export function becamePresentAt(
  * Whether a ControllerRevision was written after its creation: a rollback gives it the next number. Newer ones may be gone
  * (revisionHistoryLimit).
  */
-function isRenumbered(revision: KubeObject, createdAt: number | undefined, { time }: ChangeReader): boolean {
+function isRenumbered(revision: KubeObject, createdAt: number | undefined, { time }: Reader): boolean {
   const writtenAt = revision.kind === 'ControllerRevision' ? lastWriteOf(revision, time) : undefined
   return writtenAt !== undefined && createdAt !== undefined && writtenAt > createdAt + timestampUnitMs
 }

@@ -5,7 +5,7 @@ import type { Milestone } from '../assessment.ts'
 import { awaitedPods, type Pods } from '../pods.ts'
 import { isAhead, latest, withoutProof } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
-import type { ChangeReader, Judgement, Rule, ServedPort, Serving } from '../rule.ts'
+import type { Judgement, Rule, ServedPort, Serving } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, observedMilestone } from '../status-age.ts'
 import { portsOf } from './pod-fields.ts'
@@ -31,9 +31,9 @@ export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled',
 interface WorkloadKind<Gated extends Workload> {
   readonly milestones: Rule['milestones']
   /** The revision of the present template, if the controller has created it; absent for kinds without revisions. */
-  presentRevision?(workload: Gated, reader: ChangeReader): KubeObject | undefined
+  presentRevision?(workload: Gated, reader: Reader): KubeObject | undefined
   /** When a rollback made an older revision the present one again; by default, at the last write of the spec. */
-  restoredAt?(workload: Gated, present: KubeObject | undefined, reader: ChangeReader): number | undefined
+  restoredAt?(workload: Gated, present: KubeObject | undefined, reader: Reader): number | undefined
   /** Also states what only this kind has: further milestones, notes and warnings. */
   facts(workload: Gated, reader: RuleReader): WorkloadFacts
 }
