@@ -266,12 +266,6 @@ export async function loadMilestones(
 /** A gate of built-in kinds starts faster without the catalogue of operators. */
 const importCatalogue = () => import('./custom/catalogue.ts')
 
-/** The entries of the catalogue for these kinds, and for the kinds that they own. Built-in kinds have no entry. */
-export async function catalogueFor(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
-  const custom = kinds.filter(({ apiVersion }) => !isBuiltIn(apiVersion))
-  return custom.length === 0 ? [] : (await importCatalogue()).loadCatalogue(custom)
-}
-
 /** The kinds that custom resources of most operators own. */
 const workloads: readonly KindName[] = [
   ...['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) => ({ apiVersion: 'apps/v1', kind })),
@@ -325,8 +319,8 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
 }
 
 /**
- * Loads the entries of the catalogue for the kinds of these targets. If a target awaits a revision, its operator may
- * deploy any kind: then the entries of all kinds are loaded.
+ * Loads the entries of the catalogue for the kinds of these targets, and for the kinds that they own. If a target awaits
+ * a revision, its operator may deploy any kind: then the entries of all kinds are loaded. Built-in kinds have no entry.
  * @param resources the kinds that the cluster serves
  */
 export async function loadChecks(
@@ -334,7 +328,8 @@ export async function loadChecks(
   resources: readonly ApiResource[],
 ): Promise<Pick<TargetChecks, 'catalogue'>> {
   const deployed = targets.some(({ revisions }) => revisions !== undefined) ? resources.map(kindNameOf) : []
-  return { catalogue: await catalogueFor([...targets, ...deployed]) }
+  const custom = [...targets, ...deployed].filter(({ apiVersion }) => !isBuiltIn(apiVersion))
+  return { catalogue: custom.length === 0 ? [] : await (await importCatalogue()).loadCatalogue(custom) }
 }
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { catalogueFor } from '../../src/lifecycle/rules.ts'
+import { loadChecks } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { createChecks, createServer } from '../kit/checks.ts'
 import {
@@ -147,7 +147,7 @@ async function gateOf({ ready, target, others = [] }: Subject, events: readonly 
   const { name, namespace } = metadata
   const targets = [createTarget({ apiVersion, kind, name, namespace, ...target })]
   const listed = synced(`${apiVersion} ${kind}@${namespace ?? ''}`)
-  const settings = { catalogue: await catalogueFor(targets) }
+  const settings = await loadChecks(targets, [])
   const afterReady = createChecks({ hold: `${holdSeconds}s` }, targets)
   return run([at(1, added(ready), others, listed, lists), events], { targets, settings, afterReady })
 }
