@@ -305,7 +305,7 @@ export function kindsBehind(
 export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const { waitFor } = target
   const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
-  const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
+  const isExplained = isCustomKind(target, checks) && rule.readyWhenAbsent === undefined
   const behind = behindOf(target, checks)
   // `--for` and a health check do not find the pods, but the rule of the kind does.
   const needsNoPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
@@ -342,13 +342,9 @@ function checkOf(kind: KindName, { healthChecks = [], catalogue = [] }: TargetCh
   return findEntry(kind, healthChecks) ?? findEntry(kind, catalogue)
 }
 
-/** Whether a kind has no rule of its own, and is not built in. */
-export function isCustomKind(kind: KindName): boolean {
-  return ruleOf(kind) === genericRule && !isBuiltIn(kind.apiVersion)
-}
-
-function isCustom(kind: KindName, checks: TargetChecks): boolean {
-  return isCustomKind(kind) || (checkOf(kind, checks) !== undefined && !isBuiltIn(kind.apiVersion))
+/** Whether a kind is not built in, and has no rule of its own or a health check. */
+export function isCustomKind(kind: KindName, checks: TargetChecks = {}): boolean {
+  return !isBuiltIn(kind.apiVersion) && (ruleOf(kind) === genericRule || checkOf(kind, checks) !== undefined)
 }
 
 function behindOf(target: Target, checks: TargetChecks): Behind {
@@ -362,7 +358,7 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
     hasInventory: (kind) =>
       [checks.healthChecks, checks.catalogue].some((entries) => findEntry(kind, entries ?? [])?.applies !== undefined),
     revisionOf: (object) => (check?.revision ?? findEntry(target, checks.catalogue ?? [])?.revision)?.(object),
-    ruleOf: (object) => ({ rule: kindRule(object, checks), isCustom: isCustom(object, checks) }),
+    ruleOf: (object) => ({ rule: kindRule(object, checks), isCustom: isCustomKind(object, checks) }),
   }
 }
 
