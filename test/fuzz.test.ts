@@ -5,7 +5,7 @@ import { parseDuration } from '../src/duration.ts'
 import { UserError } from '../src/errors.ts'
 import { readInputs } from '../src/inputs.ts'
 import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
-import { pullDetail, pullReason, registryAnswer } from '../src/lifecycle/workloads/image-pull.ts'
+import { pullFailure } from '../src/lifecycle/workloads/image-pull.ts'
 import { missingObject, probeFailure, runtimeError } from '../src/lifecycle/workloads/kubelet-messages.ts'
 import { schedulingCauses } from '../src/lifecycle/workloads/scheduler-messages.ts'
 import { parseChecks, recordedLines } from '../src/plan/checks.ts'
@@ -65,7 +65,7 @@ const parsers: readonly (readonly [string, Parser])[] = [
     (text) => loadKubeconfig({ kubeconfig: text }, { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }),
   ],
   ['messages of the scheduler', schedulingCauses],
-  ['messages of registries', (text) => [pullReason(text), registryAnswer(text), pullDetail('acme/web:1', text)]],
+  ['messages of registries', pullFailure],
   ['messages of the kubelet', (text) => [runtimeError(text), missingObject(text), probeFailure(text)]],
 ]
 

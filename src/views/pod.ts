@@ -1,7 +1,7 @@
 import { type ContainerState, compareTimestamps, type EventObject, type Pod, type Probe } from '../cluster/objects.ts'
 import type { ContainerView, PodContainer } from '../lifecycle/pod-view.ts'
 import type { Reader } from '../lifecycle/reader.ts'
-import { registryAnswer } from '../lifecycle/workloads/image-pull.ts'
+import { pullFailure } from '../lifecycle/workloads/image-pull.ts'
 import { condition, containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { examinePod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
@@ -148,7 +148,7 @@ function describeWaiting(reason: string, message: string | undefined): readonly 
       return ['·', 'waits for the init containers']
     case 'ErrImagePull':
     case 'ImagePullBackOff':
-      return ['✗', `its image cannot be pulled (${reason}): ${registryAnswer(message ?? '')}`]
+      return ['✗', `its image cannot be pulled (${reason}): ${pullFailure(message ?? '').answer}`]
     case 'CrashLoopBackOff':
       return ['✗', 'waits for its restart (CrashLoopBackOff)']
     default:

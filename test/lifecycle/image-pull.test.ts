@@ -1,4 +1,4 @@
-import { isPullRefusal, pullDetail, pullReason, registryAnswer } from '../../src/lifecycle/workloads/image-pull.ts'
+import { isPullRefusal, pullFailure } from '../../src/lifecycle/workloads/image-pull.ts'
 import { make } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
 
@@ -14,8 +14,8 @@ describe('the message of a refused pull', () => {
         '',
       ]) {
         const message = `${start}[${errors.join(', ')}]`
-        expect(pullReason(message)).toBe(reason)
-        expect(registryAnswer(message)).toBe(answer)
+        expect(pullFailure(message).reason).toBe(reason)
+        expect(pullFailure(message).answer).toBe(answer)
       }
     },
   )
@@ -30,52 +30,52 @@ describe('the message of a refused pull', () => {
         state,
         `Back-off pulling image "acme/web:v1": ${error}: ${state}`,
       ]
-      expect(new Set(messages.map(registryAnswer))).toEqual(new Set([answer]))
-      expect(new Set(messages.map(pullReason)).size).toBe(1)
+      expect(new Set(messages.map((message) => pullFailure(message).answer))).toEqual(new Set([answer]))
+      expect(new Set(messages.map((message) => pullFailure(message).reason)).size).toBe(1)
     },
   )
 
   it.each(rows<[string, string]>(data, 'a signature'))(
     'about a signature %s is a refusal by the node, not for credentials',
     (_, message) => {
-      expect(pullReason(message)).toBe('image-unauthorized')
-      expect(pullDetail('acme/web:v1', message).cause).toBe('signature')
+      expect(pullFailure(message).reason).toBe('image-unauthorized')
+      expect(pullFailure(message).cause).toBe('signature')
     },
   )
 
   it.each(rows<[string, string, string]>(data, 'the message of a refused pull'))('%s', (_, message, reason) => {
-    expect(pullReason(message)).toBe(reason)
+    expect(pullFailure(message).reason).toBe(reason)
   })
 
   it.each(rows<[string, string]>(data, 'is not mistaken for the answer of the registry'))(
     '%s is not mistaken for the answer of the registry',
     (_, message) => {
-      expect(pullReason(message)).toBe('image-registry-unreachable')
+      expect(pullFailure(message).reason).toBe('image-registry-unreachable')
     },
   )
 
   it.each(rows<[string, string]>(data, 'an unquoted name'))(
     'contains an unquoted name %s, which is not mistaken for the answer',
     (_, message) => {
-      expect(pullReason(message)).toBe('image-not-found')
+      expect(pullFailure(message).reason).toBe('image-not-found')
     },
   )
 
   it('is the same after the text of a back-off', () => {
     const image = 'r.io/denied/app:404'
     const answer = `failed to pull and unpack image "${image}": failed to resolve reference "${image}": ${image}: not found`
-    expect(pullReason(`Back-off pulling image "${image}": ErrImagePull: ${answer}`)).toBe('image-not-found')
+    expect(pullFailure(`Back-off pulling image "${image}": ErrImagePull: ${answer}`).reason).toBe('image-not-found')
   })
 })
 
 it('the reason of a refused pull is not read from the name of an image that contains another quoted name', () => {
-  expect(pullReason('container "web": Failed to pull image "r.io/web/denied:v1": no')).toBe('image-pull-failed')
+  expect(pullFailure('container "web": Failed to pull image "r.io/web/denied:v1": no').reason).toBe('image-pull-failed')
 })
 
 it.each(rows<[string, string, string]>(data, "the registry's own words"))(
   "the registry's own words are read from %s",
   (_, message, words) => {
-    expect(registryAnswer(message)).toBe(words)
+    expect(pullFailure(message).answer).toBe(words)
   },
 )
 
@@ -88,16 +88,16 @@ describe('the messages of the runtimes for each registry', () => {
     rows<[string, readonly (readonly [string, string])[]]>(data, 'the messages of the runtimes for each registry'),
   )('%s', (reason, messages) => {
     it.each(messages)('%s', (_, message) => {
-      expect(pullReason(message)).toBe(reason)
-      expect(pullReason(`Failed to pull image "ghcr.io/acme/web:v9": ${message}`)).toBe(reason)
-      expect(pullReason(`Back-off pulling image "ghcr.io/acme/web:v9": ErrImagePull: ${message}`)).toBe(reason)
+      expect(pullFailure(message).reason).toBe(reason)
+      expect(pullFailure(`Failed to pull image "ghcr.io/acme/web:v9": ${message}`).reason).toBe(reason)
+      expect(pullFailure(`Back-off pulling image "ghcr.io/acme/web:v9": ErrImagePull: ${message}`).reason).toBe(reason)
     })
   })
 
   it('are classified in time however long they are', () => {
     const hostile = 'failed to resolve reference '.repeat(40_000) + '"a":'.repeat(40_000)
     const startedAt = performance.now()
-    pullReason(hostile)
+    pullFailure(hostile)
     expect(performance.now() - startedAt).toBeLessThan(1_000)
   })
 })
@@ -105,11 +105,11 @@ describe('the messages of the runtimes for each registry', () => {
 describe('the cause of a failed pull', () => {
   it.each(rows<[string, string | null]>(data, 'the cause of a failed pull'))('is known from: %s', (answer, cause) => {
     const image = 'r.io/acme/web:v2'
-    expect(pullDetail(image, `Failed to pull image "${image}": ${answer}`).cause ?? null).toBe(cause)
+    expect(pullFailure(`Failed to pull image "${image}": ${answer}`).cause ?? null).toBe(cause)
   })
 
   it('is not read from the name of the image', () => {
-    expect(pullDetail('r.io/certificate:v1', 'Failed to pull image "r.io/certificate:v1": no').cause).toBeUndefined()
+    expect(pullFailure('Failed to pull image "r.io/certificate:v1": no').cause).toBeUndefined()
   })
 })
 

@@ -13,7 +13,7 @@ import {
 import type { ContainerView, Refusals } from '../pod-view.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { pullDetail, registryAnswer } from './image-pull.ts'
+import { pullFailure } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
 import { isStartError } from './pod-fields.ts'
@@ -145,7 +145,8 @@ function refusedPull(container: ContainerView, reader: Reader): Problem | undefi
   const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
   const isCurrent = isFinal && isSinceStart(lastAt, reader)
   const proven = prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader)
-  const detail = pullDetail(refusedImage(container, message), message)
+  const { answer, cause } = pullFailure(message)
+  const detail = { image: refusedImage(container, message), answer, cause }
   return problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven })
 }
 
@@ -175,7 +176,7 @@ function isWaitingForImage({ status, deaths }: ContainerView, { lastAt }: Refusa
 /** The refusals of the latest pull. A refusal with a known cause is preferred to a back-off. */
 function lastRefusal({ refusals }: ContainerView): readonly [PullReason, Refusals] | undefined {
   const all = Object.entries(refusals) as [PullReason, Refusals][]
-  const caused = all.filter(([, { message }]) => registryAnswer(message) !== '')
+  const caused = all.filter(([, { message }]) => pullFailure(message).answer !== '')
   const lastAt = ({ lastAt: at, firstAt }: Refusals) => at ?? firstAt
   return (caused.length > 0 ? caused : all).toSorted(([, a], [, b]) => lastAt(b) - lastAt(a))[0]
 }

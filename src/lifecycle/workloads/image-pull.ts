@@ -77,11 +77,6 @@ function decisiveError(message: string): readonly [string, PullReason] {
     errors[0]) as (typeof errors)[number]
 }
 
-/** The reason of a failed pull, from its message. */
-export function pullReason(message: string): PullReason {
-  return decisiveError(message)[1]
-}
-
 function reasonOf(message: string): PullReason {
   const text = withoutNames(message)
   const page = statusOfPage.exec(text)?.[1]
@@ -129,24 +124,6 @@ export function isPullRefusal(event: EventObject): boolean {
   return event.reason === 'Failed' && /^Failed to pull image/i.test(event.message ?? '')
 }
 
-/**
- * The registry's answer, without the text of kubelet and runtime: the part after the last `failed to …:`, else the
- * whole message.
- */
-export function registryAnswer(message: string): string {
-  const [error] = decisiveError(message)
-  const text = withoutImage(error.replace(kubeletPrefix, ''))
-  const core =
-    /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
-      text,
-    )?.[1] ?? text
-  return core
-    .replace(/^(?:Head|Get) "":\s*/, '') // the request, whose address went with the names
-    .replace(/^[\s:"]+/, '')
-    .replace(/\s+/g, ' ')
-    .trim()
-}
-
 /** A refusal by the signature policy of the node (containers-policy.json), as the kubelet or the runtime words it. */
 const signature = /signature ?validation ?failed|Source image rejected/i
 
@@ -161,10 +138,27 @@ const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
   ['timeout', /timeout|timed out|deadline exceeded|no route|unreachable/i],
 ]
 
-/** The facts about a refused pull of `image`, from the message of the kubelet. */
-export function pullDetail(image: string, message: string): PullDetail {
-  const answer = registryAnswer(message)
-  const [error] = decisiveError(message)
+/** What the message of the kubelet shows about a refused pull. */
+export function pullFailure(message: string): Omit<PullDetail, 'image'> & { readonly reason: PullReason } {
+  const [error, reason] = decisiveError(message)
+  const answer = answerIn(error)
   const cause = signature.test(error) ? 'signature' : causes.find(([, pattern]) => pattern.test(answer))?.[0]
-  return { image, answer, cause }
+  return { reason, answer, cause }
+}
+
+/**
+ * The registry's answer, without the text of kubelet and runtime: the part after the last `failed to …:`, else the
+ * whole error.
+ */
+function answerIn(error: string): string {
+  const text = withoutImage(error.replace(kubeletPrefix, ''))
+  const core =
+    /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
+      text,
+    )?.[1] ?? text
+  return core
+    .replace(/^(?:Head|Get) "":\s*/, '') // the request, whose address went with the names
+    .replace(/^[\s:"]+/, '')
+    .replace(/\s+/g, ' ')
+    .trim()
 }

@@ -9,7 +9,7 @@ import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import type { ContainerView, Refusals } from '../pod-view.ts'
 import { type GateTime, isSinceStart, latest } from '../proof.ts'
 import { type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
-import { isPullRefusal, pullReason } from './image-pull.ts'
+import { isPullRefusal, pullFailure } from './image-pull.ts'
 import { containersOf, eventCount } from './pod-fields.ts'
 
 /** The observations of a container since its first sight, before `countDeaths` decides which deaths count. */
@@ -54,7 +54,7 @@ export function withReported(
   { time }: GateTime,
 ): ContainerObservations['refusals'] {
   const refusals = { ...observed }
-  const reported = Map.groupBy(about.filter(isPullRefusal), ({ message }) => pullReason(message ?? ''))
+  const reported = Map.groupBy(about.filter(isPullRefusal), ({ message }) => pullFailure(message ?? '').reason)
   for (const [reason, refused] of reported) {
     const known = observed[reason]
     const reportedCount = refused.reduce((sum, event) => sum + eventCount(event), 0)
@@ -93,7 +93,7 @@ function observeWaiting(
   if (!isAttempt && reason !== 'ImagePullBackOff') return observed
   // The message of a back-off adds nothing to that of the refusal.
   if (!isAttempt && Object.keys(known.refusals).length > 0) return observed
-  const kind = pullReason(waiting.message ?? '')
+  const { reason: kind } = pullFailure(waiting.message ?? '')
   const before = known.refusals[kind]
   const count = before?.count ?? 0
   const attemptedAt = Math.max(now - statusLagMs, created + count * firstPullBackOffMs)
