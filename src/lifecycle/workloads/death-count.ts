@@ -49,14 +49,16 @@ export function observeDeaths(
   const ranBefore = instances.get(seen.total)
   if (ranBefore?.seenAt !== undefined && total > seen.total) {
     const next = ends.find(({ number }) => number >= seen.total)
-    const endedAt = (next?.number === seen.total ? next.finishedAt : next?.beganAt) ?? now
+    // If the status does not show its end, it ended before the next one began.
+    const endedAt = (next?.number === seen.total ? undefined : next?.startedAt) ?? next?.finishedAt ?? now
     observe(seen.total, { readyFor: readyTimeAtEnd(ranBefore, endedAt) })
   }
-  const unreadyAt = isProbed ? unreadySince(pod, gateTime) : undefined
+  const ready = condition(pod, 'Ready')
+  const unreadyAt = isProbed && ready?.status === 'False' ? gateTime.time(ready.lastTransitionTime) : undefined
   for (const end of ends) {
     const known = instances.get(end.number)
     observe(end.number, {
-      beganAt: end.beganAt ?? known?.beganAt,
+      beganAt: end.startedAt ?? end.finishedAt ?? known?.beganAt,
       diedAt: Math.min(known?.diedAt ?? now, end.finishedAt ?? now, now),
       readyFor: readyTimeOfDead(known?.readyFor, end, unreadyAt),
     })
@@ -93,7 +95,6 @@ interface End {
   /** Absent if the container runtime could not start the instance. */
   readonly startedAt?: number | undefined
   readonly finishedAt?: number | undefined
-  readonly beganAt?: number | undefined
 }
 
 /** The ends in the status of a container. A time before the creation of the pod is unknown: the runtime writes 1970. */
@@ -116,10 +117,11 @@ function endsIn(
     ...(death === undefined || death === last ? [] : [{ ...death, number: restarts }]),
   ]
     .filter(({ number }) => number >= 0)
-    .map(({ number, ...end }) => {
-      const [startedAt, finishedAt] = [known(end.startedAt), known(end.finishedAt)]
-      return { number, startedAt, finishedAt, beganAt: startedAt ?? finishedAt }
-    })
+    .map(({ number, startedAt, finishedAt }) => ({
+      number,
+      startedAt: known(startedAt),
+      finishedAt: known(finishedAt),
+    }))
 }
 
 /**
@@ -147,11 +149,6 @@ function readyTimeOfDead(
   if (finishedAt !== undefined && finishedAt - startedAt >= recoveredMs) return Infinity
   if (known !== undefined || unreadyAt === undefined || unreadyAt <= startedAt) return known
   return Math.max(0, Math.min(unreadyAt, finishedAt ?? unreadyAt) - startedAt)
-}
-
-function unreadySince(pod: Pod, { time }: GateTime): number | undefined {
-  const ready = condition(pod, 'Ready')
-  return ready?.status === 'False' ? time(ready.lastTransitionTime) : undefined
 }
 
 /**
