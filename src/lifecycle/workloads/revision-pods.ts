@@ -85,16 +85,16 @@ function quietNodes(pods: readonly PodState[]): readonly string[] {
 
 /** Combines the same problem of several pods into one: a proven one, else the one with the highest count. */
 function combineProblems(pods: readonly PodState[]): readonly Problem[] {
-  const troubled = pods.filter((pod) => pod.problems.length > 0)
-  const groups = Map.groupBy(
-    troubled.flatMap((pod) => pod.problems),
-    ({ reason, container = '' }) => `${reason} ${container}`,
-  )
-  return [...groups.values()].flatMap((same) => {
+  return groupEqual(pods.flatMap((pod) => pod.problems)).flatMap((same) => {
     const [worst] = same.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
     const firstSeenAt = Math.min(...same.map((each) => each.firstSeenAt))
     return worst === undefined ? [] : [{ ...worst, pods: same.length, firstSeenAt }]
   })
+}
+
+/** Groups problems of several pods that have the same reason, and are about containers of the same name. */
+function groupEqual(problems: readonly Problem[]): readonly (readonly Problem[])[] {
+  return [...Map.groupBy(problems, ({ reason, container = '' }) => `${reason} ${container}`).values()]
 }
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
@@ -138,8 +138,7 @@ function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): r
     .map((pod) => lostPodProblem(pod, reader))
     .filter(({ firstSeenAt }) => isSinceStart(firstSeenAt, { startedAt: since }))
     .toSorted((a, b) => a.firstSeenAt - b.firstSeenAt)
-  const groups = Map.groupBy(losses, ({ reason, container = '' }) => `${reason} ${container}`)
-  return [...groups.values()].flatMap((same) => {
+  return groupEqual(losses).flatMap((same) => {
     const [first, last] = [same[0], same.at(-1)]
     if (first === undefined || last === undefined) return []
     return [{ ...last, isReplaced: true, count: same.length, firstSeenAt: first.firstSeenAt }]
