@@ -2,7 +2,6 @@ import type { ObjectName } from '../cluster/objects.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
-import type { PodView } from './pod-view.ts'
 import type { Pods } from './pods.ts'
 
 export interface Milestone {
@@ -42,9 +41,9 @@ export function requestOf({ method, path }: RequestCheck): string {
 
 /**
  * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
- * the history that each had when it was first seen ready.
+ * the number of deaths that each container had when the pod was first seen ready.
  */
-export type HeldPods = ReadonlyMap<string | undefined, PodView>
+export type HeldPods = ReadonlyMap<string | undefined, ReadonlyMap<string, number>>
 
 /**
  * The state of a target: what its rule finds, changed by the checks of the rule. It follows from the object, the time,

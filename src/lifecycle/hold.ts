@@ -56,7 +56,12 @@ function withReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): 
   const added = pods.filter((pod) => isReady(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
     ? before
-    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, reader.podView(pod)] as const)])
+    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, deathsOf(reader.podView(pod))] as const)])
+}
+
+/** How often each container of a pod has died. */
+function deathsOf({ containers }: PodView): ReadonlyMap<string, number> {
+  return new Map(containers.map(({ container, deaths }) => [container.name, deaths.total]))
 }
 
 /**
@@ -74,7 +79,7 @@ function findBreak(
     const isLeaving = isReplaced(pod) || trueCondition(pod, 'DisruptionTarget') !== undefined
     if (before === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
     const { containers, problems } = examinePod(pod, reader)
-    const dead = containers.find(({ container, deaths }) => deaths.total > totalOf(before, container.name))
+    const dead = containers.find(({ container, deaths }) => deaths.total > (before.get(container.name) ?? 0))
     if (dead === undefined && isReady(pod)) continue
     const known = [...assessment.problems, ...problems].filter(
       ({ subject, container }) =>
@@ -83,11 +88,6 @@ function findBreak(
     return known[0] ?? (dead === undefined ? lostReadiness(pod, reader) : breakingDeath(pod, dead, reader))
   }
   return undefined
-}
-
-/** How often a container of a pod has died. */
-function totalOf({ containers }: PodView, name: string | undefined): number {
-  return containers.find(({ container }) => container.name === name)?.deaths.total ?? 0
 }
 
 function breakingDeath(pod: Pod, dead: ContainerView, reader: Reader): Problem | undefined {
