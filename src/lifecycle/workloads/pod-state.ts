@@ -28,36 +28,21 @@ interface CachedState {
   readonly until: number
 }
 
-/** Caches the state of each pod without its problems: after a change of one pod, all pods of its workload are examined. */
+/** Caches the state of each pod without problems: after a change of one pod, all pods of its workload are examined. */
 const states = new WeakMap<PodView, CachedState>()
-
-/** Until when the pods in these states have no problem. */
-const soundUntil = new WeakMap<PodState, number>()
 
 /** Examines a pod. Its problems also depend on other targets and other objects, so they are read each time. */
 export function examinePod(pod: Pod, reader: Reader): PodState {
-  const state = stateOf(pod, reader)
-  const until = soundUntil.get(state)
-  if (until !== undefined && !reader.passed(until)) return state
-  const timed = { ...reader, ...momentAt(reader.now) }
-  const found = [findInPod(state, timed), ...state.containers.map((each) => findInContainer(each, timed))]
-  const problems = found.filter((problem) => problem !== undefined)
-  const next = timed.nextMoment() ?? Infinity
-  reader.passed(next)
-  if (problems.length > 0) return { ...state, problems }
-  soundUntil.set(state, next)
-  return state
-}
-
-/** The cached state of a pod without its problems, if the state is still valid; else a new one. */
-function stateOf(pod: Pod, reader: Reader): PodState {
   const view = reader.podView(pod)
   const known = states.get(view)
   if (known !== undefined && !reader.passed(known.until)) return known.state
   const timed = { ...reader, ...momentAt(reader.now) }
   const state = stateAt(view, timed)
+  const found = [findInPod(view, timed), ...view.containers.map((each) => findInContainer(each, timed))]
+  const problems = found.filter((problem) => problem !== undefined)
   const until = timed.nextMoment() ?? Infinity
   reader.passed(until)
+  if (problems.length > 0) return { ...state, problems }
   // A pod whose node may be lost depends on its node.
   if (state.quietNode === undefined) states.set(view, { state, until })
   return state
