@@ -16,7 +16,7 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
   // Only the history contains the commit that an OCI artifact was made from, and only for applied artifacts.
   const { originRevision } =
     entries.map(({ metadata }) => fields(metadata)).find(({ revision }) => revision === lastAttemptedRevision) ?? {}
-  const attempted = versionOf(texts(lastAttemptedRevision, originRevision))
+  const [attempted] = versionOf(texts(lastAttemptedRevision, originRevision))
   const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = entries
   const isFront = applied.includes(text(fields(front?.['metadata'])['revision']) ?? '')
@@ -29,10 +29,10 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
   const { objects } = report
   return {
     ...report,
-    deployed: versionOf(applied, { since: isFront ? front?.['firstReconciled'] : undefined }),
-    sameContent: entries.flatMap((entry) =>
-      digest !== undefined && entry['digest'] === digest ? historyVersion(entry) : [],
-    ),
+    deployed: [
+      ...versionOf(applied, { since: isFront ? front?.['firstReconciled'] : undefined }),
+      ...entries.flatMap((entry) => (digest !== undefined && entry['digest'] === digest ? historyVersion(entry) : [])),
+    ],
     content: digest ?? (hasHash(appliedRevision) ? gitNameOf(appliedRevision) : undefined),
     isSettled: !isAttempted,
     attempt: attempted && {
@@ -62,28 +62,26 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
  */
 export function readHelmRelease(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
   const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
-  const attempted = versionOf(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
-  const releases = fieldsOf(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) => {
-    const version = versionOf(texts(chartVersion, ociDigest), { since: lastDeployed })
-    return version === undefined ? [] : [{ version, status }]
-  })
+  const [attempted] = versionOf(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
+  const releases = fieldsOf(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) =>
+    versionOf(texts(chartVersion, ociDigest), { since: lastDeployed }).map((version) => ({ version, status })),
+  )
   const [front] = releases
-  const deployed = releases.find(({ status }) => status === 'deployed')
-  const version = front === undefined ? versionOf(texts(lastAppliedRevision)) : deployed?.version
+  const deployed = releases.filter(({ status }) => status === 'deployed').slice(0, 1)
+  const versions = front === undefined ? versionOf(texts(lastAppliedRevision)) : deployed.map(({ version }) => version)
   const { ready, hasFailed, isStalled, isWorking, report } = readCommon(object, wanted, attempted)
   // Until Helm has created the release, Ready is about the previous release.
   const isBegun =
     attempted !== undefined &&
     report.next !== undefined &&
     isWorking &&
-    (version === undefined || !isSameVersion(attempted, version))
+    !versions.some((version) => isSameVersion(attempted, version))
   const isOfOther = hasFailed && front && attempted && !isSameVersion(attempted, front.version)
   return {
     ...report,
-    deployed: version,
-    sameContent: [],
+    deployed: versions,
     content: undefined,
-    isSettled: front === undefined || (front === deployed && !isOfOther),
+    isSettled: front === undefined || (front === deployed[0] && !isOfOther),
     attempt: attempted && {
       version: attempted,
       state:
@@ -109,16 +107,14 @@ export function readHelmRelease(object: KubeObject, wanted: readonly WantedRevis
 const versionOf = (
   revisions: readonly string[],
   { since, first }: { readonly since?: unknown; readonly first?: unknown } = {},
-): Version | undefined =>
-  revisions.length === 0
-    ? undefined
-    : { sources: [{ names: ['1'], revisions }], since: text(since), first: text(first) }
+): readonly Version[] =>
+  revisions.length === 0 ? [] : [{ sources: [{ names: ['1'], revisions }], since: text(since), first: text(first) }]
 
 /** The version of an entry in the history of a Kustomization. */
 function historyVersion({ metadata, lastReconciled, firstReconciled, digest }: Fields): readonly Version[] {
   const { revision, originRevision } = fields(metadata)
-  const version = versionOf(texts(revision, originRevision), { since: lastReconciled, first: firstReconciled })
-  return version === undefined ? [] : [{ ...version, content: text(digest) }]
+  const versions = versionOf(texts(revision, originRevision), { since: lastReconciled, first: firstReconciled })
+  return versions.map((version) => ({ ...version, content: text(digest) }))
 }
 
 /** Reasons of `Ready=False` that are not about the attempted revision, and so never fail it. */

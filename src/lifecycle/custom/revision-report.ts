@@ -43,10 +43,11 @@ export interface RevisionReport {
   readonly failureMs: number
   /** See `KnownRevision.wanted`. */
   readonly wanted: readonly WantedRevision[]
-  /** The version that is deployed, by the last comparison or reconciliation; undefined if none is. */
-  readonly deployed: Version | undefined
-  /** Other versions with the same content. */
-  readonly sameContent: readonly Version[]
+  /**
+   * The version that is deployed, by the last comparison or reconciliation, then others with the same content; empty if
+   * none is.
+   */
+  readonly deployed: readonly Version[]
   /** A text that is the same for all versions with the content that is deployed; undefined if unknown. */
   readonly content: string | undefined
   /** Nothing is under way that may change `deployed`. */

@@ -70,11 +70,11 @@ const notArrived: KnownRevision = { wasDeployed: false, wasAttempted: false, wan
 
 /** Whether the awaited revision is deployed, or was deployed and no longer is. */
 function arrivalOf(object: KubeObject, report: AwaitedReport, reader: Reader, before?: KubeObject): Arrival {
-  const { operator, wanted, wantedText, deployed, sameContent, content, isSettled, isCurrent, attempt, next } = report
+  const { operator, wanted, wantedText, content, isSettled, isCurrent, attempt, next } = report
+  const [deployed] = report.deployed
   const { knownRevision: known = notArrived } = reader
   const isWanted = (version: Version | undefined) => version !== undefined && hasRevisions(version, wanted)
-  const isDeployed =
-    isWanted(deployed) || sameContent.some(isWanted) || (content !== undefined && content === known.content)
+  const isDeployed = report.deployed.some(isWanted) || (content !== undefined && content === known.content)
   const isAttempted = attempt !== undefined && attempt.state !== 'succeeded' && isWanted(attempt.version)
   const attempted = { ...known, wanted, wasAttempted: true }
   if (isAttempted && (attempt.state === 'failed' || !(isDeployed && isSettled)))
@@ -111,7 +111,7 @@ function isOlderThanWanted(
     deployed.sources.flatMap(({ revisions }) => revisions.map((one) => ageByCheckout(each, one))),
   )
   const age = ages.find((each) => each !== undefined)
-  const { deployed: atFirst, history: historyAtFirst = [] } = before ? readReport(before, wanted, undefined) : {}
+  const { deployed: [atFirst] = [], history: historyAtFirst = [] } = before ? readReport(before, wanted, undefined) : {}
   const isAsBefore = atFirst !== undefined && isSameVersion(atFirst, deployed)
   const wasThere = entry !== undefined || wasDeployed
   if (age !== undefined) return age === 'newer' ? false : wasThere ? true : undefined
@@ -139,7 +139,7 @@ function describeWanted(wanted: readonly WantedRevision[]): string {
 /** The facts of the reason `wrong-revision`. */
 function wrongRevision(
   object: KubeObject,
-  { operator, wantedText, deployed, complaint, intervalMs }: AwaitedReport,
+  { operator, wantedText, deployed: [deployed], complaint, intervalMs }: AwaitedReport,
   { time, startedAt, history }: Reader,
 ): Problem<'wrong-revision'> {
   const since = time(deployed?.since)
