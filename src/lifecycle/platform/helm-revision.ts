@@ -1,4 +1,4 @@
-import type { Condition, Job, KubeObject } from '../../cluster/objects.ts'
+import type { Job, KubeObject } from '../../cluster/objects.ts'
 import { clockText } from '../../duration.ts'
 import { hookAnnotation, isPending, readRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
@@ -66,7 +66,7 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
   const { release, number, status, createdAt } = readRevision(object.metadata)
   const since = reader.time(createdAt) ?? reader.history.firstSeenAt
   const cause = `revision ${number} is ${status}${clockText(createdAt)}`
-  const hook = hooksOf(object, reader).find((job) => endedCondition(job) === undefined)?.metadata.name
+  const hook = hooksOf(object, reader).find((job) => !isJobOver(job))?.metadata.name
   const running = hook === undefined ? undefined : `its hook job/${hook} runs`
   const problem: Problem<'condition-false'> = {
     ...ownProblem(object, since),
@@ -89,10 +89,11 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
 function failedRevision(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
   const { release, number } = readRevision(object.metadata)
   const hooks = hooksOf(object, reader)
-  const isRunning = hooks.some((job) => endedCondition(job) === undefined)
+  const isRunning = hooks.some((job) => !isJobOver(job))
   const problem = reportedProblem(object, [failedSignal], reader, undefined, isRunning ? undefined : 0)
-  const hook = hooks.find((job) => endedCondition(job)?.type === 'Failed')
-  const ofHook = hook === undefined ? '' : `: its hook job/${hook.metadata.name} failed${whyOf(hook)}`
+  const hook = hooks.find((job) => trueCondition(job, 'Failed') !== undefined)
+  const why = hook && trueCondition(hook, 'Failed')?.message
+  const ofHook = hook === undefined ? '' : `: its hook job/${hook.metadata.name} failed${why ? `: ${why}` : ''}`
   const later = revisionsOfRelease(object, reader)
     .map(({ metadata }) => readRevision(metadata))
     .filter((other) => other.number > number)
@@ -114,13 +115,6 @@ function hooksOf(object: KubeObject, reader: Reader): readonly Job[] {
   )
 }
 
-/** The condition of a Job that has ended. */
-function endedCondition(job: Job): Condition | undefined {
-  return trueCondition(job, 'Failed') ?? trueCondition(job, 'Complete')
-}
-
-/** Why a Job ended, with a colon before it; empty if unknown. */
-function whyOf(job: Job): string {
-  const { reason, message } = endedCondition(job) ?? {}
-  return message ? `: ${message}` : reason ? `: ${reason}` : ''
+function isJobOver(job: Job): boolean {
+  return (trueCondition(job, 'Failed') ?? trueCondition(job, 'Complete')) !== undefined
 }
