@@ -9,6 +9,7 @@ import {
 } from '../../cluster/objects.ts'
 import type { Reader } from '../reader.ts'
 import { asWaiting, type Rule, type Serving, withCheck } from '../rule.ts'
+import { namespaceRequest } from '../selector.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/workload.ts'
 import {
@@ -99,15 +100,17 @@ function namedJobs({ status, metadata }: KubeObject, reader: Reader): readonly K
  * Undefined if the resource owns no kind that runs pods.
  */
 export function servingOfOwned(behind: Behind): Serving | undefined {
-  if (!behind.kinds.some((kind) => isWorkloadKind(kind) || podKinds.some((each) => each.kind === kind.kind)))
-    return undefined
+  if (!behind.kinds.some((kind) => isWorkloadKind(kind) || revisionedKinds.has(kind.kind))) return undefined
   const { ports, isEmpty } = workloadServing
   return {
     ports,
     pods: (object, _, reader) => {
-      const { namespace } = object.metadata
-      const ofWorkloads = namespace === undefined ? [] : podKinds.map((kind) => ({ ...kind, namespace }))
-      for (const request of [...ownedRequests(object, behind), ...ofWorkloads]) reader.watch(request)
+      for (const request of ownedRequests(object, behind)) reader.watch(request)
+      if (object.metadata.namespace !== undefined) {
+        // The pods of a workload are found by these kinds.
+        reader.watch(namespaceRequest('v1', 'Pod', object))
+        reader.watch(namespaceRequest('apps/v1', 'ReplicaSet', object))
+      }
       const within = unwatchingReader(reader)
       return [...new Set(allBehind(object, behind, within).flatMap((each) => podsOf(each, within)))]
     },
@@ -130,12 +133,6 @@ export function servingOfKind(rule: Rule): Serving | undefined {
     pods: (object, _, reader) => serving.pods(object, assessOwned(object, rule, reader), reader),
   }
 }
-
-/** The kinds by which the pods of a workload are found. */
-const podKinds: readonly KindName[] = [
-  { apiVersion: 'v1', kind: 'Pod' },
-  { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
-]
 
 /** The pods of the present revision of an object behind a custom resource. */
 function podsOf({ object, rule, isCustom }: ObjectBehind, reader: Reader): readonly Pod[] {
