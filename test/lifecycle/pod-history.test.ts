@@ -50,9 +50,12 @@ describe.each([
 })
 
 describe('the first death', () => {
-  it.each(rows<[string, number, Seen, Facts?]>(data, 'the first death'))('%s', (_, first, versions, facts = {}) => {
-    expect(appOf(versions, facts)?.deaths.firstAt).toBe(moment(first))
-  })
+  it.each(rows<[string, number | null, Seen, Facts?]>(data, 'the first death'))(
+    '%s',
+    (_, first, versions, facts = {}) => {
+      expect(appOf(versions, facts)?.deaths.firstAt).toBe(first === null ? undefined : moment(first))
+    },
+  )
 
   it("is on the runner's clock where the server's is ahead", () => {
     const around = createGateTime({ serverOffsetMs: 5_000 })

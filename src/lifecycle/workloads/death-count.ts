@@ -155,10 +155,12 @@ function readyTimeOfDead(
  * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than the last
  * change of its template, the restarts before the gate first saw it do not count.
  * @param created when the pod was created, on the runner's clock
+ * @param backOffAt when the kubelet first reported in an Event that it waits before the next start: the first death is older
  */
 export function countDeaths(
   seen: DeathObservations,
   created: number | undefined,
+  backOffAt: number | undefined,
   { changedAt, minReadyMs }: PodTerms,
   gateTime: Pick<GateTime, 'startedAt' | 'settleTimeMs'>,
 ): DeathCount {
@@ -178,5 +180,7 @@ export function countDeaths(
     counted.some(({ beganAt }) => beganAt !== undefined && isSinceStart(beganAt, gateTime)) ||
     // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
     seen.total - 1 > atFirstSight
-  return { count, total: seen.total, isCurrent, firstAt: earliest(counted.map(({ diedAt }) => diedAt)) }
+  const reportedAt = count > 0 && uncounted === 0 ? backOffAt : undefined
+  const firstAt = earliest([reportedAt, ...counted.map(({ diedAt }) => diedAt)])
+  return { count, total: seen.total, isCurrent, firstAt }
 }

@@ -1,4 +1,4 @@
-import type { EventObject, Pod, Probe } from '../../cluster/objects.ts'
+import { type EventObject, firstOccurrence, type Pod, type Probe } from '../../cluster/objects.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerView, PodContainer, PodView } from '../pod-view.ts'
@@ -30,7 +30,7 @@ export function viewPod(
       ...containerReports(each, events, time),
       pod,
       running: each.status?.state?.running && instances.get(total),
-      deaths: countDeaths(observations.deaths, createdAt, terms, gateTime),
+      deaths: countDeaths(observations.deaths, createdAt, backOffSince(own, seenAt, gateTime), terms, gateTime),
       refusals: withReported(observations.refusals, own, seenAt, gateTime),
       startedAt,
       probesDueAt: probesDueAt(each, startedAt),
@@ -73,6 +73,14 @@ export function viewPod(
     runningStep: runningStep(containers),
     counters: started ? [] : reports.counters,
   }
+}
+
+/** When the kubelet first reported that it waits before the next start of a container. @param about its Events */
+function backOffSince(about: readonly EventObject[], seenAt: number, { time }: GateTime): number | undefined {
+  const backOffs = about.filter(
+    ({ reason, message }) => reason === 'BackOff' && message?.startsWith('Back-off restarting'),
+  )
+  return earliest(backOffs.map((event) => time(firstOccurrence(event)) ?? seenAt))
 }
 
 function probesDueAt({ container, status, isInit }: PodContainer, startedAt: number | undefined): number | undefined {
