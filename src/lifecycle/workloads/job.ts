@@ -129,7 +129,7 @@ function jobMilestones(
           at: time(status.startTime),
           message: active > 0 ? `started, ${active} active` : 'started',
         }
-      : { name: 'started', state: 'open', message: startText(job) },
+      : { name: 'started', state: 'open', message: 'waiting for its first pod' },
     {
       name: 'succeeded',
       state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
@@ -215,12 +215,6 @@ function keptPod({ pod }: PodState, job: Job, reader: Reader): Problem | undefin
   const since = latest(ends.map((end) => reader.time(end?.finishedAt))) ?? reader.now
   if (!isAdded && !reader.passed(since + longStepMs)) return undefined
   return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: { isAdded } }
-}
-
-/** What starts the first pod. Another controller may manage the Job: then the built-in one ignores it. */
-function startText({ spec = {} }: Job): string {
-  if (!isOfJobController({ spec })) return `waiting for the controller ${spec.managedBy}, which manages the Job`
-  return spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod'
 }
 
 function progressText({ status = {}, spec = {} }: Job, retry: Retry | undefined): string {
