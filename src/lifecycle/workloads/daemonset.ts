@@ -8,7 +8,6 @@ import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, newestOf, templateCreatedAt } from './revision.ts'
 import { podCount } from './revision-pods.ts'
 import {
-  countSettled,
   type ExaminedPods,
   examineWorkloadPods,
   updatedMilestone,
@@ -44,7 +43,8 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const { owned, examined, present, isFinished, nodes } = pods
   const isSkipped = (node: string) => nodes.skipReason(node) !== undefined
 
-  const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isSkipped, isFinished)
+  const isAnySettled = examined.state?.pods.some((pod) => pod.settled) === true
+  const unfinished = isAnySettled ? unfinishedNodes(owned, isSkipped, isFinished) : []
   // The controller does not count nodes that are gone, or that should not have a pod.
   const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - onNodes)
   const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
@@ -65,7 +65,7 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
     examined,
     isComplete: isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0,
     wanted: awaited,
-    ready: countSettled(examined, observed ? available : 0),
+    counted: observed ? available : 0,
     created: observed ? Math.min(awaited, created) : created,
     message:
       desired === 0

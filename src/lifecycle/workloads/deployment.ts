@@ -19,7 +19,7 @@ import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
 import { countMilestone, momentOf, podCount, readyText } from './revision-pods.ts'
-import { countSettled, type ExaminedPods, examineWorkloadPods, type WorkloadFacts, workloadRule } from './workload.ts'
+import { type ExaminedPods, examineWorkloadPods, type WorkloadFacts, workloadRule } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
 const deadlineExceeded = 'ProgressDeadlineExceeded'
@@ -91,7 +91,7 @@ function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
     examined,
     isComplete: isAvailable && isDrained,
     wanted: replicas,
-    ready: countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0),
+    counted: isUpdated ? (status.readyReplicas ?? 0) : 0,
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),

@@ -7,7 +7,7 @@ import { condition } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { podCount, readyText } from './revision-pods.ts'
 import { hasContainersOf } from './template.ts'
-import { countSettled, examineWorkloadPods, type WorkloadFacts, workloadMilestones, workloadRule } from './workload.ts'
+import { examineWorkloadPods, type WorkloadFacts, workloadMilestones, workloadRule } from './workload.ts'
 
 /**
  * A ReplicaSet without a Deployment, or a ReplicationController:
@@ -34,7 +34,7 @@ function factsOf(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
       available >= replicas &&
       condition(set, 'ReplicaFailure')?.status !== 'True',
     wanted: replicas,
-    ready: isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0,
+    counted: isObserved(set) ? available : 0,
     created: replicas,
     message: readyText(available, replicas, 'available'),
     settle: { removedAt: reader.removedAt(metadata.uid) },

@@ -9,7 +9,6 @@ import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import { examinePods, podCount, readyText } from './revision-pods.ts'
 import {
-  countSettled,
   type ExaminedPods,
   examineWorkloadPods,
   updatedMilestone,
@@ -63,7 +62,7 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
       // A scale creates pods below the partition with the older revision: they must settle too.
       oldPods.pods.every(({ settled }) => settled),
     wanted: total,
-    ready: countSettled(examined, observed ? readyReplicas : 0),
+    counted: observed ? readyReplicas : 0,
     // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, gatedPods(examined.pods).length)),
     message: readyText(readyReplicas, replicas, 'ready'),

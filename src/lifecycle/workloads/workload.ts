@@ -45,8 +45,8 @@ export interface WorkloadFacts {
   readonly isComplete: boolean
   /** How many gated pods have to be ready. */
   readonly wanted: number
-  /** How many gated pods are ready and settled; see `countSettled`. */
-  readonly ready: number
+  /** How many gated pods are ready by the counts of the controller: they decide if pods cannot be read. */
+  readonly counted: number
   /** How many pods of the gated revision should exist now. */
   readonly created: number
   readonly message: string
@@ -166,11 +166,6 @@ function endingPods({ leaving, draining }: Pods): readonly Pod[] {
   return [...leaving, ...draining]
 }
 
-/** The number of ready and settled gated pods; `counted` if pods cannot be read. */
-export function countSettled({ state }: Pick<ExaminedPods, 'state'>, counted: number): number {
-  return state === undefined ? counted : state.pods.filter((pod) => pod.settled).length
-}
-
 /** What decides about the settle time, besides the pods. */
 interface SettleFacts {
   /** How many pods have to settle, if not all that have to be ready. */
@@ -244,10 +239,11 @@ export function updatedMilestone({ awaitsKept }: Pods, { done, total, isDone, le
  * @param doesCountDecide the milestone is done as soon as enough pods are ready
  */
 function readyMilestone(
-  { examined: { state }, ready, wanted }: WorkloadFacts,
+  { examined: { state }, counted, wanted }: WorkloadFacts,
   isReady: boolean,
   doesCountDecide: boolean,
 ): Milestone {
+  const ready = state === undefined ? counted : state.pods.filter((pod) => pod.settled).length
   const isDone = isReady || (doesCountDecide && ready >= wanted)
   const milestone = withMomentOf(state?.pods ?? [], 'settled', countMilestone('ready', ready, wanted, 'ready', isDone))
   if (milestone.state === 'done') return milestone
