@@ -10,7 +10,7 @@ import {
 } from '../../cluster/objects.ts'
 import { hookAnnotation, nameAnnotation } from '../../plan/helm-release.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
-import { type Problem, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
+import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { hookLeadMs } from '../../thresholds.ts'
 import type { Reader } from '../reader.ts'
 import type { ServingRevision, Undo, UndoRule } from '../rule.ts'
@@ -234,43 +234,37 @@ function changeObstacle(
   if (traitsOf(innermost).isOutsideTemplate) return `what fails (${reason}) is not in its template`
   const { missing } = innermost.detail as Partial<Problem<'config-missing'>['detail']>
   if (missing !== undefined && needs(before, missing)) return `both revisions need ${missing.kind} ${missing.name}`
-  if (name === undefined) {
-    const fields = podFieldsOf(reason)
-    const isSame = fields !== undefined && isDeepStrictEqual(fields(before), fields(after))
-    return isSame ? `what fails (${reason}) is the same in both revisions` : undefined
-  }
-  const [old, present] = [before, after].map((template) => containerOf(template, name))
-  if (present === undefined) return `its container ${name} is not in the template of this revision`
-  if (old === undefined) return undefined
-  const isOfImage = traitsOf(innermost).field?.container?.[0] === 'image'
-  if (isOfImage && old.image === present.image) return `its container ${name} has the same image in both revisions`
-  const isSame =
-    isDeepStrictEqual(old, present) && isDeepStrictEqual(withoutContainers(before), withoutContainers(after))
-  return isSame ? `its container ${name} is the same in both revisions` : undefined
+  if (name !== undefined && containerOf(after, name) === undefined)
+    return `its container ${name} is not in the template of this revision`
+  const [old, present] = [before, after].map((template) => partOf(template, innermost))
+  return isDeepStrictEqual(old, present) ? `what fails (${reason}) is the same in both revisions` : undefined
 }
 
 function innermostOf(problem: Problem | undefined): Problem | undefined {
   return problem?.cause === undefined ? problem : innermostOf(problem.cause)
 }
 
-/** The part of a template that may cause a problem of a whole pod; undefined if any part may. */
-function podFieldsOf(reason: ReasonCode): ((template: PodTemplate | undefined) => unknown) | undefined {
+/** The part of a template that may cause a problem of a container, or of a whole pod. */
+function partOf(template: PodTemplate | undefined, problem: Problem): unknown {
+  const { reason, container: name } = problem
+  if (name !== undefined) {
+    const container = containerOf(template, name)
+    const isOfImage = traitsOf(problem).field?.container?.[0] === 'image'
+    return isOfImage ? container?.image : [container, withoutContainers(template)]
+  }
   switch (reason) {
     case 'unschedulable':
     case 'quota-exceeded':
-      return (template) => [
-        withoutContainers(template),
-        containersIn(template?.spec).map(({ resources }) => resources ?? {}),
-      ]
+      return [withoutContainers(template), containersIn(template?.spec).map(({ resources }) => resources ?? {})]
     case 'volume-not-mounted':
     case 'claim-pending':
     case 'claim-terminating':
     case 'config-missing':
-      return (template) => template?.spec?.volumes ?? []
+      return template?.spec?.volumes ?? []
     case 'service-account-missing':
-      return (template) => template?.spec?.serviceAccountName ?? ''
+      return template?.spec?.serviceAccountName ?? ''
     default:
-      return undefined
+      return template
   }
 }
 
