@@ -9,9 +9,9 @@ import {
   oncePerObject,
   type PodTemplate,
 } from '../../cluster/objects.ts'
-import { type GateTime, timestampUnitMs } from '../proof.ts'
+import type { GateTime } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { lastWriteOf, specWrittenAt } from '../status-age.ts'
+import { specWrittenAt } from '../status-age.ts'
 import { isSameTemplate } from './template.ts'
 
 /** The label of a pod with the revision of its StatefulSet or DaemonSet. */
@@ -160,18 +160,7 @@ export function becamePresentAt(
   if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
   const at = reader.time(createdAt(present))
   const isOlder = revisions.some((other) => createdAt(other) > createdAt(present))
-  return isOlder || isReused(present) || isRenumbered(present, at, reader)
-    ? (restoredAt ?? writtenAt)
-    : (at ?? writtenAt)
-}
-
-/**
- * Whether a ControllerRevision was written after its creation: a rollback gives it the next number. Newer ones may be gone
- * (revisionHistoryLimit).
- */
-function isRenumbered(revision: KubeObject, createdAt: number | undefined, { time }: Reader): boolean {
-  const writtenAt = revision.kind === 'ControllerRevision' ? lastWriteOf(revision, time) : undefined
-  return writtenAt !== undefined && createdAt !== undefined && writtenAt > createdAt + timestampUnitMs
+  return isOlder || isReused(present) ? (restoredAt ?? writtenAt) : (at ?? writtenAt)
 }
 
 /**
