@@ -158,9 +158,8 @@ export function becamePresentAt(
   const revisions = reader.knownOwned(workload.metadata.uid, present.kind)
   // The controller has not yet given `present` the highest number.
   if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
-  const at = reader.time(createdAt(present))
-  const isOlder = revisions.some((other) => createdAt(other) > createdAt(present))
-  return isOlder || isReused(present) ? (restoredAt ?? writtenAt) : (at ?? writtenAt)
+  const created = newestCreation(revisions)
+  return created === undefined ? (restoredAt ?? writtenAt) : (reader.time(created) ?? writtenAt)
 }
 
 /**
