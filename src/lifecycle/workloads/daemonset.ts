@@ -71,10 +71,8 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
       desired === 0
         ? 'no node takes its pods'
         : `${available} of ${podCount(desired)} ${isOnDelete ? 'ready' : 'available'}`,
-    settle: {
-      expected: awaitedElsewhere,
-      removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
-    },
+    toSettle: awaitedElsewhere,
+    removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
     problems: creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
   }
 }

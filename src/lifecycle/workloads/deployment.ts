@@ -96,10 +96,8 @@ function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
     // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
     message: `${current === undefined ? '' : `revision ${numberText(current)}, `}${readyText(available, replicas, 'available')}`,
-    settle: {
-      unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, reader) : undefined,
-      removedAt: reader.removedAt(current?.metadata.uid),
-    },
+    unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, reader) : undefined,
+    removedAt: reader.removedAt(current?.metadata.uid),
     problems: [
       ...(isRolledOut ? [] : pausedProblem(deployment, reader)),
       ...rolloutCreationProblem(deployment, current, replicaSets, reader),

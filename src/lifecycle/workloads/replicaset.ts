@@ -37,7 +37,7 @@ function factsOf(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
     counted: isObserved(set) ? available : 0,
     created: replicas,
     message: readyText(available, replicas, 'available'),
-    settle: { removedAt: reader.removedAt(metadata.uid) },
+    removedAt: reader.removedAt(metadata.uid),
     problems: creationProblem(set, reader),
   }
 }

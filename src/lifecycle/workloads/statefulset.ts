@@ -66,11 +66,9 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
     // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, gatedPods(examined.pods).length)),
     message: readyText(readyReplicas, replicas, 'ready'),
-    settle: {
-      expected: isOnDelete ? replicas : toUpdate + newBelow,
-      unwanted,
-      removedAt: reader.removedAt(set.metadata.uid, revision),
-    },
+    toSettle: isOnDelete ? replicas : toUpdate + newBelow,
+    unwanted,
+    removedAt: reader.removedAt(set.metadata.uid, revision),
     problems: [
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
       ...creationProblem(set, reader, observed && existing < replicas, templateCreatedAt(set, updateRevision, reader)),

@@ -50,7 +50,12 @@ export interface WorkloadFacts {
   /** How many pods of the gated revision should exist now. */
   readonly created: number
   readonly message: string
-  readonly settle: SettleFacts
+  /** How many pods have to settle, if not all that have to be ready. */
+  readonly toSettle?: number
+  /** See `haveSettled`. */
+  readonly unwanted?: number
+  readonly unchangedSince?: number | undefined
+  readonly removedAt?: number | undefined
   /** The problems of the workload itself. */
   readonly problems: readonly Problem[]
   /** The template is already rolled out: only a scale creates new pods. */
@@ -80,9 +85,9 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
 function judgeWorkload(workload: Workload, facts: WorkloadFacts, reader: RuleReader): Judgement {
   const { examined, message, isOrdered } = facts
   const { pods, state, failing, excused, stuck } = examined
-  const { expected = facts.wanted, unwanted = 0 } = facts.settle
+  const { toSettle = facts.wanted, unwanted = 0 } = facts
   const removed = pods.ended.length + pods.leaving.length
-  const areSettled = haveSettled(examined, expected, reader, { ...facts.settle, unwanted: unwanted + removed })
+  const areSettled = haveSettled(examined, toSettle, reader, { ...facts, unwanted: unwanted + removed })
   const ready = facts.isComplete && areSettled
   const ofPods = [...(failing?.problems ?? []), ...(ready ? [] : stuck)]
   const problems = [...ofPods, ...facts.problems, ...excused].toSorted(byImportance)
@@ -166,15 +171,6 @@ function endingPods({ leaving, draining }: Pods): readonly Pod[] {
   return [...leaving, ...draining]
 }
 
-/** What decides about the settle time, besides the pods. */
-interface SettleFacts {
-  /** How many pods have to settle, if not all that have to be ready. */
-  readonly expected?: number
-  readonly unwanted?: number
-  readonly unchangedSince?: number | undefined
-  readonly removedAt?: number | undefined
-}
-
 /**
  * Whether the desired number of pods is ready and has run for the settle time. The pod watch may lag behind the counts of
  * the controller, so missing pods are awaited until the workload has been unchanged for the settle time, as are all pods if
@@ -188,8 +184,9 @@ export function haveSettled(
   { state }: Pick<ExaminedPods, 'state'>,
   wanted: number,
   reader: Reader,
-  { unwanted = 0, unchangedSince, removedAt = -Infinity }: SettleFacts = {},
+  facts: Pick<WorkloadFacts, 'unwanted' | 'unchangedSince' | 'removedAt'> = {},
 ): boolean {
+  const { unwanted = 0, unchangedSince, removedAt = -Infinity } = facts
   if (state !== undefined) {
     const { pods } = state
     if (!pods.every(({ settled }) => settled)) return false
@@ -197,7 +194,7 @@ export function haveSettled(
     if (pods.length + unwanted >= wanted) return false
   }
   const { firstSeenAt, countersMovedAt } = reader.history
-  const changedAt = state === undefined ? Math.min(unchangedSince ?? firstSeenAt, firstSeenAt) : firstSeenAt
+  const changedAt = Math.min(unchangedSince ?? firstSeenAt, firstSeenAt)
   const unchangedAt = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + reader.settings.settleTimeMs
   return reader.passed(removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt)
 }
