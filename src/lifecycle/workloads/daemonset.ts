@@ -114,14 +114,14 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
  * @param hasUnfinishedSkipped whether the pod of a node that is not awaited is unfinished
  */
 function leftOverPods(
-  { metadata, spec }: DaemonSet,
+  { metadata }: DaemonSet,
   { examined: { pods }, nodes }: SetPods,
   hasUnfinishedSkipped: boolean,
   reader: Reader,
 ): number {
   const canReadRevisions = reader.knownOwned(metadata.uid, 'ControllerRevision').length > 0
-  const isByCounts = spec?.updateStrategy?.type === 'OnDelete' || (!hasUnfinishedSkipped && !canReadRevisions)
-  return isByCounts ? 0 : pods.old.filter((pod) => nodes.skipReason(nodeOf(pod)) === undefined).length
+  if (!hasUnfinishedSkipped && !canReadRevisions) return 0
+  return pods.old.filter((pod) => nodes.skipReason(nodeOf(pod)) === undefined).length
 }
 
 /** @param nodes each node with the reason why it is not awaited */
