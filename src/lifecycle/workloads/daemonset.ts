@@ -44,12 +44,16 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const isSkipped = (node: string) => nodes.skipReason(node) !== undefined
 
   const isAnySettled = examined.state?.pods.some((pod) => pod.settled) === true
-  const unfinished = isAnySettled ? unfinishedNodes(owned, isSkipped, isFinished) : []
+  // A node without a pod may be excluded by node selector or taints, and is omitted.
+  const podNodes = [...new Set(owned.map(nodeOf))]
+  const finished = new Set(owned.filter(isFinished).map(nodeOf))
+  const skipped = podNodes.filter(isSkipped)
+  const unfinished = isAnySettled ? skipped.filter((node) => !finished.has(node)) : []
   // The controller does not count nodes that are gone, or that should not have a pod.
-  const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - onNodes)
+  const uncounted = Math.max(0, podNodes.length - onNodes)
   const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
-  const isKept = (pod: Pod) => isFinished(pod) && isSkipped(nodeOf(pod)) && nodes.isCounted(nodeOf(pod))
-  const awaitedElsewhere = Math.max(0, awaited - new Set(owned.filter(isKept).map(nodeOf)).size)
+  const kept = skipped.filter((node) => finished.has(node) && nodes.isCounted(node))
+  const awaitedElsewhere = Math.max(0, awaited - kept.length)
   const updated = isOnDelete ? desired : counted
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
@@ -229,19 +233,6 @@ function tolerates({ key, operator = 'Equal', value = '', effect }: Toleration, 
   if (effect && effect !== taint.effect) return false
   if (key && key !== taint.key) return false
   return operator === 'Exists' || (operator === 'Equal' && value === (taint.value ?? ''))
-}
-
-/**
- * The nodes that are not awaited and whose pod is not finished. A node without a pod may be excluded by node selector or
- * taints, and is omitted.
- */
-function unfinishedNodes(
-  owned: readonly Pod[],
-  isSkipped: (node: string) => boolean,
-  isFinished: (pod: Pod) => boolean,
-): readonly string[] {
-  const finished = new Set(owned.filter(isFinished).map(nodeOf))
-  return [...new Set(owned.map(nodeOf))].filter((node) => isSkipped(node) && !finished.has(node))
 }
 
 /** The node of a pod; before it is scheduled, by the affinity that the controller sets (pkg/controller/daemon/util). */
