@@ -1,4 +1,4 @@
-import { type Condition, type Fields, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
+import { type Condition, type Fields, isObject, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
 import { type ConditionSignal, conditionsIn, fieldsOf, isEmpty } from '../conditions.ts'
 import { isGenerationStale, isOfPresentGeneration, isRequestOpen } from '../status-age.ts'
@@ -33,6 +33,8 @@ const work = {
 }
 /** Fields of a spec that suspend the object. */
 const suspensions = words('suspend suspended paused pause hibernate canceled cancelled')
+/** Fields of a spec that may contain such a field: custom workloads pause a rollout in their strategy. */
+const rollouts = /^(?:strategy|updateStrategy|rollout)$/
 /** `cluster.x-k8s.io/paused`, `strimzi.io/pause-reconciliation`: the controller ignores the object. */
 const pauseAnnotation = /\/(?:paused?|suspend(?:ed)?)(?:-?reconcil\w*)?$/i
 
@@ -72,7 +74,12 @@ function untilEnd(signals: readonly Signal[], status: Fields): readonly Signal[]
 export function specSuspension(object: KubeObject): readonly Signal[] {
   const { spec, metadata } = object
   if (isSchedule(object)) return []
-  const field = Object.entries(spec ?? {}).find(([key, value]) => value === true && suspensions.has(key))
+  const fields = Object.entries(spec ?? {}).flatMap(([key, value]) =>
+    rollouts.test(key) && isObject(value)
+      ? Object.entries(value).map(([name, each]) => [`${key}.${name}`, each])
+      : [[key, value]],
+  )
+  const field = fields.find(([key, value]) => value === true && suspensions.has(key.split('.').at(-1)))
   if (field !== undefined) return fieldSignal(`spec.${field[0]}`, true, 'suspended', 'spec')
   const annotation = Object.entries(metadata.annotations ?? {}).find(
     ([key, value]) => pauseAnnotation.test(key) && value !== 'false',
