@@ -7,7 +7,7 @@ import { hasArrivedByPods, hasArrivedBySpec } from '../lifecycle/expected-images
 import { haveSamePods, type PodRevision, revisionsByUid } from '../lifecycle/pods.ts'
 import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
 import type { Reader } from '../lifecycle/reader.ts'
-import type { Reads } from '../lifecycle/reads.ts'
+import { ReadIndex, type Reads } from '../lifecycle/reads.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
@@ -34,6 +34,7 @@ export class Assessor {
   readonly #targets: Targets
   readonly #gateTime: GateTime
   readonly #sharedReaders: SharedReaders
+  readonly #readIndex = new ReadIndex<GatedTarget>()
   /** The new targets that are not assessed yet. */
   readonly #deployed: GatedTarget[] = []
   /** `Targets.progressKey` at the last assessments. */
@@ -81,6 +82,7 @@ export class Assessor {
         if (isRequired) versionChangedAt(object, rule, reader)
         const isOfSpec = hasArrivedBySpec(object, listed, expected)
         const isOfPods = isOfSpec === false ? hasArrivedByPods(own, object, expected, reader) : isOfSpec
+        this.#readIndex.replace(gated, gated.reads, reader.reads)
         this.#keepReads(gated, reader.reads)
         return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
       },
@@ -100,9 +102,9 @@ export class Assessor {
     const object = after ?? before
     const concerned = new Set<GatedTarget>()
     const changed = this.#sharedReaders.observe(change, this.#parts.now())
-    for (const gated of this.#targets.unended)
+    for (const gated of [...this.#readIndex.of(changed)].toSorted((a, b) => a.index - b.index))
       this.#targets.guard(gated, () => {
-        if (gated.reads?.concerns(changed)) concerned.add(gated)
+        if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
       })
     if (isOfKind(object, 'Event')) {
       for (const gated of this.#subjects(object, changed.pod)) concerned.add(gated)
@@ -198,6 +200,13 @@ export class Assessor {
   }
 
   #assessObject(gated: GatedTarget, object: KubeObject): void {
+    const { reads: before } = gated
+    this.#readAndApply(gated, object)
+    // Later reads of the same reader count too, for example for an undo.
+    if (gated.reads !== undefined && gated.reads !== before) this.#readIndex.replace(gated, before, gated.reads)
+  }
+
+  #readAndApply(gated: GatedTarget, object: KubeObject): void {
     const { rule, state } = gated
     const reader = gated.readerOf(object)
     const revisions = revisionsOf(object, reader)

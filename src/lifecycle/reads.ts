@@ -107,9 +107,39 @@ export class Reads {
     return keys.some((key) => this.#keys.get(key)?.some((where) => versions.some(where)))
   }
 
+  get keys(): Iterable<string> {
+    return this.#keys.keys()
+  }
+
+  hasKey(key: string): boolean {
+    return this.#keys.has(key)
+  }
+
   /** Whether the assessment has read if this list is complete, which it is now. */
   awaits(list: WatchRequest): boolean {
     return this.#states.some((request) => covers(list, request))
+  }
+}
+
+/** Finds the targets whose assessments have read what a change changes, without asking each target. */
+export class ReadIndex<Target> {
+  readonly #byKey = new Map<string, Set<Target>>()
+
+  /** Replaces what a target has read. */
+  replace(target: Target, before: Reads | undefined, after: Reads): void {
+    for (const key of before?.keys ?? []) if (!after.hasKey(key)) this.#byKey.get(key)?.delete(target)
+    for (const key of after.keys) {
+      // Most assessments read the same as the assessment before.
+      if (before?.hasKey(key)) continue
+      const targets = this.#byKey.get(key)
+      if (targets === undefined) this.#byKey.set(key, new Set([target]))
+      else targets.add(target)
+    }
+  }
+
+  /** The targets that have read something with a key of the change. `Reads.concerns` then decides about each. */
+  of({ keys }: KeyedChange): ReadonlySet<Target> {
+    return new Set(keys.flatMap((key) => [...(this.#byKey.get(key) ?? [])]))
   }
 }
 
