@@ -225,13 +225,14 @@ export class ApiHealth {
 
   /**
    * Ends the outages of a kind; without a kind, those of all watches. The outage of a watch that reports its own last
-   * success ends only with its own report, as withdrawn access does.
+   * success ends only with its own report, as refused credentials and withdrawn access do: an object may come from another
+   * watch of the kind.
    */
   #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
     for (const [key, { failure, name }] of this.#outages) {
       const isOfKind = kind === undefined || failure.kind === undefined || failure.kind === kind
       const isReported = report !== undefined && (kind === undefined || covers(report, failure))
-      const isExact = name !== undefined || reportedSuccess(failure) !== undefined
+      const isExact = name !== undefined || failure.type === 'REFUSED' || reportedSuccess(failure) !== undefined
       if (isReported || (!isExact && isOfKind)) this.#outages.delete(key)
     }
   }
