@@ -12,7 +12,7 @@ interface Data {
   readonly objects: NamedObjects
   readonly 'available revision': readonly (readonly [title: string, names: string, revision: number | null])[]
   readonly 'what serves': readonly (readonly [title: string, names: string, serving: object | null])[]
-  readonly 'what is missing': readonly (readonly [title: string, before: object, inBoth: boolean])[]
+  readonly 'what is missing': readonly (readonly [title: string, before: object, key: string | null, inBoth: boolean])[]
   readonly 'the new template needs it': object
   readonly 'no undo restores a Deployment': readonly (readonly [title: string, obstacle: string, given: Case])[]
   readonly 'an undo restores a Deployment': readonly (readonly [title: string, given: Case])[]
@@ -109,18 +109,17 @@ test.each([
   )
 })
 
-test.each(data['what is missing'])('an undo restores nothing if a Secret is missing %s', (_, template, isInBoth) => {
-  const before = { metadata: { name: 'web' }, template: { image: 'acme/web:v1', ...template } }
-  const changed = { is: 'web', template: data['the new template needs it'] }
-  const missing = { kind: 'secret', name: 'token' } as const
-  const problem = createProblem(
-    'config-missing',
-    { message: '', missing },
-    { subject: toSubject('pod/new'), container: 'app' },
-  )
-  const { obstacle = '' } = undo(objectsOf('changed web-7 new web-6', { before, changed }), problem)
-  expect(obstacle).toBe(isInBoth ? 'what fails (config-missing) is the same in both revisions' : '')
-})
+test.each(data['what is missing'])(
+  'an undo restores nothing if what is missing is %s',
+  (_, template, key, isInBoth) => {
+    const before = { metadata: { name: 'web' }, template: { image: 'acme/web:v1', ...template } }
+    const changed = { is: 'web', template: data['the new template needs it'] }
+    const missing = { kind: 'secret', name: 'token', ...(key !== null && { key }) } as const
+    const problem = createProblem('config-missing', { message: '', missing }, { subject: toSubject('pod/new') })
+    const { obstacle = '' } = undo(objectsOf('changed web-7 new web-6', { before, changed }), problem)
+    expect(obstacle).toBe(isInBoth ? 'both revisions need secret token' : '')
+  },
+)
 
 test('the undo of an object of a Helm release has the time of its revision, if that is the one before', () => {
   const release = { is: 'web', metadata: { annotations: { 'meta.helm.sh/release-name': 'web' } } }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Container,
+  isObject,
   isOfKind,
   type KubeObject,
   type Pod,
@@ -8,6 +9,7 @@ import {
   type Workload,
 } from '../../cluster/objects.ts'
 import { hookAnnotation, nameAnnotation } from '../../plan/helm-release.ts'
+import type { MissingObject } from '../../reasons/containers.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { hookLeadMs } from '../../thresholds.ts'
 import type { Reader } from '../reader.ts'
@@ -230,6 +232,8 @@ function changeObstacle(
   if (innermost === undefined) return undefined
   const { container: name, reason } = innermost
   if (traitsOf(innermost).isOutsideTemplate) return `what fails (${reason}) is not in its template`
+  const { missing } = innermost.detail as Partial<Problem<'config-missing'>['detail']>
+  if (missing !== undefined && needs(before, missing)) return `both revisions need ${missing.kind} ${missing.name}`
   if (name !== undefined && containerOf(after, name) === undefined)
     return `its container ${name} is not in the template of this revision`
   const [old, present] = [before, after].map((template) => partOf(template, innermost))
@@ -245,11 +249,8 @@ function partOf(template: PodTemplate | undefined, problem: Problem): unknown {
   const { reason, container: name } = problem
   if (name !== undefined) {
     const container = containerOf(template, name)
-    const [field] = traitsOf(problem).field?.container ?? []
-    if (field === 'image') return container?.image
-    // Only variables with a reference may lack their Secret or ConfigMap.
-    if (field === 'env') return [container?.env?.filter(({ valueFrom }) => valueFrom !== undefined), container?.envFrom]
-    return [container, withoutContainers(template)]
+    const isOfImage = traitsOf(problem).field?.container?.[0] === 'image'
+    return isOfImage ? container?.image : [container, withoutContainers(template)]
   }
   switch (reason) {
     case 'unschedulable':
@@ -265,6 +266,24 @@ function partOf(template: PodTemplate | undefined, problem: Problem): unknown {
     default:
       return template
   }
+}
+
+/** Whether a template refers to a missing Secret or ConfigMap, or to a missing key in it. */
+function needs(template: PodTemplate | undefined, { kind, name, key }: MissingObject): boolean {
+  if (name === undefined) return false
+  const isIn = (value: unknown, field: string): boolean => {
+    if (Array.isArray(value)) return value.some((each) => isIn(each, field))
+    if (!isObject(value)) return false
+    const { name: own, secretName, items } = value
+    const isNamed = own === name || secretName === name
+    // An env variable needs one key, a volume all its items; all other references need the object.
+    const keys = [value['key'], ...(Array.isArray(items) ? items : []).map((item) => isObject(item) && item['key'])]
+    const isOfKey = key === undefined || keys.includes(key) || keys.every((each) => each === undefined)
+    if (isNamed && isOfKey && field.toLowerCase().startsWith(kind)) return true
+    return Object.entries(value).some(([inner, each]) => isIn(each, inner))
+  }
+  const { volumes = [] } = template?.spec ?? {}
+  return isIn([volumes, containersIn(template?.spec).map(({ env, envFrom }) => [env, envFrom])], '')
 }
 
 function containerOf(template: PodTemplate | undefined, name: string): Container | undefined {
