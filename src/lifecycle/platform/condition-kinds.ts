@@ -5,7 +5,14 @@ import { messageOf } from '../../reasons/reasons.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, conditionsOf, isEmpty, signalKey } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { isGenerationStale, isObserved, observedIf, observedMilestone, presentConditions } from '../status-age.ts'
+import {
+  isGenerationStale,
+  isObserved,
+  lastWriteOf,
+  observedIf,
+  observedMilestone,
+  presentConditions,
+} from '../status-age.ts'
 import { conditionProblem, notReconciled, reportedProblem } from '../status-problems.ts'
 
 /**
@@ -178,7 +185,7 @@ export const hpaRule: Rule = { milestones: commonMilestones, judge: judgeAutosca
 function judgeAutoscaler(autoscaler: KubeObject, reader: RuleReader): Judgement {
   const target = scaleTarget(autoscaler)
   const mayBeDisabled = !isScaledUp(target, reader)
-  const present = conditionsOfPresentSpec(autoscaler)
+  const present = conditionsOfPresentSpec(autoscaler, reader)
   const isDisabled = mayBeDisabled && present.some(isDisabling)
   const conditions = present.map((each) => (mayBeDisabled && isDisabling(each) ? { ...each, status: 'True' } : each))
   const judgement = judgeConditions(autoscaler, ['AbleToScale', 'ScalingActive'], conditions, reader)
@@ -211,9 +218,19 @@ function isDisabling({ type, reason }: Condition): boolean {
   return type === 'ScalingActive' && reason === 'ScalingDisabled'
 }
 
-/** The conditions that are about the present spec. Since Kubernetes 1.37, the status contains the observed generation. */
-function conditionsOfPresentSpec(autoscaler: KubeObject): readonly Condition[] {
-  return isGenerationStale(autoscaler) ? [] : [...conditionsOf(autoscaler), ...annotatedConditions(autoscaler)]
+/**
+ * The conditions that are about the present spec. Since Kubernetes 1.37, the status contains the observed generation.
+ * Exception: if the controller cannot read the scale of the target, it writes only the condition AbleToScale, and not
+ * the generation (reconcileAutoscaler, pkg/controller/podautoscaler).
+ */
+function conditionsOfPresentSpec(autoscaler: KubeObject, { time }: Reader): readonly Condition[] {
+  const conditions = [...conditionsOf(autoscaler), ...annotatedConditions(autoscaler)]
+  if (!isGenerationStale(autoscaler)) return conditions
+  const writtenAt = lastWriteOf(autoscaler, time) ?? Infinity
+  return conditions.filter(
+    ({ type, status, lastTransitionTime }) =>
+      type === 'AbleToScale' && status === 'False' && (time(lastTransitionTime) ?? -Infinity) >= writtenAt,
+  )
 }
 
 /** The conditions of an object of `autoscaling/v1`: an annotation contains those of v2 (pkg/apis/autoscaling/annotations.go). */
