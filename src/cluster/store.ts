@@ -62,6 +62,8 @@ export class Store {
   readonly #deleted = new Map<string, KubeObject>()
   /** The requests whose lists are complete, grouped by kind so that a search is fast. */
   readonly #synced = new Map<string, Numbered<WatchRequest>[]>()
+  /** Caches the number of each request's list: each assessment asks for the lists of its target. */
+  #syncedNumbers = new WeakMap<WatchRequest, number>()
   /** The last refusal of each request. A 403 is replaced only by another 403. */
   readonly #refused = new Map<string, Numbered<Failure>>()
   /** How many events were applied. */
@@ -105,6 +107,7 @@ export class Store {
       case 'SYNCED': {
         const place = kindKey(event.kind, event.namespace)
         this.#synced.set(place, [...(this.#synced.get(place) ?? []), { ...event, number: this.#applied }])
+        this.#syncedNumbers = new WeakMap()
         return []
       }
       case 'UNAVAILABLE':
@@ -258,10 +261,14 @@ export class Store {
 
   /** The number of the event that last reported a complete list of this request; 0 without one. */
   #syncedNumber(request: WatchRequest): number {
+    const cached = this.#syncedNumbers.get(request)
+    if (cached !== undefined) return cached
     const { kind, namespace } = request
     const places = namespace === undefined ? [undefined] : [undefined, namespace]
     const lists = places.map((place) => this.#synced.get(kindKey(kind, place)))
-    return Math.max(0, ...lists.map((list) => list?.findLast((synced) => covers(synced, request))?.number ?? 0))
+    const number = Math.max(0, ...lists.map((list) => list?.findLast((synced) => covers(synced, request))?.number ?? 0))
+    this.#syncedNumbers.set(request, number)
+    return number
   }
 
   #refuse(refusal: Failure): void {
