@@ -336,21 +336,31 @@ function nextRetry(job: Job, pods: readonly Pod[], reader: Reader): Retry | unde
 
 /**
  * The retries by new pods. The controller counts the failures since the last success: of the Job, or of each index if
- * the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While a pod is active, no retry waits.
+ * the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, no retry
+ * waits.
  */
-function podRetries({ spec = {} }: Job, pods: readonly Pod[], reader: Reader): readonly Retry[] {
+function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], reader: Reader): readonly Retry[] {
   const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
   const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
+  const wanted = spec.backoffLimitPerIndex === undefined ? wantedAtOnce({ spec, status }) : 1
   return [...groups.values()].flatMap((tries) => {
     const ends = (phase: string) =>
       tries.flatMap((pod) => (pod.status?.phase === phase ? (finishTime(pod, reader) ?? []) : []))
     const succeededAt = latest(ends('Succeeded')) ?? -Infinity
     const failures = ends('Failed').filter((at) => at > succeededAt)
     const failedAt = latest(failures)
-    if (failedAt === undefined || tries.some(isActive)) return []
+    if (failedAt === undefined || tries.filter(isActive).length >= wanted) return []
     const waitMs = Math.min(firstJobBackOffMs * 2 ** (failures.length - 1), maxJobBackOffMs)
     return [{ at: failedAt + waitMs, waitMs }]
   })
+}
+
+/** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
+function wantedAtOnce({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
+  const { completions, parallelism = 1 } = spec
+  const succeeded = status.succeeded ?? 0
+  if (completions === undefined) return succeeded > 0 ? 0 : parallelism
+  return Math.min(parallelism, completions - succeeded)
 }
 
 function isActive(pod: Pod): boolean {
