@@ -16,6 +16,9 @@ import {
   workloadRule,
 } from './workload.ts'
 
+const generationLabel = 'pod-template-generation'
+const generationAnnotation = 'deprecated.daemonset.template.generation'
+
 /**
  * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  *
@@ -148,13 +151,17 @@ function updatedPods(set: DaemonSet): number {
 }
 
 /**
- * Whether a pod has the present template: by the hash of its ControllerRevision. If that cannot be read, all pods have it
- * once the controller counts them all as updated.
+ * Whether a pod has the present template: by the hash of its ControllerRevision. If that cannot be read, by the template
+ * generation, as in IsPodUpdated (pkg/controller/daemon/util). Without both, all pods have it once the controller counts
+ * them all as updated.
  */
 function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: Reader): (pod: Pod) => boolean {
   const hash = present?.metadata.labels?.[hashLabel]
+  if (hash !== undefined) return ({ metadata: { labels } }) => labels?.[hashLabel] === hash
+  const generation = set.metadata.annotations?.[generationAnnotation]
+  if (generation !== undefined) return ({ metadata: { labels } }) => labels?.[generationLabel] === generation
   const areAllUpdated = updatedPods(set) >= reader.knownOwned(set.metadata.uid, 'Pod').length
-  return ({ metadata: { labels } }) => (hash === undefined ? areAllUpdated : labels?.[hashLabel] === hash)
+  return () => areAllUpdated
 }
 
 const cordoned = 'cordoned'
