@@ -149,7 +149,7 @@ function find(pattern: RegExp, message: string): string | undefined {
 /**
  * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and Jobs
  * do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: a denial that
- * is repeated after `deniedMs`, also of a pod that the API server finds invalid. Slow: everything that may change by itself, such
+ * is repeated after `deniedMs`, and a pod that the API server finds invalid. Slow: everything that may change by itself, such
  * as quota, a missing ServiceAccount, PriorityClass or RuntimeClass, or an unavailable webhook.
  * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
@@ -260,12 +260,14 @@ function refusedProblem(
     proven: false,
     isRetried: isAhead(retryAt(refused, reader), reader) || undefined,
   })
+  // A denial may end when a policy changes, but no retry makes a pod valid: its second refusal proves that it is invalid.
+  const isInvalid = 'isInvalid' in problem.detail && problem.detail.isInvalid === true
   const isRepeated = prove(
     {
       seen: count,
       needed: refusedCreations,
-      since: Math.max(since ?? 0, reader.startedAt),
-      atLeastMs: deniedMs,
+      since: isInvalid ? 0 : Math.max(since ?? 0, reader.startedAt),
+      atLeastMs: isInvalid ? 0 : deniedMs,
       isCurrent: isSinceStart(lastAt, reader),
     },
     momentAt(lastAt),
