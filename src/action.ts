@@ -7,7 +7,6 @@ import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
 import { passes } from './gate/outcome.ts'
-import { forReaders, redactRecord } from './gate/redact-record.ts'
 import {
   type EndedRunRecord,
   emptyRecord,
@@ -28,6 +27,7 @@ import { safeLine, safeLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
+import { forReaders, redactRecord } from './report/redact-record.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { gateRollout } from './run/live-run.ts'

@@ -1,8 +1,8 @@
 import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import { type Clock, sleep, unlessAborted } from '../cluster/clock.ts'
-import { forReaders } from '../gate/redact-record.ts'
 import { type EndedRunRecord, emptyRecord, type RunRecord } from '../gate/run-record.ts'
 import type { ExtraName, Inputs } from '../inputs.ts'
+import { forReaders } from '../report/redact-record.ts'
 import {
   closeLimitMs,
   firstUpdateRetryMs,

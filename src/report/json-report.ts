@@ -1,4 +1,3 @@
-import { mapRecord } from '../gate/redact-record.ts'
 import type { Report, SingleCheckReport } from '../gate/report-schema.ts'
 import {
   type EndedRunRecord,
@@ -13,6 +12,7 @@ import {
   unwritten,
 } from '../gate/run-record.ts'
 import { printableJson } from './escape.ts'
+import { mapRecord } from './redact-record.ts'
 import { wayBackOf } from './rollback.ts'
 import { evidenceText } from './target-record.ts'
 

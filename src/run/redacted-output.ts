@@ -2,10 +2,10 @@ import { type Clock, within } from '../cluster/clock.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { KeyLines } from '../cluster/token-shapes.ts'
-import { redactRecord } from '../gate/redact-record.ts'
 import type { Entry, RunRecord } from '../gate/run-record.ts'
 import type { Source } from '../plan/target.ts'
 import type { LogOutput } from '../report/log.ts'
+import { redactRecord } from '../report/redact-record.ts'
 import { maxTextWaitMs, textFinishMs, textFinishWhenCancelledMs } from '../thresholds.ts'
 
 /** Prints what happens during a run. Each function is optional. Texts are raw: renderers escape them. */

@@ -76,7 +76,7 @@ export abstract class Run {
 
   /** Assesses the targets once: by the first lists, with the evidence for targets that are not ready. The record is redacted. */
   async judgeNow(): Promise<RunRecord> {
-    const { judgeNow } = await import('../gate/judge-now.ts')
+    const { judgeNow } = await import('../views/judge-now.ts')
     const gate = await this.judge()
     const now = this.now()
     gate.advance(now)

@@ -3,10 +3,10 @@ import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import { authorOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { covers, Store, type Change as StoreChange } from '../cluster/store.ts'
 import type { Gate } from '../gate/gate.ts'
-import { judgeNow } from '../gate/judge-now.ts'
 import type { RunRecord } from '../gate/run-record.ts'
 import { consolidate } from '../gate/watch-requests.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { judgeNow } from './judge-now.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
 
 /** One change of the part of an object that a view follows (`Part`). */

@@ -9,7 +9,6 @@ import {
 import { type EventObject, isOfKind, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
-import { judgeNow } from '../gate/judge-now.ts'
 import { type GateSettings, settingsFor } from '../gate/settings.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned, unwatchingReader } from '../lifecycle/custom/behind.ts'
@@ -19,6 +18,7 @@ import { kindRule, kindsBehind } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
+import { judgeNow } from './judge-now.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
 
 /** The content of a trace view at one time. Times are milliseconds since the epoch on this machine's clock. */

@@ -1,9 +1,9 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
-import { judgeNow } from '../../src/gate/judge-now.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { settingsFor } from '../../src/gate/settings.ts'
 import { rollbackOf, wayBackLines } from '../../src/report/rollback.ts'
+import { judgeNow } from '../../src/views/judge-now.ts'
 import { added, allSynced, at, createGate, createSettings, modified, progressing, run, synced } from '../kit/gate.ts'
 import { complete, is, iso, make, moment, podIs } from '../kit/objects.ts'
 

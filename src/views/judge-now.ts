@@ -1,6 +1,5 @@
-import type { ProblemClass } from '../reasons/spec.ts'
-import type { Gate, TargetView } from './gate.ts'
-import { concludeWorst } from './outcome.ts'
+import type { Gate, TargetView } from '../gate/gate.ts'
+import { concludeWorst } from '../gate/outcome.ts'
 import {
   absentVerdict,
   causeOf,
@@ -10,10 +9,11 @@ import {
   type TargetRecord,
   type Verdict,
   verdictOf,
-} from './run-record.ts'
-import { isUndecided, objectOf, wasDeleted } from './target-state.ts'
-import { undoOf } from './target-step.ts'
-import { problemVerdict } from './timeline-entries.ts'
+} from '../gate/run-record.ts'
+import { isUndecided, objectOf, wasDeleted } from '../gate/target-state.ts'
+import { undoOf } from '../gate/target-step.ts'
+import { problemVerdict } from '../gate/timeline-entries.ts'
+import type { ProblemClass } from '../reasons/spec.ts'
 
 /**
  * The record of a gate without verdicts (`givesNoVerdict`), as if all its timeouts passed at `now`; the worst target comes first.

@@ -1,4 +1,4 @@
-import type { RunRecord } from './run-record.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 
 /** Replaces the secrets of a text. */
 export type Redact = (text: string) => string

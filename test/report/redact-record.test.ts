@@ -1,5 +1,5 @@
-import { redactRecord } from '../../src/gate/redact-record.ts'
 import type { RunRecord } from '../../src/gate/run-record.ts'
+import { redactRecord } from '../../src/report/redact-record.ts'
 import { createProblem, createRecord, createTarget, createTargetRecord } from '../report/builders.ts'
 
 /** A record with every field that has a text: one that is missing here does not compile. */
