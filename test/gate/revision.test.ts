@@ -174,7 +174,20 @@ describe('an Application at a revision', () => {
     expect(applicationRun(steps, {}, { healthChecks })).toMatchObject({ outcome: 'stalled', seconds: 300 })
   })
 
-  it('names the container of a hook Job that failed, whose log is then read', () => {
+  it.each([
+    [
+      'here, and its container, whose log is then read',
+      {},
+      'container app of pod/migrate-x in namespace shop exited with code 3; the Job failed: no more tries (BackoffLimitExceeded)',
+      'app',
+    ],
+    [
+      'in another cluster, without reading one of the same name here',
+      { destination: { server: 'https://prod.example.com', namespace: 'shop' } },
+      'job/migrate in namespace shop: the Job failed: one or more objects failed to apply',
+      undefined,
+    ],
+  ])('names a hook Job that failed %s', (_, where, message, container) => {
     const job: KubeObject = {
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -188,18 +201,17 @@ describe('an Application at a revision', () => {
       metadata: { name: 'migrate-x', ownerReferences: ownedBy(job) },
       status: { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(3, 7) })] },
     })
-    const withHook = (hookPhase: string) => ({ revision: wanted, results: [{ ...hook, hookPhase }] })
+    const withHook = (hookPhase: string) => ({ ...where, revision: wanted, results: [{ ...hook, hookPhase }] })
     const { record, ...end } = applicationRun([
-      begin(before),
+      begin(application(where)),
       then(5, application({ ...withHook('Running'), phase: 'Running', of: wanted })),
       at(7, added(job, pod)),
       then(8, failedSync(withHook('Failed'))),
     ])
     expect(end).toMatchObject(failedAt(8, 'job-failed'))
-    expect(end.message).toBe(
-      'application/shop: container app of pod/migrate-x in namespace shop exited with code 3; the Job failed: no more tries (BackoffLimitExceeded)',
-    )
-    expect(record.targets[0]?.problems[0]).toMatchObject({ container: 'app', namespace: 'shop' })
+    expect(end.message).toBe(`application/shop: ${message}`)
+    expect(record.targets[0]?.problems[0]?.container).toBe(container)
+    expect(record.targets[0]?.problems[0]?.namespace).toBe('shop')
   })
 
   it('ends in the replay of a recording as in the live gate', async () => {

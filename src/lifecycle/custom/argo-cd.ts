@@ -128,7 +128,7 @@ function attemptOf(state: Fields, isElsewhere: boolean): Attempt | undefined {
   const isOfBefore = mayBegin && asked && reached && isCommit(asked) && !isSameVersion(asked, reached)
   const version = isOfBefore ? asked : (reached ?? asked)
   if (version === undefined || requested['dryRun'] === true) return undefined
-  const resources = isOfBefore || isElsewhere ? [] : fieldsOf(result['resources'])
+  const resources = isOfBefore ? [] : fieldsOf(result['resources'])
   const states = new Map<unknown, Attempt['state']>([
     ['Running', isRetry(state) ? 'retried' : 'running'],
     ['Terminating', 'running'],
@@ -140,7 +140,7 @@ function attemptOf(state: Fields, isElsewhere: boolean): Attempt | undefined {
     state: states.get(state['phase']) ?? 'succeeded',
     message: text(state['message']) ?? '',
     since: text(state['finishedAt']),
-    applied: resources.flatMap((each) =>
+    applied: (isElsewhere ? [] : resources).flatMap((each) =>
       each['status'] === 'Synced' && text(each['hookType']) === undefined ? objectName(each) : [],
     ),
     hookJobs: resources.flatMap(hookJob),

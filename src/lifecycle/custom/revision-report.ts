@@ -28,9 +28,9 @@ export interface Attempt {
   readonly message: string
   /** Since when it has failed. */
   readonly since?: string | undefined
-  /** The objects that it has already applied. */
+  /** The objects that it has already applied in this cluster. */
   readonly applied: readonly ObjectName[]
-  /** The Jobs of its hooks in this cluster that run or have failed. */
+  /** The Jobs of its hooks that run or have failed; where `objects` is `elsewhere`, they are in the other cluster. */
   readonly hookJobs: readonly (ObjectName & { readonly hasFailed: boolean })[]
 }
 

@@ -58,8 +58,9 @@ export function withRevision(
   }
   return withCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)
-    const { attempt } = report
-    for (const request of (attempt?.hookJobs ?? []).flatMap(hookRequests)) reader.watch(request, 'optional')
+    const { attempt, objects } = report
+    const watched = objects === 'elsewhere' ? [] : (attempt?.hookJobs ?? [])
+    for (const request of watched.flatMap(hookRequests)) reader.watch(request, 'optional')
     const gated = attempt && { ...attempt, applied: attempt.applied.filter(needsMoreThanToExist) }
     const deployed = listObjects(report, reader).filter(needsMoreThanToExist)
     return judgeArrival(own, object, reader, { ...report, attempt: gated }, deployed)
@@ -207,10 +208,10 @@ function withFailure(
   own: Assessment,
   object: KubeObject,
   reader: Reader,
-  { failureMs }: AwaitedReport,
+  report: AwaitedReport,
   attempt: Attempt,
 ): Assessment {
-  const problem = failureOf(object, reader, failureMs, attempt)
+  const problem = failureOf(object, reader, report, attempt)
   const failed = {
     ...asWaiting(own, messageOf(problem)),
     problems: [problem, ...own.problems.filter((each) => traitsOf(each).yieldsTo !== 'owned')],
@@ -285,9 +286,16 @@ function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readon
   ]
 }
 
-/** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */
-function failureOf(object: KubeObject, reader: Reader, failureMs: number, attempt: Attempt): Problem {
-  const { since, message, hookJobs } = attempt
+/**
+ * The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. Of a Job in another
+ * cluster, only what the operator reports is known: a Job of the same name in this cluster is not read.
+ */
+function failureOf(
+  object: KubeObject,
+  reader: Reader,
+  { failureMs, objects }: AwaitedReport,
+  { since, message, hookJobs }: Attempt,
+): Problem {
   const { now, time, history } = reader
   const failedAt = Math.min(time(since) ?? history.firstSeenAt, now)
   const proven = reader.passed(failedAt + failureMs)
@@ -296,7 +304,7 @@ function failureOf(object: KubeObject, reader: Reader, failureMs: number, attemp
   if (hook === undefined)
     return { ...own, reason: 'reported-failed', detail: { signals: [], cause: message || undefined }, proven }
   const { kind, namespace, name } = hook
-  const [job] = reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })
+  const [job] = objects === 'elsewhere' ? [] : reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })
   const failure = job && assessOwned(job, jobRule as Rule, unwatchingReader(reader)).failure
   return {
     ...own,
