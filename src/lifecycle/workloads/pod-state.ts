@@ -16,7 +16,7 @@ export interface PodState extends PodView {
    */
   readonly better: boolean
   readonly problems: readonly Problem[]
-  /** Why the stall clock is stopped: an image is being pulled, or probes or minReadySeconds still have time. */
+  /** Why the stall clock is stopped: an image is being pulled, or probes still have time. */
   readonly stallHold?: string
   /** The node of the pod, if the node may be lost: nothing has been reported about the pod for long. */
   readonly quietNode?: string
@@ -68,15 +68,12 @@ function stateAt(view: PodView, reader: Reader): PodState {
   }
 }
 
-/** What a pod waits for, if this wait has a limit. A controller's counts do not show minReadySeconds: they include older pods. */
+/** What a pod waits for, if this wait has a limit. */
 function knownWait(view: PodView, reader: Reader): string | undefined {
-  const { isPulling, containers, scaleUp, ready, moments, minReadyMs } = view
-  if (isPulling) return 'an image is being pulled'
-  const isProbing = containers.some(({ probesDueAt }) => isAhead(probesDueAt, reader))
+  if (view.isPulling) return 'an image is being pulled'
+  const isProbing = view.containers.some(({ probesDueAt }) => isAhead(probesDueAt, reader))
   if (isProbing) return 'the probes of a pod still have time'
-  if (scaleUp?.isAdding) return 'an autoscaler is adding a node'
-  const isUnavailable = ready && isAhead((moments.ready ?? 0) + minReadyMs, reader)
-  return isUnavailable ? 'pods are ready and wait out minReadySeconds' : undefined
+  return view.scaleUp?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
 /** The moment of the milestone `pulled`: the start of the containers, if it is since the gate's start; else unknown. */

@@ -11,6 +11,7 @@ import { examinePods, podCount, readyText } from './revision-pods.ts'
 import {
   type ExaminedPods,
   examineWorkloadPods,
+  stallHold,
   updatedMilestone,
   type WorkloadFacts,
   workloadMilestones,
@@ -51,7 +52,7 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
   if (!isOnDelete) notePartition(set, old.length, reader)
   warnOfMissingService(set, reader)
   // Until an old pod is ready again, the controller does not continue the update.
-  reader.hold(oldPods.stallHold)
+  reader.hold(stallHold(oldPods, [], reader))
   return {
     examined,
     isComplete:

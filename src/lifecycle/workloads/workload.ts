@@ -273,6 +273,11 @@ function scaleHold({ examined: { state }, isScale }: WorkloadFacts): string | un
  */
 export function stallHold(state: PodsState | undefined, ending: readonly Pod[], reader: Reader): string | undefined {
   if (state?.stallHold !== undefined) return state.stallHold
+  // A controller's counts do not show this wait: they include older pods.
+  const isAnyUnavailable = state?.pods.some(
+    ({ ready, moments, minReadyMs }) => ready && isAhead((moments.ready ?? 0) + minReadyMs, reader),
+  )
+  if (isAnyUnavailable) return 'pods are ready and wait out minReadySeconds'
   // The `deletionTimestamp` is the end of the grace period.
   return ending.some(({ metadata }) => isAhead(reader.time(metadata.deletionTimestamp), reader))
     ? 'a pod is within its grace period'
