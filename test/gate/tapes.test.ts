@@ -53,6 +53,8 @@ const settings = {
       createTarget({ apiVersion: 'monitoring.coreos.com/v1', kind: 'Prometheus' }),
       createTarget({ apiVersion: 'pxc.percona.com/v1', kind: 'PerconaXtraDBCluster' }),
       createTarget({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout' }),
+      createTarget({ apiVersion: 'apps.kruise.io/v1alpha1', kind: 'UnitedDeployment' }),
+      createTarget({ apiVersion: 'pool.kubevirt.io/v1beta1', kind: 'VirtualMachinePool' }),
     ]),
   },
   workload: { catalogue: workload },
