@@ -125,7 +125,7 @@ describe('a pod that is examined again and again', () => {
     expect(found.size).toBe(states)
   })
 
-  it('is read again when its probes are due, and at each moment while it has a problem', () => {
+  it('is read again when its probes are due; what it reports is read once, what proves its problem at each moment', () => {
     const pod = make.pod({ spec: probed, status: podIs.unready({ state: is.running(5), started: true }) })
     const view = counted(sightings([5, pod]), pod)
     const base = { ...reader(), podView: () => view }
@@ -140,6 +140,7 @@ describe('a pod that is examined again and again', () => {
     expect(at(60).stallHold).toBeUndefined()
     expect(at(60).problems).toHaveLength(1)
     expect(at(61)).not.toBe(at(60))
+    expect(at(61).problems[0]?.detail).toBe(at(60).problems[0]?.detail)
     expect(at(6).problems).toEqual([])
   })
 

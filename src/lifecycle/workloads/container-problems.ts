@@ -18,11 +18,14 @@ import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError }
 import { waitsForImage } from './observe-pods.ts'
 import { isStartError } from './pod-fields.ts'
 
-/**
- * The present problem of a container. A status may be `statusLagMs` later than its events, so refusals come from both.
- * Only the view and the time decide whether there is one; other targets and objects decide about its proof.
- */
-export function findInContainer(container: ContainerView, reader: Reader): Problem | undefined {
+/** What decides whether there is a problem, besides the view: nothing but the time, so that findings can be cached. */
+export type TimeReader = Pick<Reader, 'now' | 'passed' | 'time' | 'startedAt' | 'settings'>
+
+/** Returns a problem that was found. Other targets and objects decide about its proof and its cause: each assessment calls it. */
+export type Finding = (reader: Reader) => Problem
+
+/** The present problem of a container. A status may be `statusLagMs` later than its events, so refusals come from both. */
+export function findInContainer(container: ContainerView, reader: TimeReader): Finding | undefined {
   const { status, isInit, isDoneSidecar, hookStartedAt } = container
   const isRunning = status?.state?.running !== undefined
   if (isDoneSidecar) return undefined
@@ -46,7 +49,7 @@ const notTried: Readonly<Record<string, 'image-name-invalid' | 'image-never-pull
  * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
  * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
-function neverPulled(container: ContainerView, reader: Reader): Problem | undefined {
+function neverPulled(container: ContainerView, reader: TimeReader): Finding | undefined {
   const { pod, waiting: observed, status } = container
   const waiting = status?.state?.waiting?.reason ?? ''
   const reason = notTried[waiting]
@@ -56,7 +59,8 @@ function neverPulled(container: ContainerView, reader: Reader): Problem | undefi
   const mayBeLoaded = waiting === 'ErrImageNeverPull' && isOld && observed?.predatesGate
   const proven = reader.passed(since + (mayBeLoaded ? kubeletRetryMs : 0))
   const detail = { image: container.container.image ?? '' }
-  return problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
+  const problem = problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
+  return () => problem
 }
 
 /**
@@ -100,18 +104,23 @@ const refusedStates: ReadonlySet<string> = new Set([
 ])
 
 /** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
-function refusedCreation(container: ContainerView, reader: Reader): Problem | undefined {
+function refusedCreation(container: ContainerView, { now, startedAt }: TimeReader): Finding | undefined {
   const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
   if (!refusedStates.has(reason)) return undefined
   const { refused, waiting } = container
-  const first = refused?.first ?? waiting?.since ?? reader.now
+  const first = refused?.first ?? waiting?.since ?? now
   const last = refused?.last ?? first
-  return problemIn(container, {
+  const isBusy = busyNode.test(message)
+  const problem = problemIn(container, {
     ...whyRefused(container, reason, message),
     count: 1,
-    firstSeenAt: Math.max(first, reader.startedAt),
-    proven: !busyNode.test(message) && isProvenMissing({ first, last, retryMs: kubeletRetryMs }, reader),
+    firstSeenAt: Math.max(first, startedAt),
+    proven: false,
   })
+  return (reader) => {
+    const proven = !isBusy && isProvenMissing({ first, last, retryMs: kubeletRetryMs }, reader)
+    return { ...problem, proven }
+  }
 }
 
 /** Why a container is not created, by the reason and the message of its state. */
@@ -135,19 +144,22 @@ function whyRefused({ container }: ContainerView, reason: string, message: strin
  * is missing, it may be created late. Other problems end when the registry or the network recovers. A back-off is no
  * refusal, but the kubelet's pause before the next pull.
  */
-function refusedPull(container: ContainerView, reader: Reader): Problem | undefined {
+function refusedPull(container: ContainerView, { startedAt, time }: TimeReader): Finding | undefined {
   const [reason, refusals] = lastRefusal(container) ?? []
-  if (reason === undefined || refusals === undefined || !isWaitingForImage(container, refusals, reader))
-    return undefined
+  if (reason === undefined || refusals === undefined || !isWaitingForImage(container, refusals, time)) return undefined
   const { count, firstAt, lastAt, message } = refusals
   const { class: certainty, provenAfter: needed = Infinity } = traitsOf({ reason })
   const isMissing = certainty === 'strike' && container.lacksPullSecret
-  const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
-  const isCurrent = isFinal && isSinceStart(lastAt, reader)
-  const proven = prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader)
+  const isCurrent = isSinceStart(lastAt, { startedAt })
   const { answer, cause } = pullFailure(message)
   const detail = { image: refusedImage(container, message), answer, cause }
-  return problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven })
+  const problem = problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven: false })
+  return (reader) => {
+    const isFinal =
+      !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
+    const proof = { seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent: isFinal && isCurrent }
+    return { ...problem, proven: prove(proof, reader) }
+  }
 }
 
 /**
@@ -167,7 +179,7 @@ function refusedImage({ pod, container }: ContainerView, message: string): strin
  * Whether a container waits for its image: the kubelet pulls before each start, also after a death. The status may show
  * the refusal later than the events.
  */
-function isWaitingForImage({ status, deaths }: ContainerView, { lastAt }: Refusals, { time }: Reader): boolean {
+function isWaitingForImage({ status, deaths }: ContainerView, { lastAt }: Refusals, time: TimeReader['time']): boolean {
   if (waitsForImage(status?.state?.waiting?.reason)) return true
   const endedAt = time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
   return endedAt === undefined ? deaths.count === 0 : (lastAt ?? 0) >= endedAt
@@ -186,24 +198,27 @@ function lastRefusal({ refusals }: ContainerView): readonly [PullReason, Refusal
  * wait for it. An instance that started before that target was ready may have failed for this reason: only the next one
  * is proof. If the container runs again, its last death is shown while its probes have time, but is no proof.
  */
-function repeatedDeath(container: ContainerView, reader: Reader): Problem | undefined {
+function repeatedDeath(container: ContainerView, { now, passed, time }: TimeReader): Finding | undefined {
   const { status, deaths, probesDueAt } = container
-  const mayLive = probesDueAt !== undefined && !reader.passed(probesDueAt)
+  const mayLive = probesDueAt !== undefined && !passed(probesDueAt)
   const death = container.death ?? (mayLive ? status?.lastState?.terminated : undefined)
   if (death === undefined || deaths.count === 0) return undefined
-  const { count, firstAt = reader.now } = deaths
+  const { count, firstAt = now } = deaths
+  const problem = { ...deathProblem(container, death, firstAt), count }
   // An instance that never started waited for no target (its startedAt is 1970).
-  const beganAt = death.reason === 'StartError' ? undefined : reader.time(death.startedAt)
-  const isWaiting = mayAwaitOther(beganAt ?? Infinity, reader)
-  const proof = {
-    seen: mayLive ? 0 : count,
-    needed: reader.settings.maxRestarts + 1,
-    // The other targets progress only since the gate's start.
-    since: isWaiting ? Math.max(firstAt, reader.startedAt) : firstAt,
-    atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
-    isCurrent: deaths.isCurrent,
+  const beganAt = death.reason === 'StartError' ? undefined : time(death.startedAt)
+  return (reader) => {
+    const isWaiting = mayAwaitOther(beganAt ?? Infinity, reader)
+    const proof = {
+      seen: mayLive ? 0 : count,
+      needed: reader.settings.maxRestarts + 1,
+      // The other targets progress only since the gate's start.
+      since: isWaiting ? Math.max(firstAt, reader.startedAt) : firstAt,
+      atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
+      isCurrent: deaths.isCurrent,
+    }
+    return { ...problem, proven: prove(proof, reader) }
   }
-  return { ...deathProblem(container, death, firstAt), count, proven: prove(proof, reader) }
 }
 
 /** A death of a container, which proves nothing alone. */
@@ -218,14 +233,14 @@ export function deathProblem(container: ContainerView, death: ContainerStateTerm
 export function startFailure(
   container: ContainerView,
   death: ContainerStateTerminated,
-  { now, time }: Reader,
+  { now, time }: TimeReader,
 ): Problem | undefined {
   if (!isStartError(death)) return undefined
   return { ...deathProblem(container, death, time(death.finishedAt) ?? now), proven: true }
 }
 
 /** A slow problem: the startup or readiness probe of a running container fails after the time that its probes allow. */
-function failingProbe(each: ContainerView, { passed }: Reader): Problem | undefined {
+function failingProbe(each: ContainerView, { passed }: TimeReader): Finding | undefined {
   const { status, container, probesDueAt, startedAt } = each
   if (probesDueAt === undefined || startedAt === undefined || !passed(probesDueAt)) return undefined
   const isStartup = status?.started === false && container.startupProbe !== undefined
@@ -234,16 +249,18 @@ function failingProbe(each: ContainerView, { passed }: Reader): Problem | undefi
   const kind = isStartup ? 'startup' : 'readiness'
   const detail = { isRunning: true, ...probeFailure(each.failedProbes[kind]) }
   const found = { reason: `${kind}-failing`, detail, count: 1, firstSeenAt: probesDueAt, proven: false } as const
-  return { ...problemIn(each, found), isStarting: !passed(startedAt + startTimeMs) }
+  const problem = { ...problemIn(each, found), isStarting: !passed(startedAt + startTimeMs) }
+  return () => problem
 }
 
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
-function longStep(container: ContainerView, { passed }: Reader): Problem | undefined {
+function longStep(container: ContainerView, { passed }: TimeReader): Finding | undefined {
   const { isInit, startedAt, hookStartedAt } = container
   const since = isInit ? startedAt : hookStartedAt
   if (since === undefined || !passed(since + longStepMs)) return undefined
   const reason = isInit ? 'init-container-running' : 'post-start-hook-running'
-  return problemIn(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
+  const problem = problemIn(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
+  return () => problem
 }
 
 /** A problem without subject and container. */

@@ -9,16 +9,13 @@ import { latest } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { isProvenMissing } from './container-problems.ts'
+import { type Finding, isProvenMissing, type TimeReader } from './container-problems.ts'
 import { deviceError, missingOfVolume, mountFailure, sandboxDetail } from './kubelet-messages.ts'
 import { condition, hasStarted, isReady } from './pod-fields.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
-/**
- * The present problem of a whole pod: before its containers exist, only its conditions and events show it. Only the view and
- * the time decide whether there is one; other targets and objects decide about its proof and its cause.
- */
-export function findInPod(view: PodView, reader: Reader): Problem | undefined {
+/** The present problem of a whole pod: before its containers exist, only its conditions and events show it. */
+export function findInPod(view: PodView, reader: TimeReader): Finding | undefined {
   if (condition(view.pod, 'PodScheduled')?.status === 'False') return unschedulable(view, reader)
   if (view.pod.status?.phase !== 'Pending') return closedReadinessGates(view, reader) ?? lostNode(view, reader)
   return isSetUp(view) ? undefined : (failedSetup(view, reader) ?? unacknowledged(view, reader))
@@ -29,7 +26,7 @@ export function findInPod(view: PodView, reader: Reader): Problem | undefined {
  * kubelet (`startTime`). Not before the gate first saw this state: after an outage, a watch first returns old states.
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number | undefined {
+function unacknowledgedSince({ pod, seenAt }: PodView, reader: TimeReader): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
@@ -46,19 +43,22 @@ function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number |
  * reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
-function unacknowledged(view: PodView, reader: Reader): Problem | undefined {
+function unacknowledged(view: PodView, moment: TimeReader): Finding | undefined {
   const { pod } = view
-  const since = unacknowledgedSince(view, reader)
-  if (since === undefined || !reader.passed(since + acknowledgedMs)) return undefined
+  const since = unacknowledgedSince(view, moment)
+  if (since === undefined || !moment.passed(since + acknowledgedMs)) return undefined
   const { nodeName, schedulerName: scheduler = 'default-scheduler' } = pod.spec ?? {}
-  if (nodeName) return nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
-  const cause = unboundClaim(pod, reader)
-  const waitsFor =
-    cause === undefined
-      ? possibleClaimProblem(view)
-      : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
-  const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
-  return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
+  if (nodeName) return (reader) => nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
+  const claimCause = possibleClaimProblem(view)
+  return (reader) => {
+    const cause = unboundClaim(pod, reader)
+    const waitsFor =
+      cause === undefined
+        ? claimCause
+        : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
+    const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
+    return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
+  }
 }
 
 /**
@@ -77,10 +77,10 @@ function possibleClaimProblem({ pod, claimFailure }: PodView): SchedulingCause |
  * node controller made the pod not ready (MarkPodsNotReady, pkg/controller/util/node). It does so when the node has not
  * reported for 40 s.
  */
-function lostNode({ pod }: PodView, { now, time }: Reader): Problem | undefined {
+function lostNode({ pod }: PodView, { now, time }: TimeReader): Finding | undefined {
   if (!isLostWithNode(pod)) return undefined
   const since = time(condition(pod, 'Ready')?.lastTransitionTime) ?? now
-  return nodeProblem(pod, 'lost', since)
+  return () => nodeProblem(pod, 'lost', since)
 }
 
 /** Whether the node controller made a pod not ready; see `lostNode`. */
@@ -145,7 +145,7 @@ function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
  * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
-function unschedulable({ pod, scaleUp }: PodView, reader: Reader): Problem | undefined {
+function unschedulable({ pod, scaleUp }: PodView, { now, time }: TimeReader): Finding | undefined {
   const { reason, message, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
   const isGated = reason === 'SchedulingGated'
   const schedulingGates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
@@ -154,19 +154,20 @@ function unschedulable({ pod, scaleUp }: PodView, reader: Reader): Problem | und
   const detail = isGated
     ? { schedulingGates }
     : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp?.refusal }
-  return {
-    ...ownProblem(pod, reader.time(lastTransitionTime) ?? reader.now),
+  const own = ownProblem(pod, time(lastTransitionTime) ?? now)
+  return (reader) => ({
+    ...own,
     reason: 'unschedulable',
     detail,
     cause: waitsForClaims(detail) ? unboundClaim(pod, reader) : undefined,
-  }
+  })
 }
 
 /**
  * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
  * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
-function closedReadinessGates({ pod }: PodView, { now, time }: Reader): Problem | undefined {
+function closedReadinessGates({ pod }: PodView, { now, time }: TimeReader): Finding | undefined {
   const ready = condition(pod, 'Ready')
   if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
   const gates = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
@@ -176,7 +177,7 @@ function closedReadinessGates({ pod }: PodView, { now, time }: Reader): Problem 
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
   const own = ownProblem(pod, time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? now)
-  return { ...own, reason: 'readiness-gate-pending', detail: { gates } }
+  return () => ({ ...own, reason: 'readiness-gate-pending', detail: { gates } })
 }
 
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
@@ -186,24 +187,29 @@ const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 
  * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
  * without end.
  */
-function failedSetup({ pod, setupFailure }: PodView, reader: Reader): Problem | undefined {
+function failedSetup({ pod, setupFailure }: PodView, { now }: TimeReader): Finding | undefined {
   if (setupFailure === undefined) return undefined
-  const { reason, message, count, first = reader.now, last = first } = setupFailure
+  const { reason, message, count, first = now, last = first } = setupFailure
   const own = { ...ownProblem(pod, first), count }
-  if (sandboxFailures.has(reason)) return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) }
-  if (reason === 'FailedPrepareDynamicResources')
-    return { ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) } }
+  if (sandboxFailures.has(reason)) {
+    const detail = sandboxDetail(message)
+    return () => ({ ...own, reason: 'sandbox-failed', detail })
+  }
+  if (reason === 'FailedPrepareDynamicResources') {
+    const detail = { message: deviceError(message) }
+    return () => ({ ...own, reason: 'devices-not-prepared', detail })
+  }
   const failure = mountFailure(message)
   const missing = missingOfVolume(message, pod)
   // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
   const isInUse = /^Multi-Attach error\b/.test(message) || undefined
-  if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } }
-  return {
+  if (missing === undefined) return () => ({ ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } })
+  return (reader) => ({
     ...own,
     reason: 'config-missing',
     detail: { ...failure, missing },
     proven: isProvenMissing({ first, last, retryMs: mountRetryMs }, reader),
-  }
+  })
 }
 
 /** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */

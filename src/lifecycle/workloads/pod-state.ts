@@ -3,7 +3,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import type { PodView } from '../pod-view.ts'
 import { isAhead, isSinceStart, momentAt } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { findInContainer } from './container-problems.ts'
+import { type Finding, findInContainer } from './container-problems.ts'
 import { findInPod, lostNodeToleratedUntil, quietAt } from './pod-problems.ts'
 
 /** A pod at a moment. */
@@ -22,30 +22,37 @@ export interface PodState extends PodView {
   readonly quietNode?: string
 }
 
-/** A cached state of a pod, and until when it is valid. Moments are on the runner's clock. */
+/** A cached state of a pod without its problems, what returns these, and when both are valid, on the runner's clock. */
 interface CachedState {
   readonly state: PodState
+  readonly findings: readonly Finding[]
+  readonly from: number
   readonly until: number
 }
 
-/** Caches the state of each pod without problems: after a change of one pod, all pods of its workload are examined. */
+/** Caches the state of each pod: after a change of one pod, all pods of its workload are examined. */
 const states = new WeakMap<PodView, CachedState>()
 
 /** Examines a pod. Its problems also depend on other targets and other objects, so they are read each time. */
 export function examinePod(pod: Pod, reader: Reader): PodState {
-  const view = reader.podView(pod)
+  const { state, findings } = stateOf(reader.podView(pod), reader)
+  return findings.length === 0 ? state : { ...state, problems: findings.map((find) => find(reader)) }
+}
+
+/** The cached state of a pod, if it is valid now; else a new one. */
+function stateOf(view: PodView, reader: Reader): CachedState {
   const known = states.get(view)
-  if (known !== undefined && !reader.passed(known.until)) return known.state
+  if (known !== undefined && reader.now >= known.from && !reader.passed(known.until)) return known
   const timed = { ...reader, ...momentAt(reader.now) }
   const state = stateAt(view, timed)
   const found = [findInPod(view, timed), ...view.containers.map((each) => findInContainer(each, timed))]
-  const problems = found.filter((problem) => problem !== undefined)
+  const findings = found.filter((finding) => finding !== undefined)
   const until = timed.nextMoment() ?? Infinity
   reader.passed(until)
-  if (problems.length > 0) return { ...state, problems }
+  const made = { state, findings, from: reader.now, until }
   // A pod whose node may be lost depends on its node.
-  if (state.quietNode === undefined) states.set(view, { state, until })
-  return state
+  if (state.quietNode === undefined) states.set(view, made)
+  return made
 }
 
 /** The state of a pod at the moment of a reader, without problems. */
