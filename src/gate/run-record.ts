@@ -175,11 +175,6 @@ export interface Entry {
 /** A gate whose report was merged with others, or is missing. */
 export type GateRecord = Omit<NonNullable<ReadReport['gates']>[number], 'durationSeconds'>
 
-/** How long a gate took, in milliseconds; undefined if its report is missing. */
-export function gateDurationMs({ startedAt, finishedAt }: Pick<GateRecord, 'startedAt' | 'finishedAt'>) {
-  return startedAt === undefined || finishedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt)
-}
-
 /** The workflow run of a gate. */
 export type WorkflowRunRecord = NonNullable<ReadReport['run']>
 

@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { causeOf, type GateRecord, gateDurationMs, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
+import { causeOf, type GateRecord, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -92,6 +92,11 @@ function unchangedHeadline({ outcome, targets, startedAt }: RunRecord): string |
   // The largest unit is enough.
   const [count, unit] = duration(Math.min(...ages)).split(' ')
   return `Ready, but nothing changed in the last ${count} ${unit}`
+}
+
+/** How long a gate took, in milliseconds; undefined if its report is missing. */
+export function gateDurationMs({ startedAt, finishedAt }: Pick<GateRecord, 'startedAt' | 'finishedAt'>) {
+  return startedAt === undefined || finishedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt)
 }
 
 /** The gate that decided a merged record: the first with its outcome. Undefined if all are ready, or for one gate. */

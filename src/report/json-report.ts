@@ -3,7 +3,6 @@ import {
   type EndedRunRecord,
   type Entry,
   type GateRecord,
-  gateDurationMs,
   moments,
   type ReadReport,
   type RunRecord,
@@ -12,6 +11,7 @@ import {
   unwritten,
 } from '../gate/run-record.ts'
 import { printableJson } from './escape.ts'
+import { gateDurationMs } from './headline.ts'
 import { mapRecord } from './redact-record.ts'
 import { wayBackOf } from './rollback.ts'
 import { evidenceText } from './target-record.ts'

@@ -1,18 +1,17 @@
 import { duration } from '../duration.ts'
-import {
-  type EndedRunRecord,
-  type Entry,
-  gateDurationMs,
-  type ProblemRecord,
-  type RunRecord,
-  type TargetOutcome,
-  type TargetRecord,
+import type {
+  EndedRunRecord,
+  Entry,
+  ProblemRecord,
+  RunRecord,
+  TargetOutcome,
+  TargetRecord,
 } from '../gate/run-record.ts'
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { safeLine, safeLines, shorten, shortenNames } from './escape.ts'
-import { decidingTarget, explainEnd, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
+import { decidingTarget, explainEnd, gateDurationMs, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
 import { wayBackLines } from './rollback.ts'
 import {
   capitalised,

@@ -3,7 +3,6 @@ import {
   type EndedRunRecord,
   type Entry,
   type GateRecord,
-  gateDurationMs,
   type TargetRecord,
   unlessEmpty,
   type Verdict,
@@ -12,7 +11,7 @@ import {
 } from '../gate/run-record.ts'
 import { hintOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
-import { decidingGate } from './headline.ts'
+import { decidingGate, gateDurationMs } from './headline.ts'
 import { longestMs, shifted } from './json-report.ts'
 
 /** The record of one report to merge. */

@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { causeOf, type Entry, gateDurationMs, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
+import { causeOf, type Entry, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted, ifPresent, listNames } from '../reasons/wording.ts'
@@ -28,7 +28,16 @@ import {
   shortenWords,
 } from './escape.ts'
 import { renderGantt } from './gantt.ts'
-import { decidingTarget, explainEnd, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
+import {
+  decidingTarget,
+  explainEnd,
+  gateDurationMs,
+  headline,
+  isFailing,
+  isJudged,
+  lateEnd,
+  urgency,
+} from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
 import { type WayBack, wayBackOf } from './rollback.ts'
 import {
