@@ -1,4 +1,4 @@
-export const id=9336;export const ids=[9336];export const modules={9336:((e,t,o)=>{o.r(t),o.d(t,{complete:()=>u,completion:()=>c});var l=o(7406),n=o(207),a=o(752),r=o(3135);let i={bash:`_rollout_gate() {
+export const id=9336;export const ids=[9336];export const modules={9336:((e,t,o)=>{o.r(t),o.d(t,{complete:()=>u,completion:()=>c});var l=o(7406),n=o(2333),a=o(752),r=o(3135);let i={bash:`_rollout_gate() {
   local IFS=$'\\n'
   COMPREPLY=($(rollout-gate __complete bash "$\{COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
   case "$\{COMPREPLY[0]}" in */ | *=) compopt -o nospace 2>/dev/null ;; esac
