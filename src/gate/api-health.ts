@@ -1,4 +1,4 @@
-import { isUnanswered } from '../cluster/failures.ts'
+import { deniedAccess, isUnanswered } from '../cluster/failures.ts'
 import {
   deniesAccess,
   type Failure,
@@ -13,6 +13,7 @@ import { duration } from '../duration.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
+import { roleRule } from '../reasons/wording.ts'
 import {
   credentialRefusals,
   manyObjects,
@@ -105,12 +106,14 @@ export class ApiHealth {
     }
   }
 
-  /** Records that access to a kind was denied. Returns the sentence for the log; undefined if the log contains it. */
+  /** Records that a kind may not be read. Returns its log line, with a Role for all such kinds; undefined if known. */
   refuse(refused: Failure): string | undefined {
     const kinds = pluralOf(refused.kind ?? 'object')
     if (this.#unreadable.has(kinds)) return undefined
     this.#unreadable.set(kinds, refused)
-    return `${kinds} cannot be read: continuing with what the controllers report (${refused.message})`
+    const access = [...this.#unreadable.values()].flatMap(({ message }) => deniedAccess(message) ?? [])
+    const remedy = access.length === this.#unreadable.size ? `. ${roleRule(access)}` : ` (${refused.message})`
+    return `${kinds} cannot be read: continuing with what the controllers report${remedy}`
   }
 
   /** The log line for a kind that was refused, and that this event lists completely. */

@@ -231,7 +231,8 @@ export class Gate {
   #take(event: FeedEvent): readonly GatedTarget[] {
     const isEvidenceOnly = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
     if (this.#end !== undefined) {
-      this.#handleLate(event, isEvidenceOnly)
+      // After the verdict, only evidence is stored.
+      if (isEvidenceOnly || containsEvidence(event)) this.store.apply(event)
       return []
     }
     this.#now = Math.max(this.#now, event.at)
@@ -266,11 +267,6 @@ export class Gate {
     const changes = this.#isValid(event) ? this.store.apply(event) : []
     if (event.type === 'SYNCED') return this.#assessor.concernedByList(event)
     return [...new Set(changes.flatMap((change) => [...this.#assessor.concernedBy(change)]))]
-  }
-
-  /** Handles an event after the verdict: stores it only if it contains evidence. */
-  #handleLate(event: FeedEvent, isEvidenceOnly: boolean): void {
-    if (isEvidenceOnly || containsEvidence(event)) this.store.apply(event)
   }
 
   /**
