@@ -182,7 +182,11 @@ interface WatchOptions {
   readonly openTimeoutMs: number
   /** If the server has not ended the watch this long after its opening, it is ended here. */
   readonly overdueMs: number
-  /** A small request after a silence. If it succeeds, the watch ends normally; else it fails with that error. */
+  /**
+   * A small request, sent when the watch is silent. If it succeeds and the watch is still silent, only this connection
+   * may be dead: the watch ends normally, and the next one continues. If it fails and the watch is still silent, the
+   * watch fails with the error of the request.
+   */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
   readonly onOpen: () => void
   /** Called for each chunk. */

@@ -425,8 +425,8 @@ export class Reflector {
 
   /**
    * A 404 alone does not prove that the kind does not exist: a proxy or a load balancer without a backend answers 404 too.
-   * Therefore the kinds of the server are read. If they contain the kind, or cannot be read, the server is unavailable. A
-   * server that starts answers 503, not 404.
+   * Therefore the server's kinds are read: if they contain the kind or cannot be read, the server counts as
+   * unavailable. A starting API server needs no such check: it answers 503.
    */
   async #explainNotFound(error: unknown): Promise<{ readonly error: unknown; readonly isKindGone?: boolean }> {
     if (!isNotFound(error)) return { error }

@@ -150,7 +150,7 @@ function afterFound(
   context: StepContext,
 ): Step {
   if (state.type === 'ready' && state.absence !== undefined && context.rule.readyWhenAbsent === undefined) {
-    const { entries, ...reopened } = afterFound(withoutReadiness(state, now, context), event, now, context)
+    const { entries, ...reopened } = afterFound(awaitingNewHook(state, now, context), event, now, context)
     return { ...reopened, entries: [note('exists again: no longer ready'), ...entries] }
   }
   const { object, isFirstSight } = event
@@ -283,7 +283,7 @@ function withObject(
 }
 
 /** The state of a hook that was ready, and that its tool has removed or created again. */
-function withoutReadiness({ stall }: Ready, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
+function awaitingNewHook({ stall }: Ready, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
   const absence = { since: now, wasDeleted: false }
   return { type: 'absent', absence, milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
 }
@@ -292,26 +292,24 @@ function afterDeletion(state: UnendedState, now: number, { rule, target }: StepC
   // A completed target stays ready after its deletion, until a new object takes its name.
   if (state.assessment?.completed) return { state, entries: [] }
   if (state.type === 'awaiting-change') return { state: { ...state, wasDeleted: true }, entries: [] }
-  if (state.type === 'ready' && target.hook?.removal !== undefined && rule.readyWhenAbsent === undefined)
-    return {
-      state: withoutReadiness(state, now, { rule }),
-      entries: [note(`was deleted: its tool removes it after success (${target.hook.removal})`)],
-    }
-  if (rule.readyWhenAbsent === undefined)
-    return {
-      state: withoutObject(state, now, now),
-      entries: [
-        note(
-          target.deployedBy === undefined
-            ? `was deleted; it has ${deletedMs / 1000} s to come back`
-            : 'was deleted; its operator may create it again',
-        ),
-      ],
-    }
+  // `--for=delete`: the deletion is what the target waits for.
   const absence = { since: now, wasDeleted: true }
-  return { state: state.type === 'ready' ? { ...state, absence } : withoutObject(state, now, now), entries: [] }
+  if (rule.readyWhenAbsent !== undefined)
+    return { state: state.type === 'ready' ? { ...state, absence } : withoutObject(state, now, now), entries: [] }
+  // The tool removes a hook after success, or before it creates it again: a new one is gated, and none is needed.
+  if (state.type === 'ready' && target.hook?.removal !== undefined) {
+    const text = `was deleted: its tool removes it after success (${target.hook.removal})`
+    return { state: awaitingNewHook(state, now, { rule }), entries: [note(text)] }
+  }
+  return { state: withoutObject(state, now, now), entries: [note(deletionText(target))] }
 }
 
+function deletionText({ deployedBy }: Target): string {
+  if (deployedBy !== undefined) return 'was deleted; its operator may create it again'
+  return `was deleted; it has ${deletedMs / 1000} s to come back`
+}
+
+/** The state after a deletion: the target becomes absent, unless it has completed or still awaits its change. */
 function withoutObject(state: UnendedState, deletedAt: number, now: number): UnendedState {
   if (state.type === 'awaiting-change' || state.assessment?.completed) return state
   const { milestones, stall, seen, assessment } = state

@@ -86,7 +86,7 @@ export interface PodReports {
   readonly isVolumePulling: boolean
   /** The time of its slowest pull in milliseconds. */
   readonly pullMs?: number
-  /** The numbers that show progress. */
+  /** The numbers in its Events that show progress; of a `PodView`, only until every container has started. */
   readonly counters: readonly (readonly [string, number])[]
 }
 

@@ -9,7 +9,7 @@ export interface GateTime {
   time(timestamp: string | null | undefined): number | undefined
 }
 
-/** Later timestamps are ignored: converted to the other clock, they could be too late for `momentOf`. */
+/** Later timestamps are ignored: on the runner's clock, they could be after the year 9999, which `momentOf` rejects. */
 const endOfTime = Date.UTC(9999, 0)
 
 /** @param serverOffsetMs the server's clock minus the runner's */

@@ -80,18 +80,20 @@ const requestNames =
  * Whether an annotation requests a reconciliation that the controller has not handled. Most controllers that support
  * such requests copy the value of the annotation to the status, as Flux from `reconcile.fluxcd.io/requestedAt` to
  * `lastHandledReconcileAt` (https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile). If the
- * status is empty, the kind may have no controller.
+ * status is empty, no request is open: the kind may have no controller.
  */
 export function isRequestOpen({ status, metadata: { annotations } }: KubeObject): boolean {
   if (isEmpty(status)) return false
   return Object.entries(annotations ?? {}).some(([key, requested]) => {
     const [group = '', name = group] = key.split('/')
-    const [, request = ''] = requestNames.exec(name) ?? []
-    if (request === '') return false
-    const verb = (/^request/i.test(request) && /reconcile|force/i.exec(group)?.[0]) || request
+    const [, requestName = ''] = requestNames.exec(name) ?? []
+    if (requestName === '') return false
+    // `requestedAt` names no action; its group does: `reconcile.fluxcd.io`.
+    const action = (/^request/i.test(requestName) && /reconcile|force/i.exec(group)?.[0]) || requestName
     const handled = Object.entries(status as Fields).find(
-      ([field]) => /^last.*(?:handled|request)/i.test(field) && field.toLowerCase().includes(verb.toLowerCase()),
+      ([field]) => /^last.*(?:handled|request)/i.test(field) && field.toLowerCase().includes(action.toLowerCase()),
     )
+    // A controller may record nothing. Only Flux always does: without the field, its request is open.
     return handled === undefined ? key === 'reconcile.fluxcd.io/requestedAt' : handled[1] !== requested
   })
 }

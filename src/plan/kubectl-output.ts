@@ -46,7 +46,8 @@ export type KubectlLine =
   | { readonly type: 'failure-detail' }
 
 /**
- * Reads kubectl's output, line by line. Any other line is a reference; after an error of kubectl, it belongs to the error.
+ * Classifies lines that may mix kubectl's output with references to targets (`deployment/web`). A line that kubectl
+ * does not print is a reference; after an error of kubectl, it is a detail of the error.
  * @returns one element for each line; undefined for a reference
  */
 export function readKubectlLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {

@@ -169,8 +169,8 @@ async function* readText(path: string): AsyncGenerator<string> {
 
 /**
  * The lines of a file, without their line breaks. A last line that an error cuts off is omitted.
- * @throws Error after the lines before one that is longer than `maxRecordedLineCharacters`, and beyond `maxRecordedLines` or
- * `maxRecordingCharacters`
+ * @throws Error at a line longer than `maxRecordedLineCharacters`, after the lines before it; also once the file
+ * exceeds `maxRecordedLines` or `maxRecordingCharacters`
  */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let parts: string[] = []

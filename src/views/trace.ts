@@ -38,7 +38,7 @@ export interface TraceState {
   readonly isReady: boolean
   /** The kinds that cannot be read or do not exist, with the server's message, and why the resource cannot be judged. */
   readonly problems: readonly string[]
-  /** What serves in place of a resource that fails, and the way back. Raw text: renderers escape it. */
+  /** What serves in place of a failing resource, and how to roll back. Raw text: renderers escape it. */
   readonly wayBack: readonly string[]
   /** Why the server does not answer at present. */
   readonly connectionError?: string
@@ -75,8 +75,8 @@ const departedMs = 15_000
 
 /**
  * The state of one resource and of the objects that belong to it, as judged by a gate that does not end: a failed
- * resource may recover, and a deleted resource may be created again. The time of the gate advances only when `handle`
- * or `state` is called. Throws UserError if the resource cannot be read.
+ * resource may recover, and a deleted resource may be created again. `View` calls `observe` with each event, and `draw`
+ * after changes and every second. The time of the gate advances only then.
  */
 export class Trace extends View {
   readonly #target: Target
@@ -113,6 +113,7 @@ export class Trace extends View {
     return this.#draw(this.state(now))
   }
 
+  /** @throws UserError if the resource cannot be read */
   protected observe(event: FeedEvent, request?: WatchRequest): void {
     const isOwn = () => request !== undefined && requestKey(request) === requestKey(targetWatch(this.#target))
     if (deniesAccess(event) && isOwn()) throw forbidden(this.#target, event)
@@ -158,7 +159,10 @@ export class Trace extends View {
     }
   }
 
-  /** Records an object that belonged to the resource by owner or by the Service's selector. */
+  /**
+   * Records an object that has just left the resource: it was deleted, or lost its owner or the labels that the Service
+   * selects. @param after its present version; undefined if it was deleted
+   */
   #recordDeparture(before: KubeObject, after: KubeObject | undefined, now: number): void {
     this.#departed = this.#departed.filter(({ at }) => now - at < departedMs)
     const ownersNow = new Set(after?.metadata.ownerReferences?.map(({ uid }) => uid))
@@ -177,7 +181,7 @@ export class Trace extends View {
     return isSelectedBy(service, before) && !isSelected ? service.metadata.uid : undefined
   }
 
-  /** The way back; empty if the first problem is `slow`, because it may end by itself. */
+  /** See `TraceState.wayBack`; empty if the first problem is `slow`, because it may end by itself. */
   #wayBack(now: number): readonly string[] {
     const record = judgeNow(this.#gate, now)
     const [problem] = record.targets.flatMap(({ problems }) => problems)

@@ -43,11 +43,13 @@ export function examinePod(pod: Pod, reader: Reader): PodState {
 function stateOf(view: PodView, reader: Reader): CachedState {
   const known = states.get(view)
   if (known !== undefined && reader.now >= known.from && !reader.passed(known.until)) return known
+  // Its own moments: the earliest is when the cached state expires.
   const timed = { ...reader, ...momentAt(reader.now) }
   const state = stateAt(view, timed)
   const found = [findInPod(view, timed), ...view.containers.map((each) => findInContainer(each, timed))]
   const findings = found.filter((finding) => finding !== undefined)
   const until = timed.nextMoment() ?? Infinity
+  // Asked for its effect: the target is reassessed at that time.
   reader.passed(until)
   const made = { state, findings, from: reader.now, until }
   // A pod whose node may be lost depends on its node.

@@ -8,7 +8,7 @@ import { type PodObservations, unobserved, withReported } from './observe-pods.t
 import { containerOfEvent, containersOf, hasStarted, isReady, isStartError } from './pod-fields.ts'
 import { containerReports, podReports } from './pod-reports.ts'
 
-/** Views a version of a pod. @param events the Events about it, the latest last */
+/** Derives what rules read of a pod from its present version, observations and Events. @param events the latest last */
 export function viewPod(
   pod: Pod,
   { seenAt, containers: observed }: PodObservations,
@@ -29,6 +29,7 @@ export function viewPod(
       ...observations,
       ...containerReports(each, events, time),
       pod,
+      // Instances are numbered by the deaths before them.
       running: each.status?.state?.running && instances.get(total),
       deaths: countDeaths(observations.deaths, createdAt, backOffSince(own, seenAt, gateTime), terms, gateTime),
       refusals: withReported(observations.refusals, own, seenAt, gateTime),
@@ -63,6 +64,7 @@ export function viewPod(
       initialized: since('Initialized'),
       pulled: latestOfAll(firstStarts),
       started: latestOfAll(
+        // An init container counts as started once it has ended.
         containers.map(({ isInit, status }, index) =>
           isInit ? time(status?.state?.terminated?.finishedAt) : firstStarts[index],
         ),
