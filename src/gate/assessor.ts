@@ -167,9 +167,9 @@ export class Assessor {
     this.#targets.passRemovedHooks()
   }
 
-  /** Assesses targets that publish pods first, then targets that read the pods of others, then newly deployed ones. */
+  /** Assesses targets that read no pods of others first, then those that do, then newly deployed ones. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
-    const dependents = new Set(targets.filter(readsPublished))
+    const dependents = new Set(targets.filter(readsPodsOfOthers))
     const changed = new Set<number>()
     for (const gated of targets.filter((each) => !dependents.has(each))) {
       const { assessment: before } = gated.state
@@ -178,7 +178,7 @@ export class Assessor {
     }
     if (changed.size > 0)
       for (const gated of this.#targets.unended)
-        if ([...(gated.reads?.publishers ?? [])].some((index) => changed.has(index))) dependents.add(gated)
+        if ([...(gated.reads?.podOwners ?? [])].some((index) => changed.has(index))) dependents.add(gated)
     for (const gated of dependents) this.#targets.guard(gated, () => this.#assessOne(gated))
     const deployed = this.#deployed.splice(0)
     if (deployed.length > 0) this.#assessInOrder(deployed)
@@ -312,12 +312,12 @@ export class Assessor {
     const { seen, assessment } = state
     const reader = this.#sharedReaders.at(now)
     const { reads } = reader
-    let workloads: { readonly hasUnjudged: boolean; readonly hasGated: boolean } | undefined
+    let workloads: { readonly hasUnassessed: boolean; readonly hasGated: boolean } | undefined
     const findWorkloads = () => {
       const selected = this.#selectedWorkloads(gated)
-      for (const { index } of selected) reads.publishers.add(index)
+      for (const { index } of selected) reads.podOwners.add(index)
       return {
-        hasUnjudged: selected.some((other) => !hasAssessment(other)),
+        hasUnassessed: selected.some((other) => !isAssessedOrEnded(other)),
         hasGated: selected.some((other) => this.#wantsPods(other)),
       }
     }
@@ -337,7 +337,7 @@ export class Assessor {
       },
       revisionOf: (pod) => {
         workloads ??= findWorkloads()
-        if (workloads.hasUnjudged) return 'other'
+        if (workloads.hasUnassessed) return 'other'
         return this.#revisionOf(pod, reads) ?? (workloads.hasGated ? 'other' : undefined)
       },
     }
@@ -354,7 +354,7 @@ export class Assessor {
     })
   }
 
-  /** Whether a gated workload has published its pods, and wants at least one. */
+  /** Whether a gated workload has assessed pods, and wants at least one. */
   #wantsPods(gated: GatedTarget): boolean {
     const { state, rule } = gated
     const object = objectOf(state)
@@ -362,23 +362,23 @@ export class Assessor {
     return rule.serving?.isEmpty(object, gated.readerOf(object)) === false
   }
 
-  /** See `PodRevision`; undefined if no gated workload that owns the pod has published its pods. */
-  #revisionOf(pod: Pod, { publishers }: Reads): PodRevision | undefined {
+  /** See `PodRevision`; undefined if no gated workload that owns the pod has assessed pods. */
+  #revisionOf(pod: Pod, { podOwners }: Reads): PodRevision | undefined {
     const owners = this.#targets.targetsOf(pod)
-    for (const { index } of owners) publishers.add(index)
-    const published = owners.flatMap(({ state }) => state.assessment?.pods ?? [])
-    if (published.length === 0) return undefined
-    const found = published.map((pods) => revisionsByUid(pods).get(pod.metadata.uid))
+    for (const { index } of owners) podOwners.add(index)
+    const assessed = owners.flatMap(({ state }) => state.assessment?.pods ?? [])
+    if (assessed.length === 0) return undefined
+    const found = assessed.map((pods) => revisionsByUid(pods).get(pod.metadata.uid))
     return found.find((revision) => revision !== undefined) ?? 'other'
   }
 }
 
-/** Whether a workload has published its pods: its lists are complete, and its change has arrived. */
-function hasAssessment({ state }: GatedTarget): boolean {
+/** Whether a workload's pods are known, as far as they will be: it was assessed from complete lists, or has ended. */
+function isAssessedOrEnded({ state }: GatedTarget): boolean {
   return state.assessment !== undefined || state.type === 'ended'
 }
 
 /** Whether a target reads the pods of others: a Service, or a target whose last assessment has read some. */
-function readsPublished({ rule, reads }: GatedTarget): boolean {
-  return rule.serving?.selects !== undefined || (reads !== undefined && reads.publishers.size > 0)
+function readsPodsOfOthers({ rule, reads }: GatedTarget): boolean {
+  return rule.serving?.selects !== undefined || (reads !== undefined && reads.podOwners.size > 0)
 }

@@ -12,7 +12,7 @@ import {
   type GatedTarget,
   isUndecided,
   objectOf,
-  problemsIn,
+  presentProblems,
   type TargetState,
   type TargetVerdict,
   wasDeleted,
@@ -58,7 +58,7 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
     const cause = typeof other === 'object' ? problemSentence(other) : openText(gated)
     return verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs, cause })
   }
-  const [problem] = state.type === 'awaiting-change' ? problemsIn(state) : []
+  const [problem] = state.type === 'awaiting-change' ? presentProblems(state) : []
   return problem === undefined
     ? absentVerdict('stalled', target)
     : problemVerdict('stalled', problem, undefined, target)

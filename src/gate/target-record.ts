@@ -10,7 +10,7 @@ import {
   hasStallHold,
   isUndecided,
   objectOf,
-  problemsOf,
+  problemsUnlessReady,
   verdictSoFar,
   wasDeleted,
 } from './target-state.ts'
@@ -22,7 +22,7 @@ import { problemHeadline, recordProblem, remarksOf } from './timeline-entries.ts
  */
 export function describeOpen(gated: GatedTarget, cause: GatedTarget | undefined): string {
   const { state, target } = gated
-  const [problem] = problemsOf(state)
+  const [problem] = problemsUnlessReady(state)
   if (cause !== undefined) return `waits for ${cause.name}`
   const description = describeState(state)
   // If the state is the sentence of the problem, it says more than the headline.
@@ -39,7 +39,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
   const { state, target } = gated
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
-  const problems = problemsOf(state)
+  const problems = problemsUnlessReady(state)
   const { outcome, reason, message, form }: Verdict<TargetOutcome> =
     state.type === 'ended' ? state.verdict : { ...verdictSoFar(gated), ...openStatement(gated, problems[0]) }
   const { apiVersion, kind, namespace, name, selector, source, clocks, deployedBy, release, hook } = target

@@ -15,7 +15,7 @@ import type { TargetOutcome, Verdict } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import type { LoggedProblems } from './timeline-entries.ts'
 
-/** The constant facts about a target, which a step may read. */
+/** The constant facts about a target. A step (`target-step.ts`) reads them: it returns the state after an event. */
 export interface StepContext {
   readonly target: Target
   /** Index among the targets. */
@@ -50,7 +50,7 @@ export interface GatedTarget extends StepContext {
 }
 
 /** The state of a target. Moments are milliseconds since the epoch. */
-export type TargetState = AwaitingChange | Absent | Judged | Ready | Ended
+export type TargetState = AwaitingChange | Absent | NotReady | Ready | Ended
 
 interface TargetFacts {
   readonly milestones: MilestoneProgress
@@ -85,8 +85,8 @@ export interface Absent extends Unended {
 }
 
 /** The object exists, and is not ready. It has no assessment until the first lists that it needs are complete. */
-export interface Judged extends Unended {
-  readonly type: 'judged'
+export interface NotReady extends Unended {
+  readonly type: 'not-ready'
   readonly seen: Seen
 }
 
@@ -168,23 +168,23 @@ export function firstState(
 }
 
 /** A state in which the object exists. */
-export type Present = Judged | (Ready & { readonly seen: Seen })
+export type Present = NotReady | (Ready & { readonly seen: Seen })
 export type UnendedState = Exclude<TargetState, Ended>
 
 export function isPresent(state: UnendedState): state is Present {
   return objectOf(state) !== undefined
 }
 
-/** The present problems of a target that has not ended. */
-export function problemsIn(state: UnendedState): readonly Problem[] {
+/** The present problems of a target that has not ended, ready or not. */
+export function presentProblems(state: UnendedState): readonly Problem[] {
   if (state.type === 'awaiting-change') return state.problem === undefined ? [] : [state.problem]
   return state.assessment?.problems ?? []
 }
 
 /** The problems that keep a target from ready, or that an ended target had at its end. */
-export function problemsOf(state: TargetState): readonly Problem[] {
+export function problemsUnlessReady(state: TargetState): readonly Problem[] {
   if (state.type === 'ended') return state.problems
-  return state.type === 'ready' ? [] : problemsIn(state)
+  return state.type === 'ready' ? [] : presentProblems(state)
 }
 
 /** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */
@@ -194,7 +194,7 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
 > & {
   readonly problem?: Problem | undefined
 } {
-  const problems = problemsOf(state)
+  const problems = problemsUnlessReady(state)
   if (state.type === 'ended') {
     const { outcome, reason } = state.verdict
     return { outcome, reason, problem: problems.find((each) => each.reason === reason) }

@@ -1,14 +1,14 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import { type KubeObject, specAuthorOf } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
-import { compareVersions } from '../lifecycle/versions.ts'
+import { compareVersions, differencesOf, type IdentityChange } from '../lifecycle/versions.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { deletedMs, removedCauseMs } from '../thresholds.ts'
-import { hasArrived, identityVerdict, openFields } from './identity.ts'
+import { hasArrived, openFields } from './change-arrival.ts'
 import {
   createMilestones,
   finishHold,
@@ -26,10 +26,10 @@ import {
   holdStall,
   isPresent,
   isUndecided,
-  type Judged,
+  type NotReady,
   objectOf,
   type Present,
-  problemsIn,
+  presentProblems,
   type Ready,
   restartStall,
   type Seen,
@@ -248,9 +248,26 @@ function afterReplacement(
   context: StepContext,
 ): Step {
   const type = compareVersions(before, object, [], context.target, context.gateTime).type
-  if (type === 'superseded') return end(next, identityVerdict(type, undefined, before.gated, object), now, context)
+  if (type === 'superseded') return end(next, supersededVerdict(type, undefined, before.gated, object), now, context)
   const text = 'was replaced by a new object of the same name, which is gated from its first milestone'
   return { state: next, entries: [note(text)] }
+}
+
+/** The verdict of a superseded or rolled-back target: its author, revision or differences. */
+export function supersededVerdict(
+  type: 'superseded' | 'rolled-back',
+  revision: IdentityChange['revision'],
+  gated: KubeObject,
+  object: KubeObject,
+): Verdict<'superseded'> {
+  const who = {
+    author: specAuthorOf(gated, object),
+    isRecreated: gated.metadata.uid !== object.metadata.uid,
+    fromGeneration: gated.metadata.generation,
+    toGeneration: object.metadata.generation,
+  }
+  if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })
+  return verdictOf('superseded', type, { ...who, differences: differencesOf(gated, object) })
 }
 
 /** The state with a version of the object. An object with another uid is gated from its first milestone. */
@@ -276,10 +293,10 @@ function withObject(
   const hasArrived = isOther || state.type === 'awaiting-change'
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
   const stall = hasArrived || isProgress ? restartStall(state.stall, now) : state.stall
-  if (isOther) return { type: 'judged', milestones: createMilestones(rule.milestones), stall, seen }
+  if (isOther) return { type: 'not-ready', milestones: createMilestones(rule.milestones), stall, seen }
   const { milestones, assessment } = state
   if (state.type === 'ready') return { type: 'ready', milestones, stall, at: state.at, seen, assessment }
-  return { type: 'judged', milestones, stall, seen, assessment }
+  return { type: 'not-ready', milestones, stall, seen, assessment }
 }
 
 /** The state of a hook that was ready, and that its tool has removed or created again. */
@@ -358,7 +375,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
     }
     case 'superseded':
     case 'rolled-back': {
-      const verdict = identityVerdict(change.type, change.revision, before, object)
+      const verdict = supersededVerdict(change.type, change.revision, before, object)
       return end({ ...state, seen }, verdict, now, context)
     }
     default:
@@ -410,12 +427,12 @@ function afterAssessment(
   const unchanged = unchangedVerdict(after.seen.changedAt, context)
   const verdict = unchanged ?? (failure && problemVerdict('failed', failure, assessment, target))
   if (verdict !== undefined) {
-    const ended = end({ ...after, type: 'judged' }, verdict, now, context)
+    const ended = end({ ...after, type: 'not-ready' }, verdict, now, context)
     // The verdict of a broken hold contains what broke it.
     const containsAll = failure !== undefined && traitsOf(failure).yieldsTo === 'problem'
     return { state: ended.state, entries: [...(containsAll ? [] : entries), ...ended.entries] }
   }
-  if (!isReady) return { state: { ...after, type: 'judged' }, entries }
+  if (!isReady) return { state: { ...after, type: 'not-ready' }, entries }
   if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
   const state: TargetState = { ...after, type: 'ready', at: now }
   const text = [readyMessage(assessment.message, state, context), ...remarksOf(assessment, target)].join(' · ')
@@ -468,9 +485,9 @@ function fallBack(
   { seen, milestones, stall }: Ready & { readonly seen: Seen },
   assessment: Assessment,
   now: number,
-): { readonly state: Judged; readonly entries: readonly TargetEntry[] } {
-  const state: Judged = {
-    type: 'judged',
+): { readonly state: NotReady; readonly entries: readonly TargetEntry[] } {
+  const state: NotReady = {
+    type: 'not-ready',
     seen,
     assessment,
     milestones: loseMilestones(milestones, assessment, now),
@@ -525,7 +542,7 @@ export function undoOf(
 
 /** The problems of a target that ends now: if it has none, the problem `overdue` of its assessment. */
 function reportedProblems(state: UnendedState): readonly Problem[] {
-  const problems = problemsIn(state)
+  const problems = presentProblems(state)
   const overdue = state.assessment?.overdue
   return problems.length === 0 && overdue !== undefined ? [overdue] : problems
 }

@@ -46,8 +46,8 @@ export class Reads {
   readonly #keys = new Map<string, Where[]>()
   readonly #states: WatchRequest[] = []
   readonly #requests: Readonly<Record<Need, WatchRequest[]>> = { needed: [], optional: [], explaining: [], undo: [] }
-  /** The indexes of the targets whose gated pods were read. */
-  readonly publishers = new Set<number>()
+  /** The indexes of the targets whose assessed pods were used: a change of these pods requires a new assessment. */
+  readonly podOwners = new Set<number>()
   /** The assessment has read whether other targets progress, or when one became ready. */
   readsOthers = false
 

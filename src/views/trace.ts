@@ -139,7 +139,7 @@ export class Trace extends View {
     const object = store.get(this.#target)
     const { assessment, seen } = state
     const isPending = this.#needed.some((request) => store.listState(request) === 'pending')
-    const isLoading = isPending || (state.type === 'judged' && assessment === undefined)
+    const isLoading = isPending || (state.type === 'not-ready' && assessment === undefined)
     const { apiVersion, kind, namespace } = this.#target
     const isJudged = !isLoading && object !== undefined && assessment !== undefined && seen !== undefined
     return {

@@ -110,37 +110,37 @@ describe('a target', () => {
     [
       'is ready when it is assessed so, and falls back',
       [found('a'), assessed('progressing'), assessed('ready'), assessed('progressing')],
-      ['absent', 'judged', 'judged', 'ready', 'judged'],
+      ['absent', 'not-ready', 'not-ready', 'ready', 'not-ready'],
     ],
     [
       'ends with a failure',
       [found('a'), assessed('failed'), assessed('ready')],
-      ['absent', 'judged', 'ended', 'ended'],
+      ['absent', 'not-ready', 'ended', 'ended'],
     ],
     [
       'is absent after its deletion, and keeps its assessment when the same object comes back',
       [found('a'), assessed('ready'), deleted, found('a')],
-      ['absent', 'judged', 'ready', 'absent', 'judged'],
+      ['absent', 'not-ready', 'ready', 'absent', 'not-ready'],
     ],
     [
       'is judged anew when another object takes its name',
       [found('a'), assessed('ready'), found('b')],
-      ['absent', 'judged', 'ready', 'judged'],
+      ['absent', 'not-ready', 'ready', 'not-ready'],
     ],
     [
       'stays ready when it is deleted after its work is done',
       [found('a'), assessed('ready', { completed: true }), deleted, found('b')],
-      ['absent', 'judged', 'ready', 'ready', 'judged'],
+      ['absent', 'not-ready', 'ready', 'ready', 'not-ready'],
     ],
     [
       'falls back when a list that it needs is not complete',
       [found('a'), assessed('ready'), { type: 'list-pending' }],
-      ['absent', 'judged', 'ready', 'judged'],
+      ['absent', 'not-ready', 'ready', 'not-ready'],
     ],
     [
       'is absent again when its last state decides nothing',
       [found('a'), assessed('progressing'), lastStateJudged()],
-      ['absent', 'judged', 'judged', 'absent'],
+      ['absent', 'not-ready', 'not-ready', 'absent'],
     ],
     ['is not ready because it is absent', [{ type: 'absence-known' }], ['absent', 'absent']],
   ] as const)('%s', (_, events, types) => {
@@ -151,14 +151,14 @@ describe('a target', () => {
     const absence: TargetEvent = { type: 'absence-accepted', text: 'does not exist' }
     expect(typesAfter([found('a'), assessed('progressing'), deleted, absence], deletionAwaited)).toEqual([
       'absent',
-      'judged',
-      'judged',
+      'not-ready',
+      'not-ready',
       'absent',
       'ready',
     ])
     expect(typesAfter([found('a'), found('b'), absence, found('b')], deletionAwaited)).toEqual([
       'absent',
-      'judged',
+      'not-ready',
       'absent',
       'ready',
       'ready',
@@ -170,7 +170,7 @@ describe('a target', () => {
       'awaiting-change',
       'awaiting-change',
       'awaiting-change',
-      'judged',
+      'not-ready',
       'ready',
     ])
   })
@@ -355,7 +355,7 @@ it('a removed hook that is created again is no longer ready, and is gated from i
   const found = step(removed, { type: 'found', object: createObject('a'), isFirstSight: false }, moment(6), context)
   expect({ before: removed.type, after: found.state.type, reached: found.state.milestones.reached }).toEqual({
     before: 'ready',
-    after: 'judged',
+    after: 'not-ready',
     reached: [],
   })
   expect(found.entries.map(({ text }) => text)).toEqual(['exists again: no longer ready'])

@@ -11,10 +11,10 @@ export interface PodState extends PodView {
   /** Ready, and every container that has no readiness probe, or that has died, was ready for the settle time. */
   readonly settled: boolean
   /**
-   * A better pod prevents other pods' problems from failing the workload. It is ready and settled (for minReadySeconds
-   * if longer), or has started without a death.
+   * Whether it is better than others, and prevents their problems from failing the workload: it is ready and settled
+   * (for minReadySeconds if longer), or runs without a death.
    */
-  readonly better: boolean
+  readonly shieldsOthers: boolean
   readonly problems: readonly Problem[]
   /** Why the stall clock is stopped: an image is being pulled, or probes still have time. */
   readonly stallHold?: string
@@ -60,13 +60,13 @@ function stateOf(view: PodView, reader: Reader): CachedState {
 /** The state of a pod at the moment of a reader, without problems. */
 function stateAt(view: PodView, reader: Reader): PodState {
   const { pod, containers, ready, running, settledAt, moments, minReadyMs } = view
-  const hold = knownWait(view, reader)
+  const hold = limitedWait(view, reader)
   const availableAt = Math.max(settledAt, (moments.ready ?? 0) + minReadyMs)
   const hasNoDeaths = containers.every(({ deaths }) => deaths.count === 0)
   return {
     ...view,
     settled: ready && reader.passed(settledAt),
-    better: (ready && reader.passed(availableAt)) || (running && hasNoDeaths),
+    shieldsOthers: (ready && reader.passed(availableAt)) || (running && hasNoDeaths),
     problems: [],
     stallHold:
       hold ??
@@ -78,7 +78,7 @@ function stateAt(view: PodView, reader: Reader): PodState {
 }
 
 /** What a pod waits for, if this wait has a limit. */
-function knownWait(view: PodView, reader: Reader): string | undefined {
+function limitedWait(view: PodView, reader: Reader): string | undefined {
   if (view.isPulling) return 'an image is being pulled'
   const isProbing = view.containers.some(({ probesDueAt }) => isAhead(probesDueAt, reader))
   if (isProbing) return 'the probes of a pod still have time'

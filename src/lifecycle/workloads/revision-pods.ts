@@ -47,7 +47,7 @@ export interface PodsState {
   readonly pods: readonly PodState[]
   /** Each problem once, with its number of `pods`; the most important first. */
   readonly problems: readonly Problem[]
-  /** The problem that fails the workload: it is proven, and no pod is better (see `PodState`). */
+  /** The problem that fails the workload: it is proven, and no pod is better (see `PodState.shieldsOthers`). */
   readonly failure?: Problem
   readonly stallHold?: string
   readonly counters: ReadonlyMap<string, number>
@@ -67,12 +67,12 @@ export function examinePods(
 ): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, reader))
   const problems = [...combineProblems(pods), ...lostPodProblems(lost, reader, lostSince)].toSorted(byImportance)
-  const isAnyBetter = pods.some(({ better }) => better)
+  const isShielded = pods.some(({ shieldsOthers }) => shieldsOthers)
   for (const node of quietNodes(pods)) reader.watch(nodeRequest(node), 'explaining')
   return {
     pods,
     problems,
-    failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
+    failure: isShielded ? undefined : problems.find(({ proven }) => proven),
     stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     counters: new Map(pods.flatMap((pod) => pod.counters)),
   }

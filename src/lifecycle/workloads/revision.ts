@@ -133,11 +133,11 @@ export function templateChangedAt(
   namespace: string | undefined,
   revisions: RevisionReader,
 ): string | undefined {
-  if (owner.kind !== 'ReplicaSet') return newestCreation(revisions.ownedBy(owner.uid, 'ControllerRevision'))
+  if (owner.kind !== 'ReplicaSet') return lastCreation(revisions.ownedBy(owner.uid, 'ControllerRevision'))
   const { apiVersion, kind, name } = owner
   const own = revisions.get({ apiVersion, kind, name, namespace })
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
-  return newestCreation(revisions.ownedBy(deployment?.uid, 'ReplicaSet'))
+  return lastCreation(revisions.ownedBy(deployment?.uid, 'ReplicaSet'))
 }
 
 /**
@@ -158,7 +158,7 @@ export function becamePresentAt(
   const revisions = reader.knownOwned(workload.metadata.uid, present.kind)
   // The controller has not yet given `present` the highest number.
   if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
-  const created = newestCreation(revisions)
+  const created = lastCreation(revisions)
   return created === undefined ? (restoredAt ?? writtenAt) : (reader.time(created) ?? writtenAt)
 }
 
@@ -174,15 +174,15 @@ export function templateCreatedAt(
 ): number {
   const revisions = reader.knownOwned(metadata.uid, 'ControllerRevision')
   if (revisions.length > 0 && present === undefined) return Infinity
-  return reader.time(newestCreation(revisions)) ?? reader.startedAt
+  return reader.time(lastCreation(revisions)) ?? reader.startedAt
 }
 
-/** When the revision that was created last was created. Undefined after a rollback: the present one is then older. */
-function newestCreation(revisions: readonly KubeObject[]): string | undefined {
-  const newest = revisions.toSorted(
+/** When the last created revision was created; undefined if a rollback made this or an older one present again. */
+function lastCreation(revisions: readonly KubeObject[]): string | undefined {
+  const lastCreated = revisions.toSorted(
     (a, b) => compareTimestamps(createdAt(b), createdAt(a)) || numberOf(b) - numberOf(a),
   )[0]
-  if (newest === undefined || isReused(newest)) return undefined
-  const isLatest = revisions.every((each) => numberOf(each) <= numberOf(newest))
-  return isLatest ? newest.metadata.creationTimestamp : undefined
+  if (lastCreated === undefined || isReused(lastCreated)) return undefined
+  const hasHighestNumber = revisions.every((each) => numberOf(each) <= numberOf(lastCreated))
+  return hasHighestNumber ? lastCreated.metadata.creationTimestamp : undefined
 }

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { differsOnlyInStatus, type KubeObject, type ManagedFields, specAuthorOf } from '../cluster/objects.ts'
+import { differsOnlyInStatus, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import { type GateTime, isSinceStart } from '../lifecycle/proof.ts'
-import { differencesOf, type IdentityChange } from '../lifecycle/versions.ts'
 import {
   compareRecord,
   type Difference,
@@ -11,24 +10,6 @@ import {
 } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
-import { type Verdict, verdictOf } from './run-record.ts'
-
-/** The verdict of a superseded or rolled-back target: its author, revision or differences. */
-export function identityVerdict(
-  type: 'superseded' | 'rolled-back',
-  revision: IdentityChange['revision'],
-  gated: KubeObject,
-  object: KubeObject,
-): Verdict<'superseded'> {
-  const who = {
-    author: specAuthorOf(gated, object),
-    isRecreated: gated.metadata.uid !== object.metadata.uid,
-    fromGeneration: gated.metadata.generation,
-    toGeneration: object.metadata.generation,
-  }
-  if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })
-  return verdictOf('superseded', type, { ...who, differences: differencesOf(gated, object) })
-}
 
 /** Subresources that controllers and autoscalers write: these writes are not the awaited change. */
 const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status', 'scale'])
@@ -83,14 +64,16 @@ export function openFields(
     return known !== undefined && !isAutoscaledReplicas(difference, object) && !isRewrittenImage(difference, known)
   })
   const texts = differing.map(describeDifference)
-  // `texts` describes the differences with their values. If only the record differs, it is empty.
+  // What the applier recorded decides, if it has values. `texts` describes the same differences with both values;
+  // if only the record differs, it is empty.
   if (record?.hasValues)
     return isApplied(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
   const { removed = [], applier } = record ?? {}
   // After a later write by the applier, fields beyond the manifest are defaults, or a webhook added them.
-  const isWritten = () =>
+  const isWrittenSinceListed = () =>
     applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== applier.time
-  if (removed.length > 0 && !isWritten()) return [...texts, ...removed]
+  if (removed.length > 0 && !isWrittenSinceListed()) return [...texts, ...removed]
+  // Without recorded values, the differences decide. Those that admission may cause do not count once one has arrived.
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => pathKey(difference) !== key))
   return hasArrivedInPart && differing.every(mayBeOfAdmission) ? [] : texts
 }
