@@ -48,7 +48,7 @@ test('what could not be judged is not explained, but is to be reported', () => {
   expect(records[0]?.hint).toMatch(/^An object of the cluster has a field that was not expected. Please report it/)
 })
 
-test('a generation that is no number is none', () => {
+test('an object whose generation is not a number is judged as if it had no generation', () => {
   const done = web.deployment(complete())
   const generation = { of: 'w' } as unknown as number
   const object = { ...done, metadata: { ...done.metadata, generation } }

@@ -89,7 +89,11 @@ function bodies(operation: string): Record<string, unknown>[] {
 }
 
 describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployment }) => {
-  it('the deployment that triggered the run is used, or a new one is created for the right commit', async () => {
+  const use =
+    deployment === undefined
+      ? 'a deployment is created for the commit that the event is about'
+      : 'the deployment that triggered the run is updated'
+  it(use, async () => {
     const extra = makers.deployment(context)
     await extra.show(open(), never)
     await extra.show(open(), never)
