@@ -254,7 +254,7 @@ function afterReplacement(
 }
 
 /** The verdict of a superseded or rolled-back target: its author, revision or differences. */
-export function supersededVerdict(
+function supersededVerdict(
   type: 'superseded' | 'rolled-back',
   revision: IdentityChange['revision'],
   gated: KubeObject,
