@@ -71,8 +71,8 @@ export class ApiHealth {
     return [
       ...this.#newOutage(event),
       ...before
-        .filter((outage) => !this.#outages.has(requestKey(outage.failure)) && this.#logged.delete(subjectOf(outage)))
-        .map((outage) => `${returnText(subjectOf(outage))} after ${wholeSeconds(event.at - outage.lastSuccessAt)}`),
+        .filter((outage) => !this.#outages.has(requestKey(outage.failure)) && this.#logged.delete(outageKey(outage)))
+        .map((outage) => `${returnText(outageKey(outage))} after ${wholeSeconds(event.at - outage.lastSuccessAt)}`),
       ...this.#restoredBy(event),
     ]
   }
@@ -80,8 +80,8 @@ export class ApiHealth {
   /** The sentence for the outage that begins with this event; empty if the log contains the outage already. */
   #newOutage(event: FeedEvent): readonly string[] {
     const outage = isFailure(event) ? this.#outages.get(requestKey(event)) : undefined
-    if (outage === undefined || this.#logged.has(subjectOf(outage))) return []
-    this.#logged.add(subjectOf(outage))
+    if (outage === undefined || this.#logged.has(outageKey(outage))) return []
+    this.#logged.add(outageKey(outage))
     const { message } = outage.failure
     return [`${lossText(outage)}${message === '' ? '' : ` (${message})`}: no timeout applies meanwhile`]
   }
@@ -178,12 +178,12 @@ export class ApiHealth {
     if (deniesAccess(failure)) return deniedVerdict('unknown', { name, wasReadable: true, message })
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
     if (refusesCredentials(failure)) return verdictOf(outcome, 'credentials-expired', { message })
-    const subjects = new Set([...this.#outages.values()].map(subjectOf))
+    const subjects = new Set([...this.#outages.values()].map(outageKey))
     // If several kinds cannot be read, the cause is the server rather than a webhook.
     const isOfKind = subjects.size === 1 && outage.name === undefined
     return {
       ...verdictOf(outcome, 'api-unreachable', { outage: outageText(outage, now), message }),
-      unreadable: isOfKind ? subjectOf(outage) || undefined : undefined,
+      unreadable: isOfKind ? outageKey(outage) || undefined : undefined,
     }
   }
 
@@ -206,7 +206,7 @@ export class ApiHealth {
 
   /** The present outages for the heartbeat, one sentence for each kind. */
   describe(now: number): readonly string[] {
-    const bySubject = Map.groupBy(this.#outages.values(), subjectOf)
+    const bySubject = Map.groupBy(this.#outages.values(), outageKey)
     return [...bySubject.values()].flatMap((outages) => {
       const [oldest] = outages.toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
       return oldest === undefined ? [] : [outageText(oldest, now)]
@@ -250,21 +250,21 @@ export class ApiHealth {
 }
 
 /** What does not answer: a target, or the plural of a kind; empty for the whole API server. */
-function subjectOf({ failure, name }: Outage): string {
+function outageKey({ failure, name }: Outage): string {
   if (name !== undefined) return name
   const isServer = failure.type !== 'UNAVAILABLE' || isUnanswered(failure)
   return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)
 }
 
 function outageText(outage: Outage, now: number): string {
-  const subject = subjectOf(outage)
+  const subject = outageKey(outage)
   const since = wholeSeconds(now - outage.lastSuccessAt)
   return subject === '' ? `the API server has not answered for ${since}` : `${subject} could not be read for ${since}`
 }
 
 function lossText(outage: Outage): string {
   if (refusesCredentials(outage.failure)) return 'the API server refuses the credentials'
-  const subject = subjectOf(outage)
+  const subject = outageKey(outage)
   return subject === '' ? 'the API server does not answer' : `${subject} cannot be read`
 }
 

@@ -52,7 +52,7 @@ export interface GatedTarget extends StepContext {
 /** The state of a target. Moments are milliseconds since the epoch. */
 export type TargetState = AwaitingChange | Absent | NotReady | Ready | Ended
 
-interface TargetFacts {
+interface StateFacts {
   readonly milestones: MilestoneProgress
   /** Kept after the deletion of the object. */
   readonly seen?: Seen
@@ -60,7 +60,7 @@ interface TargetFacts {
   readonly assessment?: Assessment
 }
 
-interface Unended extends TargetFacts {
+interface Unended extends StateFacts {
   readonly stall: StallClock
 }
 
@@ -98,7 +98,7 @@ export interface Ready extends Unended {
   readonly absence?: Absence
 }
 
-interface Ended extends TargetFacts {
+interface Ended extends StateFacts {
   readonly type: 'ended'
   readonly at: number
   readonly verdict: Verdict<TargetOutcome>

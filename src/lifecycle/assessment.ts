@@ -90,7 +90,7 @@ export interface Assessment {
 }
 
 /** Whether a target is ready, has failed, or still progresses. */
-export function statusOf({ ready, failure }: Assessment): 'ready' | 'progressing' | 'failed' {
+export function assessedStatus({ ready, failure }: Assessment): 'ready' | 'progressing' | 'failed' {
   if (ready) return 'ready'
   return failure === undefined ? 'progressing' : 'failed'
 }

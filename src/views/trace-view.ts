@@ -9,7 +9,7 @@ import {
 } from '../cluster/objects.ts'
 import { hintFor } from '../diagnosis/hints.ts'
 import { nearest } from '../errors.ts'
-import { statusOf } from '../lifecycle/assessment.ts'
+import { assessedStatus } from '../lifecycle/assessment.ts'
 import { readCondition } from '../lifecycle/custom/status-conditions.ts'
 import { presentConditions } from '../lifecycle/status-age.ts'
 import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
@@ -121,7 +121,7 @@ function statusLines({
     ]
   }
   const { message, problems } = traced.assessment
-  const status = statusOf(traced.assessment)
+  const status = assessedStatus(traced.assessment)
   const terminating = problems.find((problem) => traitsOf(problem).awaits === 'deletion')
   const headline = terminating === undefined ? statusText[status] : messageOf(terminating)
   const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs

@@ -6,7 +6,7 @@ import {
   type ReplicaSet,
   shortName,
 } from '../cluster/objects.ts'
-import { statusOf } from '../lifecycle/assessment.ts'
+import { assessedStatus } from '../lifecycle/assessment.ts'
 import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -126,7 +126,7 @@ function podLine(pod: Pod, indent: number, width: number, { reader }: TracedObje
 /** An object of any other kind, with the result of its lifecycle rule. */
 function otherLine(object: KubeObject, indent: number, traced: TracedObject): Line {
   const assessment = traced.assessOwned(object)
-  const as = statusMarks[statusOf(assessment)]
+  const as = statusMarks[assessedStatus(assessment)]
   return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(assessment.message, as))
 }
 

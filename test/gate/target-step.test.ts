@@ -12,7 +12,7 @@ import {
   type TargetState,
 } from '../../src/gate/target-state.ts'
 import { step, type TargetEvent } from '../../src/gate/target-step.ts'
-import type { Assessment, statusOf } from '../../src/lifecycle/assessment.ts'
+import type { Assessment, assessedStatus } from '../../src/lifecycle/assessment.ts'
 import { createGateTime } from '../../src/lifecycle/proof.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { createSettings, createTarget } from '../kit/gate.ts'
@@ -60,7 +60,7 @@ const problem: Problem = {
   proven: true,
 }
 
-type Status = ReturnType<typeof statusOf>
+type Status = ReturnType<typeof assessedStatus>
 
 function createAssessment(status: Status, overrides: Partial<Assessment> = {}): Assessment {
   const state = status === 'ready' ? 'done' : 'open'

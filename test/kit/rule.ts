@@ -2,7 +2,7 @@ import type { WatchRequest } from '../../src/cluster/feed.ts'
 import type { EventObject, KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
-import { statusOf } from '../../src/lifecycle/assessment.ts'
+import { assessedStatus } from '../../src/lifecycle/assessment.ts'
 import type { PodView } from '../../src/lifecycle/pod-view.ts'
 import type { GateTime } from '../../src/lifecycle/proof.ts'
 import type { LifecycleSettings, Reader } from '../../src/lifecycle/reader.ts'
@@ -103,7 +103,7 @@ export function read<Gated extends KubeObject>(options: ReaderOptions, rule: Rul
   const history = observeTarget(undefined, object, moment(0), rule.reported?.(object))
   return found({ now: 60, history, ...options }, (given) => {
     const assessment = assess(rule, object, given)
-    return { ...assessment, status: statusOf(assessment) }
+    return { ...assessment, status: assessedStatus(assessment) }
   })
 }
 

@@ -236,7 +236,7 @@ function changeObstacle(
   if (missing !== undefined && needs(before, missing)) return `both revisions need ${missing.kind} ${missing.name}`
   if (name !== undefined && containerOf(after, name) === undefined)
     return `its container ${name} is not in the template of this revision`
-  const [old, present] = [before, after].map((template) => partOf(template, innermost))
+  const [old, present] = [before, after].map((template) => causingPart(template, innermost))
   return isDeepStrictEqual(old, present) ? `what fails (${reason}) is the same in both revisions` : undefined
 }
 
@@ -245,7 +245,7 @@ function innermostOf(problem: Problem | undefined): Problem | undefined {
 }
 
 /** The part of a template that may cause a problem of a container, or of a whole pod. */
-function partOf(template: PodTemplate | undefined, problem: Problem): unknown {
+function causingPart(template: PodTemplate | undefined, problem: Problem): unknown {
   const { reason, container: name } = problem
   if (name !== undefined) {
     const container = containerOf(template, name)
