@@ -416,7 +416,7 @@ export class Gate {
     if (timeoutMs === 0 || givesNoVerdict || this.#targets.holding !== undefined) return Infinity
     const isFromStart = isTimeoutSetByUser || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
-    const lastSuccessAt = this.#health.lastSuccessAt(this.#targets.neededRequests)
+    const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
     const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + Math.min(outageAtTimeoutMs, timeoutMs / 2)
     const timeoutAt = since + timeoutMs
     return Math.max(timeoutAt, Math.min(waitUntil, timeoutAt + unknownMs))
@@ -424,7 +424,7 @@ export class Gate {
 
   /** When an outage ends the gate. */
   get #unavailableAt(): number {
-    return this.#health.dueAt(this.#targets.neededRequests) ?? Infinity
+    return this.#health.isGood ? Infinity : (this.#health.dueAt(this.#targets.neededRequests) ?? Infinity)
   }
 
   /** The end of the present hold; Infinity outside of a hold. */
@@ -460,6 +460,7 @@ export class Gate {
   #unknownVerdict(isTimeout = false): Verdict | undefined {
     if (this.#settings.givesNoVerdict) return undefined
     if (this.#now >= this.#unansweredAt) return this.#unansweredVerdict
+    if (this.#health.isGood) return undefined
     return this.#health.verdict(this.#targets.neededRequests, this.#now, isTimeout)
   }
 
