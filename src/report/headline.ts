@@ -3,7 +3,7 @@ import { causeOf, type GateRecord, type RunRecord, type TargetRecord } from '../
 import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
-import { failFastMs, shownBeforeMs } from '../thresholds.ts'
+import { shownBeforeMs } from '../thresholds.ts'
 import { safeLine, safeLines } from './escape.ts'
 import {
   beginOf,
@@ -170,13 +170,6 @@ export function waitingLines({ targets }: Pick<RunRecord, 'targets'>): ReadonlyM
     return [[index, `${who} ${waiters.length === 1 ? 'waits' : 'wait'} for ${names[index]}`]]
   })
   return new Map(lines)
-}
-
-/** `ended 5 s after the first failure (fail-fast)`, if `fail-fast` ended the gate; else empty. */
-export function lateEnd({ outcome, targets, finishedAt }: RunRecord): string {
-  const ends = targets.flatMap((target) => (target.outcome === 'ready' ? [] : (target.endedAt ?? [])))
-  const isLate = outcome !== 'progressing' && finishedAt - Math.min(...ends) === failFastMs
-  return isLate ? `ended ${duration(failFastMs)} after the first failure (fail-fast)` : ''
 }
 
 /** Whether a target was judged. If the gate is `misconfigured`, its open targets were not judged. */

@@ -11,7 +11,7 @@ import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { safeLine, safeLines, shorten, shortenNames } from './escape.ts'
-import { decidingTarget, explainEnd, gateDurationMs, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
+import { decidingTarget, explainEnd, gateDurationMs, headline, isJudged, waitingLines } from './headline.ts'
 import { wayBackLines } from './rollback.ts'
 import {
   capitalised,
@@ -206,9 +206,7 @@ export function renderVerdict(record: RunRecord, { color }: LogLayout): string[]
     ...(isShownAbove ? [] : messages.map((message) => `  ${safeLine(message)}`)),
     ...(hint === undefined ? [] : safeLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...waiting.map((line) => `  ${safeLine(line)}`),
-    ...(judged.length > 1 && outcome !== 'ready'
-      ? [`  ${[tally(judged), lateEnd(record)].filter(Boolean).join(' · ')}`]
-      : []),
+    ...(judged.length > 1 && outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
     ...wayBackLines(record).map((line) => `  ${safeLine(line)}`),
   ]
 }

@@ -28,16 +28,7 @@ import {
   shortenWords,
 } from './escape.ts'
 import { renderGantt } from './gantt.ts'
-import {
-  decidingTarget,
-  explainEnd,
-  gateDurationMs,
-  headline,
-  isFailing,
-  isJudged,
-  lateEnd,
-  urgency,
-} from './headline.ts'
+import { decidingTarget, explainEnd, gateDurationMs, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
 import { type WayBack, wayBackOf } from './rollback.ts'
 import {
@@ -559,7 +550,6 @@ function footer(record: RunRecord): string[] {
     namespaces.length === 1 ? `namespace ${markdown(namespaces[0] ?? '')}` : '',
     `timeout ${timeout}`,
     `stall timeout ${stall}`,
-    lateEnd(record),
   ]
   return [`<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`]
 }
