@@ -25,9 +25,10 @@ interface Gantt {
 
 /**
  * The milestones of each target as bars: red for failed, amber for in progress. If there are more than 16 targets, it
- * shows those that are not ready and the slowest ready ones. Undefined if everything took almost no time. The axis
- * counts plain seconds (minutes in a long gate), because `%s` is the only format of d3 that does not depend on the
- * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
+ * shows those that are not ready and the slowest ready ones. Undefined if everything took almost no time, or if GitHub
+ * would not draw the diagram. The axis counts plain seconds (minutes in a long gate), because `%s` is the only format of
+ * d3 that does not depend on the viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the
+ * axis.
  */
 export function renderGantt(record: RunRecord): Gantt | undefined {
   const begin = beginOfAll(record)
@@ -49,14 +50,8 @@ export function renderGantt(record: RunRecord): Gantt | undefined {
     `    axisFormat %s ${inMinutes ? 'min' : 's'}`,
     `    tickInterval ${tickInterval(scale(total))}`,
   ]
-  let diagram = head.join('\n')
-  let drawn = 0
-  for (const { text } of sections) {
-    if (diagram.length + text.length + 1 > characterLimit) break
-    diagram += `\n${text}`
-    drawn += 1
-  }
-  return { diagram, drawn }
+  const diagram = [...head, ...sections.map(({ text }) => text)].join('\n')
+  return diagram.length > characterLimit ? undefined : { diagram, drawn: sections.length }
 }
 
 /** At most twelve ticks: the default draws too many. */

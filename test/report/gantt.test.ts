@@ -44,16 +44,19 @@ it('the diagram of many targets has those that are not ready, and the slowest', 
   ])
 })
 
-it('the diagram never exceeds the limit of GitHub', () => {
+it('a diagram that is longer than GitHub draws is left out', () => {
   const milestones = Array.from({ length: 200 }, (_, index) =>
     createMilestone({ name: `step-${'x'.repeat(60)}`, at: at(index) }),
   )
   const targets = Array.from({ length: 30 }, (_, index) =>
-    createTargetRecord({ target: createTarget({ name: `w${index}` }), endedAt: at(200), milestones }),
+    createTargetRecord({
+      target: createTarget({ name: `w${index}` }),
+      outcome: 'failed',
+      endedAt: at(200),
+      milestones,
+    }),
   )
-  const gantt = renderGantt(createRecord({ finishedAt: at(200), targets }))
-  expect(gantt?.diagram.length).toBeLessThanOrEqual(50_000)
-  expect(gantt?.drawn).toBeLessThan(30)
+  expect(renderGantt(createRecord({ finishedAt: at(200), targets }))).toBeUndefined()
 })
 
 it('targets with similar names are distinguished', () => {
