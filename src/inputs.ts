@@ -432,7 +432,7 @@ const definitions = {
     description:
       'The reports of the gates, one path per line, or `name=path`, such as `prod-eu=reports/prod-eu/report.json`.',
     details:
-      'Each is a file of the output `report`. `{eu,us}` in a path stands for one line each. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A gate whose report is missing did not run: it decides only if nothing failed. A pattern (`reports/**/report.json`) gives each gate the part of the path that differs as its name; name each expected report without a pattern to notice one that is missing. A file that is no report is a mistake.',
+      'Each is a file of the output `report`. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A gate whose report is missing did not run: it decides only if nothing failed. A pattern (`reports/**/report.json`) gives each gate the part of the path that differs as its name; name each expected report without a pattern to notice one that is missing. A file that is no report is a mistake.',
   }),
   summary: input(boolean, {
     name: 'summary',

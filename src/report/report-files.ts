@@ -12,8 +12,8 @@ const mistakesPerFile = 3
 
 /**
  * Reads the reports of the lines: `reports/eu/report.json`, `prod-eu=reports/eu/report.json` for a gate with that name,
- * or a pattern with `*`, `?` or `[…]`; `{eu,us}` stands for one line each; `#` starts a comment. A path that does not
- * exist, and a pattern without a match, give a `ReportFile` without a record.
+ * or a pattern with `*`, `?` or `[…]`; `#` starts a comment. A path that does not exist, and a pattern without a match,
+ * give a `ReportFile` without a record.
  *
  * Symbolic links must stay within the workspace, as for manifests.
  * @param lines the input, or the arguments of the command
@@ -28,7 +28,7 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
     if (written === '' || written.startsWith('#')) continue
     const addMistake: AddMistake = (message) => mistakes.push({ input, line: index + 1, message })
     const [, name, pattern] = /^([^=/\\*?[\]{}]+)=(.*)$/s.exec(written) ?? [written, undefined, written]
-    const paths = expandBraces(pattern?.trim() ?? '').flatMap((path) => findPaths(path, workspace))
+    const paths = findPaths(pattern?.trim() ?? '', workspace)
     const parts = name === undefined ? differingParts(paths.map(({ path }) => path)) : []
     for (const [place, { path, isPattern }] of paths.entries()) {
       if (found.has(path)) continue
@@ -70,16 +70,6 @@ function differingParts(paths: readonly string[]): readonly string[] {
   while (start < shortest - 1 && isCommon(start)) start += 1
   while (end < shortest - 1 - start && isCommon(-1 - end)) end += 1
   return all.map((steps) => steps.slice(start, steps.length - end).join('/'))
-}
-
-/** `a/{b,c}/d` as `a/b/d` and `a/c/d`. */
-function expandBraces(path: string): string[] {
-  const match = /^([^{}]*)\{([^{},]*(?:,[^{},]*)+)\}(.*)$/s.exec(path)
-  if (match === null) return [path]
-  const [, before = '', list = '', after = ''] = match
-  const rest = expandBraces(after)
-  if (rest.length * list.length > 10 * maxReports) return [path]
-  return list.split(',').flatMap((word) => rest.map((end) => `${before}${word}${end}`))
 }
 
 /** The files of a pattern in their order; the path itself if it is no pattern, or if nothing matches. */
