@@ -129,7 +129,7 @@ const dots: Readonly<Record<MilestoneRecord['state'], Span>> = {
 /** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
 export function renderState(record: RunRecord, layout: StateLayout): string[] {
   const { targets, startedAt, finishedAt: now } = record
-  const { timeout } = clockTexts(record, targets, safeLine)
+  const { timeout } = clockTexts(record, targets)
   const { names, rows, frame } = layout
   const open = targets.flatMap((target, index) =>
     target.outcome === 'progressing' ? [{ target, name: names[index] ?? '' }] : [],

@@ -108,7 +108,7 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
     targets,
     cluster: { context },
   } = head
-  const { timeout, stall } = clockTexts(head, targets, safeLine)
+  const { timeout, stall } = clockTexts(head, targets)
   const parts = [
     ...(context === '' ? [] : [`context ${safeLine(context)}`]),
     `${counted(targets.length, 'target')}${namespaceText(targets)}`,

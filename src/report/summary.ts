@@ -543,7 +543,7 @@ function footer(record: RunRecord): string[] {
   const targets = record.targets
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets)
-  const { timeout, stall } = clockTexts(record, targets, markdown)
+  const { timeout, stall } = clockTexts(record, targets)
   const parts = [
     context === '' ? '' : `context ${markdown(context)}`,
     version === '' ? '' : `Kubernetes ${markdown(version)}`,

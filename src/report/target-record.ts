@@ -7,10 +7,9 @@ import type {
   TargetOutcome,
   TargetRecord,
 } from '../gate/run-record.ts'
-import { fullNames, type NamedTarget, type TargetClocks } from '../plan/target.ts'
+import type { TargetClocks } from '../plan/target.ts'
 import { placeText, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
-import { counted } from '../reasons/wording.ts'
 import { deploymentPauseMs, maxApplyAgeMs, recentVersionMs, shownBeforeMs } from '../thresholds.ts'
 
 /* Labels, texts and times that renderers derive from the record of a target. */
@@ -59,31 +58,20 @@ export function timeoutText(ms: number): string {
   return ms === 0 ? 'off' : formatDuration(ms)
 }
 
-const namedTargets = 2
-const namedClocks = 2
-
 /**
- * The timeouts that apply, written as in the inputs: `timeout 10m · stall 5m`. Includes the timeouts of references:
- * `timeout 1m` if it applies to all targets, else `timeout 10m (1m for job/migrate)`.
- * @param safe makes the names of targets safe to print
+ * The timeouts that apply, written as in the inputs: `timeout 10m · stall 5m`. If a timeout is the same for all targets,
+ * it is theirs; else that of the gate: `timeout 10m (1 target has its own)`.
  */
 export function clockTexts(
   { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<RunRecord, 'timeoutMs' | 'stallTimeoutMs'>,
-  targets: readonly (NamedTarget & Pick<TargetRecord, 'clocks'>)[],
-  safe: (text: string) => string,
+  targets: readonly Pick<TargetRecord, 'clocks'>[],
 ): { readonly timeout: string; readonly stall: string } {
-  const names = fullNames(targets)
   const describe = (gateMs: number, timeoutOf: (clocks: TargetClocks) => number) => {
-    const timeouts = targets.map((target, index) => ({ ms: timeoutOf(target.clocks ?? {}), name: names[index] ?? '' }))
-    const [first] = timeouts
-    if (first !== undefined && timeouts.every(({ ms }) => ms === first.ms)) return timeoutText(first.ms)
-    const own = timeouts.filter(({ ms }) => ms !== gateMs)
-    const groups = [...Map.groupBy(own, ({ ms }) => ms)].map(([ms, each]) => {
-      const named = each.map(({ name }) => safe(name)).join(' and ')
-      return `${timeoutText(ms)} for ${each.length > namedTargets ? counted(each.length, 'target') : named}`
-    })
-    const different = groups.length > namedClocks ? `others for ${counted(own.length, 'target')}` : groups.join(', ')
-    return `${timeoutText(gateMs)}${different === '' ? '' : ` (${different})`}`
+    const timeouts = targets.map(({ clocks = {} }) => timeoutOf(clocks))
+    const [first = gateMs] = timeouts
+    if (timeouts.every((ms) => ms === first)) return timeoutText(first)
+    const own = timeouts.filter((ms) => ms !== gateMs).length
+    return `${timeoutText(gateMs)} (${own === 1 ? '1 target has its own' : `${own} targets have their own`})`
   }
   return {
     // A timeout of 0 leaves the target to the gate's timeout, which holds for all targets.
