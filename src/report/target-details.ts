@@ -204,7 +204,7 @@ interface MilestoneRow {
   tookMs: number
 }
 
-/** The milestones by time, with one row for those of the same second; the longest wait of a ready target is bold. */
+/** The milestones by time, with one row for those of the same second. */
 function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
   const { startedAt, finishedAt } = times
   const steps = stepsOf(target, startedAt)
@@ -234,11 +234,9 @@ function milestoneTable(target: TargetRecord, times: DetailOptions): string[] {
     rows.push({ elapsed, names: [`${mark} ${markdown(shown)}`], messages, tookMs })
   }
   if (rows.length === 0) return []
-  const longest = target.outcome === 'ready' ? Math.max(...rows.map(({ tookMs }) => tookMs)) : Infinity
   const cells = rows.map(({ elapsed, names, tookMs, messages }) => {
     const took = tookMs < shortestWaitMs ? '' : duration(tookMs)
-    const shown = took !== '' && tookMs === longest ? `**${took}**` : took
-    return [elapsed, names.join(', '), shown, messages.join(' · ')]
+    return [elapsed, names.join(', '), took, messages.join(' · ')]
   })
   return [markdownTable({ Elapsed: '--:', Milestone: ':--', Took: '--:', 'What happened': ':--' }, cells)]
 }
