@@ -74,15 +74,13 @@ testWithSignals('what a killed process left open is closed, with its last summar
 })
 
 testWithSignals(
-  'a process that the signals of the runner do not reach is ended, and shows its outcome itself',
+  'a process that the signals of the runner do not reach is killed, and what it left open is closed',
   async () => {
     const action = await open()
-    const ended = await post(action.job.state)
-    expect((await action.ended).outputs).toMatchObject({ outcome: 'cancelled' })
-    expect(ended.log).not.toContain('still open')
+    await post(action.job.state)
+    expect((await action.ended).exitCode).not.toBe(0)
     expect(written.statuses.map(({ state }) => state)).toEqual(['pending', 'error'])
-    expect(written.deploymentStatuses.map(({ state }) => state)).toEqual(['in_progress', 'inactive'])
-    expect(written.comments).toMatchObject([{ body: expect.stringContaining('Rollout cancelled') }])
+    expect(written.deploymentStatuses.map(({ state }) => state)).toEqual(['in_progress', 'error'])
   },
 )
 
