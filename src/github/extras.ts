@@ -117,7 +117,7 @@ export function openExtras(
       onWarning(`${describeExtra(name)} is not written: it started this workflow, and would start it again.`)
       return []
     }
-    const onFailure = (failure: GitHubFailure) => onWarning(describeFailure(failure, name, run))
+    const onFailure = (failure: GitHubFailure) => onWarning(describeFailure(failure, name))
     const extra = makers[name]()
     const show: Extra['show'] = (record, signal) => extra.show(forReaders(record, run), signal)
     return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
@@ -164,7 +164,7 @@ export async function closeExtras(
       const show = async (_: unknown, signal: AbortSignal) => {
         if (await closers[extra](closing, opened, signal)) log.onClosed(extra)
       }
-      const onFailure = (failure: GitHubFailure) => log.onWarning(describeFailure(failure, extra, run))
+      const onFailure = (failure: GitHubFailure) => log.onWarning(describeFailure(failure, extra))
       await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(record, late.signal, now + closeLimitMs)
     }),
   )

@@ -2,7 +2,6 @@ import { asConnectionError } from '../cluster/failures.ts'
 import { errorText } from '../errors.ts'
 import { type ExtraName, knownExtras } from '../inputs.ts'
 import { safeLine } from '../report/escape.ts'
-import type { WorkflowRun } from './workflow-run.ts'
 
 /** Why a request to GitHub's API failed. */
 export interface GitHubFailure {
@@ -77,24 +76,15 @@ function retryAfter(headers: Headers, now: number): number {
   return Math.max(0, Number(headers['x-ratelimit-reset']) * 1_000 - now) || 0
 }
 
-const readOnlyTokens = {
-  fork: 'Workflows of pull requests from forks get a read-only token, with any `permissions:`.',
-  dependabot: "Dependabot's workflows get a read-only token, unless `permissions:` grants more.",
-}
-
 /** `The commit status` */
 export function describeExtra(extra: ExtraName): string {
   return `The ${extra.replaceAll('-', ' ')}`
 }
 
 /** The warning for the user, with the fix. Safe to print. */
-export function describeFailure(
-  { type, cause }: GitHubFailure,
-  extra: ExtraName,
-  { readOnlyBecause }: Pick<WorkflowRun, 'readOnlyBecause'>,
-): string {
+export function describeFailure({ type, cause }: GitHubFailure, extra: ExtraName): string {
   const start = `The verdict stands, but ${describeExtra(extra).toLowerCase()} could not be written: ${safeLine(cause)}.`
   if (type !== 'forbidden') return start
-  const why = readOnlyBecause === undefined ? '' : ` ${readOnlyTokens[readOnlyBecause]}`
-  return `${start} It needs a github-token with the permission \`${knownExtras[extra].permission}\`: write it under \`permissions:\` of the job.${why}`
+  const fix = `It needs a github-token with the permission \`${knownExtras[extra].permission}\`: write it under \`permissions:\` of the job.`
+  return `${start} ${fix} In workflows of forks, the token is read-only in any case.`
 }

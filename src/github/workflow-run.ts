@@ -33,8 +33,6 @@ export interface WorkflowRun {
   readonly job: string
   /** Whether only members can read the repository. False if the event does not contain it. */
   readonly isPrivate: boolean
-  /** Why the token is read-only, if it is. */
-  readonly readOnlyBecause?: 'fork' | 'dependabot' | undefined
 }
 
 /** `text`: the name of a commit status, or the text of a comment; empty for a deployment. */
@@ -69,7 +67,7 @@ export interface Payload {
   readonly pull_request?: {
     readonly number?: number
     readonly state?: string
-    readonly head?: { readonly sha?: string; readonly repo?: { readonly full_name?: string } | null }
+    readonly head?: { readonly sha?: string }
   }
   /** `pull_request` is set if the issue is a pull request. */
   readonly comment?: { readonly body?: string }
@@ -142,7 +140,6 @@ export function readWorkflowRun(
     workflow: variables['GITHUB_WORKFLOW'] ?? '',
     job: variables['GITHUB_JOB'] ?? '',
     isPrivate: payload.repository?.private === true,
-    readOnlyBecause: readOnlyBecause(event, payload, variables['GITHUB_ACTOR']),
   }
 }
 
@@ -224,17 +221,6 @@ function forkBranch({ head_branch, head_repository }: TriggeringRun, { repositor
   if (!head_repository || head_repository.full_name === repository?.full_name) return undefined
   const owner = head_repository.owner?.login
   return owner && head_branch ? `${owner}:${head_branch}` : undefined
-}
-
-function readOnlyBecause(
-  event: string,
-  { pull_request, repository }: Payload,
-  actor: string | undefined,
-): WorkflowRun['readOnlyBecause'] {
-  if (actor === 'dependabot[bot]') return 'dependabot'
-  // The fork may have been deleted.
-  const isForeign = pull_request?.head !== undefined && pull_request.head.repo?.full_name !== repository?.full_name
-  return isForeign && event.startsWith('pull_request') && event !== 'pull_request_target' ? 'fork' : undefined
 }
 
 /** The parameters of each request to GitHub's API about the run's repository. */

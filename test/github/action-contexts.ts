@@ -32,7 +32,6 @@ export function createContext(variables: RunnerVariables = {}, payload: Payload 
       GITHUB_SHA: githubSha,
       GITHUB_WORKFLOW: 'Deploy',
       GITHUB_JOB: 'production',
-      GITHUB_ACTOR: 'jo',
       GITHUB_RUN_ID: '77',
       GITHUB_RUN_ATTEMPT: '2',
       ...variables,
@@ -46,9 +45,9 @@ export function createEventContext(eventName: string, payload: object = {}): Act
   return createContext({ GITHUB_EVENT_NAME: eventName }, payload)
 }
 
-/** @param owner of the branch; null: the repository was deleted */
-export function createPullRequest(full_name: string | null = repository.full_name) {
-  return { number: 12, head: { sha: headSha, repo: full_name === null ? null : { full_name } } }
+/** @param full_name the repository that contains the branch */
+export function createPullRequest(full_name = repository.full_name) {
+  return { number: 12, head: { sha: headSha, repo: { full_name } } }
 }
 
 /** An event, with the expected commit, pull request and deployment. */

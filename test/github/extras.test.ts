@@ -560,12 +560,12 @@ const permissions = {
   comment: 'pull-requests: write',
 }
 
-async function failureOf(name: ExtraName, context = createContext()) {
-  const error = await makers[name](context)
+async function failureOf(name: ExtraName) {
+  const error = await makers[name](createContext())
     .show(createRecord(), never)
     .catch((error: unknown) => error)
   const failure = readFailure(error, now)
-  return { ...failure, words: describeFailure(failure, name, readRun(context)) }
+  return { ...failure, words: describeFailure(failure, name) }
 }
 
 it.each(extraNames)('a failed request for %s without the permission names the permission', async (extra) => {
@@ -574,7 +574,7 @@ it.each(extraNames)('a failed request for %s without the permission names the pe
     const failure = await failureOf(extra)
     expect(failure.type).toBe('forbidden')
     expect(failure.words).toBe(
-      `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered ${status} (Resource not accessible by integration). It needs a github-token with the permission \`${permissions[extra]}\`: write it under \`permissions:\` of the job.`,
+      `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered ${status} (Resource not accessible by integration). It needs a github-token with the permission \`${permissions[extra]}\`: write it under \`permissions:\` of the job. In workflows of forks, the token is read-only in any case.`,
     )
   }
 })
@@ -627,15 +627,6 @@ it.each(extraNames)('a failed request for %s with a rejected token is reported w
   expect(type).toBe('forbidden')
   expect(words).toContain('GitHub does not accept the token')
   expect(words).not.toContain('ghs_0123')
-})
-
-it('a failed request of a fork or of Dependabot explains the read-only token', async () => {
-  github.refuse = () => ({ status: 403 })
-  const fork = createEventContext('pull_request', { pull_request: createPullRequest('jo/shop') })
-  expect((await failureOf('comment', fork)).words).toMatch(/pull requests from forks get a read-only token/)
-  expect((await failureOf('deployment', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(
-    /Dependabot/,
-  )
 })
 
 it('an error that does not come from GitHub is an invalid request, with the message of the error as the cause', () => {

@@ -9,7 +9,6 @@ import {
   createEventContext,
   createForkRun,
   createIssueComment,
-  createPullRequest,
   eventContexts,
   githubSha,
   headSha,
@@ -110,20 +109,6 @@ it('the run is on the server of the runner, with its attempt', () => {
   const repositoryUrl = 'https://github.acme.example/acme/shop'
   expect(readRun(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2 })
   expect(readRun(createContext({ GITHUB_RUN_ATTEMPT: undefined })).attempt).toBeUndefined()
-})
-
-const fromFork: Payload = { pull_request: createPullRequest('jo/shop') }
-
-it.each([
-  ['a fork', createEventContext('pull_request', fromFork), 'fork'],
-  ['a deleted fork', createEventContext('pull_request', { pull_request: createPullRequest(null) }), 'fork'],
-  ['a branch of the repository', createEventContext('pull_request', { pull_request: createPullRequest() }), undefined],
-  ['a fork, with pull_request_target', createEventContext('pull_request_target', fromFork), undefined],
-  ['a comment', createIssueComment(), undefined],
-  ['Dependabot', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }), 'dependabot'],
-  ['a push', createContext(), undefined],
-])('the run finds out why the token of %s is read-only', (_, context, because) => {
-  expect(readRun(context).readOnlyBecause).toBe(because)
 })
 
 it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('the run names the missing variable %s outside of a workflow', (name) => {
