@@ -285,51 +285,38 @@ function versionOf({ metadata: { resourceVersion } }: EventObject): number {
 }
 
 /**
- * The name of the client that changed an object, from its `managedFields`: `kubelet (status)`, `kubectl-client-side-apply`.
+ * The names of the clients that wrote an object or changed it, from its `managedFields`: `kubelet (status)`,
+ * `kubectl-client-side-apply`. Undefined if they do not show the author.
  *
  * Each entry has the time of its client's last change, in whole seconds
  * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). If a client writes twice within one second,
- * its entry stays the same, and the author is unknown. An entry of the subresource `scale` has no time: a change of `replicas`
- * shows the write. Binding and deletion leave no entry.
+ * its entry stays the same. A scale, a binding and a deletion leave no entry with a time.
  */
 export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
-  const entries = after.metadata.managedFields ?? []
-  if (before === undefined) return entries.length === 1 ? authorText(entries[0]) : undefined
-  const isBound = nodeOf(before) === undefined && nodeOf(after) !== undefined
-  if (isBound) return `${schedulerOf(after)} (binding)`
-
-  const written = writtenEntries(before, after)
-  if (written.length > 0) return namesOf(written)
-
-  if (replicasOf(before) === replicasOf(after)) return undefined
-  const scalers = entries.filter(({ subresource, time }) => subresource === 'scale' && time === undefined)
-  return scalers.length === 1 ? authorText(scalers[0]) : undefined
+  return namesOf(writtenEntries(before, after))
 }
 
-/**
- * The clients that changed an object outside its status. Undefined if `managedFields` does not show them: a client
- * wrote twice within one second, or has no name.
- */
+/** The clients that changed an object outside its status, as in `authorOf`. */
 export function specAuthorOf(before: KubeObject, after: KubeObject): string | undefined {
-  const written = writtenEntries(before, after).filter(
-    ({ manager, subresource }) => subresource !== 'status' && manager !== 'unknown',
+  return namesOf(
+    writtenEntries(before, after).filter(
+      ({ manager, subresource }) => subresource !== 'status' && manager !== 'unknown',
+    ),
   )
-  if (written.length > 0) return namesOf(written)
-  return replicasOf(before) === replicasOf(after) ? undefined : authorOf(before, after)
 }
 
-function writtenEntries(before: KubeObject, after: KubeObject): readonly ManagedFields[] {
-  const known = new Map((before.metadata.managedFields ?? []).map((entry) => [authorKey(entry), entry.time]))
+function writtenEntries(before: KubeObject | undefined, after: KubeObject): readonly ManagedFields[] {
+  const known = new Map((before?.metadata.managedFields ?? []).map((entry) => [authorKey(entry), entry.time]))
   return (after.metadata.managedFields ?? []).filter(
     (entry) => !known.has(authorKey(entry)) || known.get(authorKey(entry)) !== entry.time,
   )
 }
 
-function namesOf(entries: readonly ManagedFields[]): string {
-  return [...new Set(entries.map(authorText))].join(', ')
+function namesOf(entries: readonly ManagedFields[]): string | undefined {
+  return entries.length === 0 ? undefined : [...new Set(entries.map(authorText))].join(', ')
 }
 
-function authorText({ manager = 'somebody', operation, subresource }: ManagedFields = {}): string {
+function authorText({ manager = 'somebody', operation, subresource }: ManagedFields): string {
   const how = [...(operation === 'Apply' ? ['server-side apply'] : []), ...(subresource ? [subresource] : [])]
   return how.length === 0 ? manager : `${manager} (${how.join(', ')})`
 }
@@ -345,12 +332,4 @@ export function differsOnlyInStatus(before: KubeObject, after: KubeObject): bool
     return { ...object, metadata: others }
   }
   return isDeepStrictEqual(rest(before), rest(after))
-}
-
-function nodeOf(object: KubeObject): string | undefined {
-  return isOfKind(object, 'Pod') ? object.spec?.nodeName : undefined
-}
-
-function schedulerOf(pod: KubeObject): string {
-  return (pod.spec as { schedulerName?: string } | undefined)?.schedulerName ?? 'a scheduler'
 }

@@ -86,7 +86,7 @@ describe('the author of a change', () => {
   const kubectl = { manager: 'kubectl-create', operation: 'Update', time: iso(0) }
   const kubelet = (time: string) => ({ manager: 'kubelet', operation: 'Update', subresource: 'status', time })
 
-  test('is the only manager of a new object', () => {
+  test('is the manager of a new object', () => {
     expect(authorOf(undefined, by([kubectl]))).toBe('kubectl-create')
   })
 
@@ -108,18 +108,6 @@ describe('the author of a change', () => {
   test('is unknown for a deletion', () => {
     const going = { ...startingPod, metadata: { ...startingPod.metadata, deletionTimestamp: iso(9) } }
     expect(authorOf(by([kubectl]), by([kubectl], going))).toBeUndefined()
-  })
-
-  test('is the scheduler for a binding', () => {
-    const unbound = make.barePod({ spec: { nodeName: '' } })
-    const { nodeName: _, ...spec } = unbound.spec ?? {}
-    expect(authorOf(by([kubectl], { ...unbound, spec }), by([kubectl]))).toBe('a scheduler (binding)')
-  })
-
-  test('is the manager of a scale, although its entry in managedFields has no time', () => {
-    const scaler = { manager: 'kubectl', operation: 'Update', subresource: 'scale' }
-    const scaled = (replicas: number) => ({ ...by([kubectl, scaler]), spec: { replicas } })
-    expect(authorOf(scaled(1), scaled(2))).toBe('kubectl (scale)')
   })
 })
 
