@@ -77,20 +77,20 @@ export function readKubeconfig(
   const inCluster = serviceAccount(places)
   if (inCluster && context === inClusterContext) return inCluster
   const listed = places.env['KUBECONFIG']?.trim()
-  if (listed) return readPathList(listed, places.home)
+  if (listed) return readPathList(listed)
   const standard = join(places.home, '.kube', 'config')
   if (places.home !== '' && existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
-  const remedy =
-    places.env['GITHUB_ACTIONS'] === 'true'
-      ? 'If the input comes from a secret, the secret is empty: in a pull request from a fork (and from Dependabot) secrets are not available.'
-      : 'Log in to the cluster first, or give the path of the file.'
   throw mistake(
-    `No kubeconfig was found: none is given, $KUBECONFIG is not set, and there is no ~/.kube/config. ${remedy}` +
+    `No kubeconfig was found: none is given, $KUBECONFIG is not set, and there is no ~/.kube/config. ${emptySecret}` +
       (inCluster
         ? ' To gate the cluster of the pod that this job runs in, set the input `context` to in-cluster.'
         : ''),
   )
 }
+
+/** Why a kubeconfig may be empty. */
+const emptySecret =
+  'If it comes from a secret, the secret is empty or has another name: in a pull request from a fork (and from Dependabot) secrets are not available. Otherwise log in to the cluster first.'
 
 /** If several entries have the same name, the first one is used (kubernetes.io, "Merging kubeconfig files"). */
 function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
@@ -108,12 +108,7 @@ function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
 /** Reads a kubeconfig from its text, from base64 of the text, or from the file with this path. */
 function interpret(given: string, home: string): KubeconfigDocument {
   const text = given.replace(/^\uFEFF/, '').trim()
-  if (text === '') {
-    throw mistake(
-      'The kubeconfig is empty. If it comes from a secret, the secret is empty or does not exist under this name: ' +
-        'in a pull request from a fork (and from Dependabot) secrets are not available.',
-    )
-  }
+  if (text === '') throw mistake(`The kubeconfig is empty. ${emptySecret}`)
   const file = existingFile(text, home)
   if (file) return readFile(file)
   const decoded = decode(text)
@@ -142,15 +137,9 @@ function decode(text: string): string | undefined {
   const compact = text.replace(/\s+/g, '')
   if (compact.length < 16 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(compact) || /^[./~]/.test(text)) return undefined
   const decoded = Buffer.from(compact, 'base64').toString('utf8')
-  if (decoded.includes('\uFFFD')) {
+  if (decoded.includes('\uFFFD') || !decoded.includes(':')) {
     throw mistake(
-      'The kubeconfig looks like base64 but does not decode to text: it was cut off, or it is base64 of something else. ' +
-        'Encode it with: base64 -w0 ~/.kube/config',
-    )
-  }
-  if (!decoded.includes(':')) {
-    throw mistake(
-      'The kubeconfig is base64, but not of a kubeconfig. Was it encoded twice? Encode it once: base64 -w0 ~/.kube/config',
+      'The kubeconfig looks like base64, but not of a kubeconfig: it was cut off, or encoded twice. Encode it once: base64 -w0 ~/.kube/config',
     )
   }
   return decoded
@@ -161,15 +150,13 @@ function looksLikePath(text: string): boolean {
 }
 
 /** Reads the files that $KUBECONFIG names, merged as kubectl merges them. */
-function readPathList(listed: string, home: string): KubeconfigDocument {
-  if (listed.includes('\n') || listed.startsWith('{')) return { ...interpret(listed, home), source: '$KUBECONFIG' }
+function readPathList(listed: string): KubeconfigDocument {
   const paths = listed.split(delimiter).filter((path) => path !== '')
   const existing = paths.filter((path) => existsSync(path))
   if (existing.length === 0) {
+    // Not quoted, because the variable may contain the kubeconfig itself.
     throw mistake(
-      looksLikePath(paths[0] ?? '')
-        ? `$KUBECONFIG names no file that exists: ${paths.join(', ')}. Give the kubeconfig itself, or write the file in a step before this one.`
-        : '$KUBECONFIG names no file that exists. It must contain paths; pass the kubeconfig itself in `kubeconfig`.',
+      '$KUBECONFIG names no file that exists. Write the file in a step before this one, or give the kubeconfig itself in the input `kubeconfig`.',
     )
   }
   return { ...merge(existing.map(readFile)), source: `$KUBECONFIG (${existing.join(', ')})` }

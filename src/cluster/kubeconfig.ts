@@ -16,7 +16,6 @@ import {
   secretsOf,
 } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
-import { percentDecoded } from './secret-values.ts'
 
 /* Selects and checks the context of the kubeconfig (`kubeconfig-file.ts`), and adds its credentials to requests. */
 
@@ -176,26 +175,23 @@ function checkUser({ name, body }: NamedEntry): void {
       `The token of user "${name}" in the kubeconfig contains blanks or line breaks: was it pasted in pieces?`,
     )
   }
-  if (body['auth-provider'])
+  if (isObject(exec) && !isPlugin(exec)) {
     throw mistake(
-      `User "${name}" in the kubeconfig has an \`auth-provider\`, which Kubernetes removed in 1.26. Use a credential plugin (\`exec\`).`,
+      `The \`exec\` section of user "${name}" in the kubeconfig is invalid: it needs a \`command\`; \`args\` is a list of arguments, and \`env\` a list of \`- name: NAME\` with \`value: VALUE\`.`,
     )
-  if (isObject(exec) && (typeof exec['command'] !== 'string' || exec['command'] === '')) {
-    throw mistake(`The \`exec\` section of user "${name}" in the kubeconfig names no command.`)
   }
-  if (isObject(exec)) checkExecLists(exec, name)
 }
 
-function checkExecLists({ args, env }: Section, user: string): void {
+/** Whether the section of a credential plugin has the fields that are needed to run the plugin. */
+function isPlugin({ command, args, env }: Section): boolean {
   const isListOf = (value: unknown, isItem: (item: unknown) => boolean) =>
     value === undefined || value === null || (Array.isArray(value) && value.every(isItem))
-  const section = `section of user "${user}" in the kubeconfig`
-  if (!isListOf(args, (argument) => typeof argument !== 'object'))
-    throw mistake(`\`args\` in the \`exec\` ${section} is not a list: write one \`- ARGUMENT\` a line.`)
-  if (!isListOf(env, (variable) => isObject(variable) && typeof variable['name'] === 'string'))
-    throw mistake(
-      `\`env\` in the \`exec\` ${section} is not a list: write \`- name: NAME\` and \`value: VALUE\` for each.`,
-    )
+  return (
+    typeof command === 'string' &&
+    command !== '' &&
+    isListOf(args, (argument) => typeof argument !== 'object') &&
+    isListOf(env, (variable) => isObject(variable) && typeof variable['name'] === 'string')
+  )
 }
 
 function checkFile(body: Section, setting: string, owner: string): void {
@@ -326,11 +322,7 @@ function inRange(network: string, prefix: number, host: string): boolean {
 function hostOfProxy(proxy: string): string {
   if (!/^(?:https?|socks\w*):\/\/./.test(proxy) || !URL.canParse(proxy))
     throw mistake('The address of the proxy (`proxy-url`, HTTPS_PROXY) is not of the form http://HOST:PORT.')
-  const { protocol, host, username, password } = new URL(proxy)
-  if (percentDecoded(`${username}${password}`) === undefined)
-    throw mistake(
-      'The credentials in the address of the proxy (`proxy-url`, HTTPS_PROXY) contain a `%` that begins no escape. Write it as %25.',
-    )
+  const { protocol, host } = new URL(proxy)
   return `${protocol}//${host}`
 }
 

@@ -116,9 +116,8 @@ describe('where the kubeconfig comes from', () => {
     expect(load()).toMatchObject({ context: 'home', source: '~/.kube/config' })
   })
 
-  test('the source of a kubeconfig in the input is not named, and the content of $KUBECONFIG is not quoted', () => {
+  test('the source of a kubeconfig in the input is not named', () => {
     expect(load({ kubeconfig: text() }).source).toBeUndefined()
-    expect(load({}, { KUBECONFIG: text() }).source).toBe('$KUBECONFIG')
   })
 
   test('a mistake names the kubeconfig that was found', () => {
@@ -183,20 +182,15 @@ describe('mistakes', () => {
     [
       'base64 of what is no text',
       Buffer.from('00fffe80c1f5'.repeat(8), 'hex').toString('base64'),
-      'does not decode to text',
+      'cut off, or encoded twice',
     ],
     ['base64 of base64', base64(base64(text())), 'encoded twice'],
   ])('%s is a mistake', (_, kubeconfig, message) => {
     expect(mistake({ kubeconfig })).toContain(message)
   })
 
-  test('nothing anywhere: in a job the secret may be empty, elsewhere a login is missing', () => {
-    const found = /^kubeconfig: No kubeconfig was found: /
-    const inJob = mistake({}, { GITHUB_ACTIONS: 'true' })
-    expect(inJob).toMatch(found)
-    expect(inJob).toMatch(/secrets are not available\.$/)
-    expect(mistake({})).toMatch(found)
-    expect(mistake({})).toMatch(/\. Log in to the cluster first, or give the path of the file\.$/)
+  test('nothing anywhere is a mistake: a secret may be empty, or a login is missing', () => {
+    expect(mistake({})).toMatch(/^kubeconfig: No kubeconfig was found: .* secrets are not available\. Otherwise log in/)
   })
 
   test.each(rows<[string, string, string]>(data, 'mistakes that do not quote hunter2'))(
@@ -208,8 +202,7 @@ describe('mistakes', () => {
   )
 
   test('$KUBECONFIG that holds a secret instead of paths is not quoted', () => {
-    expect(mistake({}, { KUBECONFIG: 'hunter2hunter2' })).not.toContain('hunter2')
-    expect(mistake({}, { KUBECONFIG: '/nowhere/config' })).toContain('/nowhere/config')
+    expect(mistake({}, { KUBECONFIG: 'hunter2hunter2' })).toMatch(/\$KUBECONFIG names no file(?!.*hunter2)/)
   })
 
   test('a folder is no kubeconfig', () => {
