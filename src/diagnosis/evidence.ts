@@ -42,18 +42,13 @@ export function placeKey({ subject, container = '' }: Problem): string {
   return `${subjectText(subject)} ${container}`
 }
 
-/** What the cluster reports about a problem: checks, termination message, node, events and logs; also of its cause. */
+/** What the cluster reports about a problem: termination message, node, events and logs; also of its cause. */
 export function evidenceFor(problem: Problem, facts: TargetFacts, context: EvidenceContext): readonly Evidence[] {
-  const { container, cause, checks = [] } = problem
+  const { container, cause } = problem
   const subject = facts.subject(problem)
   const events = subject === undefined ? [] : eventLines(subject, context, container)
   const node = explainingNode(problem, facts)
   return [
-    ...evidencePiece(
-      'condition',
-      'Why no endpoints',
-      checks.map(({ state, text }) => `${checkMarks[state]} ${text}`),
-    ),
     ...evidencePiece(
       'condition',
       'Conditions',
@@ -78,8 +73,6 @@ function openConditions(subject: KubeObject | undefined): readonly string[] {
       return `${type} is ${status}${why === '' ? '' : `: ${why}`}`
     })
 }
-
-const checkMarks = { passed: '✓', failed: '✗', remark: '·' } as const
 
 /** For a custom resource without a known cause: events that report failures of objects with names like `NAME-…`. */
 export function namesakeEvidence(

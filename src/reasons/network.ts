@@ -8,27 +8,18 @@ interface PodCounts {
   readonly newPods: number
 }
 
-/** Why a Service has no ready endpoint: the result of the first check that explains it. */
-export type EndpointsFinding =
+/** Why a Service has no ready endpoint. */
+type EndpointsFinding =
   /** Pods cannot be read. */
   | { readonly type: 'pods-unreadable'; readonly endpoints: number }
   | { readonly type: 'no-pods'; readonly workloads: readonly { readonly name: string; readonly replicas?: number }[] }
   /** No container declares a port with this name; `declared`: the ports of the pods, as `8080 (http)`. */
   | { readonly type: 'port-name-missing'; readonly port: string; readonly declared: readonly string[] }
   /** Every pod has failed or is being deleted. */
-  | { readonly type: 'pods-ended'; readonly pods: number; readonly areAllDeleted: boolean }
-  | ({
-      readonly type: 'pods-not-ready'
-      readonly isNoneScheduled?: boolean
-      readonly isOldReady?: boolean
-      /** The message of a pod's Ready condition, if no problem of a pod is known: `pod/web-x has …`. */
-      readonly podMessage?: string
-    } & PodCounts)
-  /**
-   * Pods are ready, but the endpoint controller has made no endpoints for them. `endpoints` counts endpoints of other
-   * pods or ports.
-   */
-  | ({ readonly type: 'endpoints-not-made'; readonly readyPods: number; readonly endpoints: number } & PodCounts)
+  | { readonly type: 'pods-ended'; readonly pods: number }
+  | ({ readonly type: 'pods-not-ready' } & PodCounts)
+  /** Pods are ready, but the endpoint controller has made no endpoints for them. */
+  | ({ readonly type: 'endpoints-not-made'; readonly readyPods: number } & PodCounts)
 
 /** The addresses of a load balancer that are not the requested ones. */
 interface OtherAddress {
@@ -69,7 +60,7 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
         ? 'the Service has no ready endpoints of the new revision'
         : undefined,
     sentence: ({ finding, ports }, { cause }) => {
-      const { sentence } = describeFinding(finding, cause?.sentence)
+      const sentence = findingSentence(finding, cause?.sentence)
       if (ports === undefined) return sentence
       return `has no ready endpoint for port ${ports.join(', ')}: ${typeof sentence === 'string' ? sentence : sentence.text}`
     },
@@ -80,7 +71,12 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
   'selector-matches-nothing': {
     class: 'slow',
     title: 'the selector matches no pods',
-    sentence: (detail) => clause(`its ${unmatchedSelector(detail)}`),
+    sentence: ({ selector, present }) => {
+      const text = `its selector ${selector} matches no pod`
+      const shown = present.slice(0, 3).join(' or ')
+      const more = present.length > 3 ? ' or others' : ''
+      return clause(shown === '' ? text : `${text}; pods and templates have ${shown}${more}`)
+    },
     hint: (_, { command }) =>
       `Correct spec.selector of the Service, or the labels in the pod template: ${command('get', 'pods', '--show-labels')}.`,
     field: { object: ['spec', 'selector'] },
@@ -125,53 +121,25 @@ export function otherAddressText({ has, requested }: OtherAddress): string {
   return `${has.join(', ')}, and not ${requested.join(' or ')} as requested`
 }
 
-/** `selector app=wbe matches no pod; pods and templates have app=web or app=shop` */
-export function unmatchedSelector({ selector, present }: NetworkDetails['selector-matches-nothing']): string {
-  const text = `selector ${selector} matches no pod`
-  const shown = present.slice(0, 3).join(' or ')
-  return shown === '' ? text : `${text}; pods and templates have ${shown}${present.length > 3 ? ' or others' : ''}`
-}
-
-/** A finding as a sentence about the Service, and as a failed check with more details. */
-export function describeFinding(
-  finding: EndpointsFinding,
-  cause: string | undefined,
-): { readonly sentence: string | Sentence; readonly check: string } {
-  const because = ifPresent`: ${cause}`
+/** A finding as a sentence about the Service. */
+function findingSentence(finding: EndpointsFinding, cause: string | undefined): string | Sentence {
   switch (finding.type) {
-    case 'pods-unreadable': {
-      const text = `has ${counted(finding.endpoints, 'endpoint')}, none of them ready`
-      return { sentence: text, check: `it ${text}` }
-    }
-    case 'no-pods': {
-      const text = finding.workloads.map(absentPods).join(', ')
-      return { sentence: `has no pods behind it: ${text}`, check: text }
-    }
+    case 'pods-unreadable':
+      return `has ${counted(finding.endpoints, 'endpoint')}, none of them ready`
+    case 'no-pods':
+      return `has no pods behind it: ${finding.workloads.map(absentPods).join(', ')}`
     case 'port-name-missing': {
+      const declared = finding.declared.join(' or ')
       const text = `no container of the pods that it selects has a port named "${finding.port}"`
-      return { sentence: clause(text), check: `${text}: they declare ${finding.declared.join(' or ') || 'none'}` }
+      return clause(declared === '' ? text : `${text}: they declare ${declared}`)
     }
-    case 'pods-ended': {
-      const text = finding.areAllDeleted ? 'all of them being deleted' : 'all of them failed or being deleted'
-      const sentence = `selects ${counted(finding.pods, 'pod')}, ${text}`
-      return { sentence, check: `${text}: none is left to serve` }
-    }
-    case 'pods-not-ready': {
-      const { pods, isNoneScheduled, isOldReady, podMessage } = finding
-      const none = pods === 1 ? 'it is not' : 'none of them is'
-      const check = isNoneScheduled
-        ? `${none} scheduled to a node${because}`
-        : isOldReady
-          ? `only pods of an older revision are ready${because}`
-          : `${none} ready${because || ifPresent`: ${podMessage}`}`
-      return { sentence: `${selectedPods(finding)}${unreadyPods(finding)}${because}`, check }
-    }
+    case 'pods-ended':
+      return `selects ${counted(finding.pods, 'pod')}, all of them failed or being deleted`
+    case 'pods-not-ready':
+      return `${selectedPods(finding)}${unreadyPods(finding)}${ifPresent`: ${cause}`}`
     case 'endpoints-not-made': {
-      const { readyPods, endpoints } = finding
-      const text = `no endpoint takes traffic to the ${readyPods === 1 ? 'ready pod' : `${readyPods} ready pods`} yet`
-      const made =
-        endpoints === 0 ? 'none was made' : `there are ${counted(endpoints, 'endpoint')}, of other pods or ports`
-      return { sentence: `${selectedPods(finding)}; ${text}`, check: `${text}: ${made}` }
+      const ready = finding.readyPods === 1 ? 'the ready pod' : `the ${finding.readyPods} ready pods`
+      return `${selectedPods(finding)}; no endpoint takes traffic to ${ready} yet`
     }
   }
 }

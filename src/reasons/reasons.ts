@@ -47,13 +47,6 @@ export const reasons: ReasonFamily<ReasonDetails> = {
 
 export const reasonCodes = Object.keys(reasons) as readonly ReasonCode[]
 
-/** One check of a diagnosis. */
-export interface Check {
-  /** `remark`: useful, but no mistake. */
-  readonly state: 'passed' | 'failed' | 'remark'
-  readonly text: string
-}
-
 export interface ProblemWith<Reason extends ReasonCode> extends Occurrence {
   readonly reason: Reason
   /** The facts for its sentence, headline and hint. */
@@ -64,8 +57,6 @@ export interface ProblemWith<Reason extends ReasonCode> extends Occurrence {
   readonly isRetried?: true | undefined
   /** The problem of another object that causes this one: a pod's problem, for example, causes a Service's. */
   readonly cause?: Problem
-  /** The checks that found it, in order. */
-  readonly checks?: readonly Check[]
 }
 
 /** A problem of a target, or of an object that the target depends on. `reason` determines the type of `detail`. */

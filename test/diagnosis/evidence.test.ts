@@ -170,10 +170,6 @@ describe('a problem with a cause', () => {
         headline: 'the Service has no ready endpoints',
         subject: toSubject('service/front'),
         cause: cause.basis,
-        checks: [
-          { state: 'passed', text: 'the Service exists' },
-          { state: 'failed', text: 'none is ready' },
-        ],
       }),
     ],
   })
@@ -188,7 +184,6 @@ describe('a problem with a cause', () => {
       'container app',
     ])
     expect(judged?.problems[0]?.evidence).toMatchObject([
-      { title: 'Why no endpoints', text: '✓ the Service exists\n✗ none is ready' },
       { title: 'Termination message' },
       { title: 'Last log lines of container app, previous run' },
     ])
@@ -197,7 +192,7 @@ describe('a problem with a cause', () => {
   it('omits the evidence of the cause if another target has it', () => {
     const failed = createTargetRecord({ target, outcome: 'failed', reason: 'crash-loop', problems: [cause] })
     const [judged, other] = explain(createRecord({ targets: [waiting, failed] }), fill(), 0).targets
-    expect(judged?.problems[0]?.evidence.map(({ title }) => title)).toEqual(['Why no endpoints'])
+    expect(judged?.problems[0]?.evidence.map(({ title }) => title)).toEqual([])
     expect(other?.problems[0]?.evidence).toHaveLength(2)
   })
 })

@@ -46,8 +46,6 @@ export interface Expected {
   readonly warnings?: readonly string[]
   /** The subject of its problem, `pod/a`. */
   readonly subject?: string
-  /** What was checked for its first problem: `✓ the Service exists`, `✗ …`, `· a remark`; in texts `…` stands for any other words. */
-  readonly checks?: readonly string[]
   /** The reason and the subject of its failure, `crash-loop pod/a`, or the reason alone; null if there is none. */
   readonly failure?: string | null
   /** `open 1 of 2 pods ready`, by its milestone. */
@@ -87,7 +85,7 @@ interface Options extends Relatives, Omit<Expected, 'pods'> {
 }
 
 const optionNames = (
-  'before beside changedAt checks counts endpoints events failure firstMessage hasOldSet hasTemplate keptPods lacks maxRestarts ' +
+  'before beside changedAt counts endpoints events failure firstMessage hasOldSet hasTemplate keptPods lacks maxRestarts ' +
   'milestones minReadySeconds nodes notes now othersProgress othersReadyAt pods problems reached replicaSet result seen stallHold ' +
   'subject unseen waitFor warnings'
 ).split(' ')
@@ -146,8 +144,6 @@ function toExpected(value: unknown, key = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toExpected(each, name)]))
 }
 
-const signs = { passed: '✓', failed: '✗', remark: '·' }
-
 /** Expects what a verdict in words says of an assessment. */
 export function expectAssessment(
   result: ReturnType<typeof read>,
@@ -172,8 +168,6 @@ export function expectAssessment(
   const { problems, notes, warnings, stallHold, subject, failure, milestones = {} } = options
   expectWords(result.problems[0]?.message, options.firstMessage)
   if (subject !== undefined) expect(result.problems[0]?.subject).toEqual(toSubject(subject))
-  const checks = (result.problems[0]?.checks ?? []).map(({ state, text }) => `${signs[state]} ${text}`)
-  if (options.checks !== undefined) expect(checks).toEqual(toExpected(options.checks))
   if (failure !== undefined) {
     const [expected, of] = failure?.split(' ') ?? []
     expect(result.failure?.reason).toBe(expected)

@@ -29,7 +29,7 @@ interface Group extends Options {
 }
 
 const optionNames = (
-  'begin checks counts declaresStatus failure firstMessage gatedPods isSeen keptPods lacks milestones minReadySeconds notes now objects ' +
+  'begin counts declaresStatus failure firstMessage gatedPods isSeen keptPods lacks milestones minReadySeconds notes now objects ' +
   'othersProgress othersReadyAt pods problems reached result serverOffsetMs settings stallHold subject tapes unseen warnings'
 ).split(' ')
 const settingNames = ['settleTimeMs', 'maxRestarts', 'isSingleCheck']
