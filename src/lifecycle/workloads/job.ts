@@ -9,12 +9,11 @@ import {
   type Pod,
   subjectOf,
 } from '../../cluster/objects.ts'
-import { duration } from '../../duration.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
-import { latest, withoutProof } from '../proof.ts'
+import { isAhead, latest, withoutProof } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
@@ -24,7 +23,7 @@ import { backOffSeconds, exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
-import { byImportance, examinePods, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
+import { byImportance, examinePods, lostAt, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
 import { stallHold } from './workload.ts'
 
 /**
@@ -54,7 +53,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     reader.listState(podRequest(job)) === 'complete'
       ? examinePods(owned, reader, isOver ? [] : lost, reader.time(status.startTime))
       : undefined
-  const retry = isOver ? undefined : nextRetry(job, pods, reader)
+  const triesAt = isOver ? undefined : nextTryAt(job, pods, reader)
   const problems = [
     ...(ended === undefined ? [] : [ended]),
     ...creationProblem(job, reader, !isOver && (status.active ?? 0) === 0),
@@ -62,10 +61,10 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     ...(isOver ? [] : delays(job, state, owned, reader)),
   ].toSorted(byImportance)
   for (const problem of problems) reader.problem(problem)
-  for (const each of jobMilestones(job, isComplete, lost, retry, reader)) reader.milestone(each)
+  for (const each of jobMilestones(job, isComplete, lost, reader)) reader.milestone(each)
   if (isWorking(job, state)) reader.hold('its containers are running')
   reader.hold(stallHold(state, owned, reader))
-  if (retry !== undefined) reader.hold('its next try has to wait')
+  if (isAhead(triesAt, reader)) reader.hold('its next try has to wait')
   if (isComplete && (status.failed ?? 0) > 0) reader.note(`${status.failed} failed before it completed`)
   // A Job that has not ended fails if its pods are refused, or if one of them has a proven problem and none is better.
   const proven = problems.filter((problem) => problem.proven)
@@ -108,13 +107,7 @@ function isWorking(job: Job, state: PodsState | undefined): boolean {
   return isAnyWorking || (areCountsAll && (job.status?.ready ?? 0) > 0)
 }
 
-function jobMilestones(
-  job: Job,
-  isComplete: boolean,
-  lost: readonly Pod[],
-  retry: Retry | undefined,
-  { time }: Reader,
-): readonly Milestone[] {
+function jobMilestones(job: Job, isComplete: boolean, lost: readonly Pod[], { time }: Reader): readonly Milestone[] {
   const { status = {}, spec = {} } = job
   const since = (type: string) => time(condition(job, type)?.lastTransitionTime ?? status.completionTime)
   const { succeeded = 0, active = 0, failed = 0 } = status
@@ -136,7 +129,7 @@ function jobMilestones(
       count: { done: Math.min(succeeded, wanted), total: wanted },
       // The controller reports it before Complete, while it removes the finalizers of the pods.
       at: since('SuccessCriteriaMet'),
-      message: progressText(job, retry),
+      message: progressText(job),
     },
     {
       name: 'complete',
@@ -217,10 +210,9 @@ function keptPod({ pod }: PodState, job: Job, reader: Reader): Problem | undefin
   return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: { isAdded } }
 }
 
-function progressText({ status = {}, spec = {} }: Job, retry: Retry | undefined): string {
+function progressText({ status = {}, spec = {} }: Job): string {
   const failed = (status.failed ?? 0) > 0 ? `, ${status.failed} failed` : ''
-  const wait = retry === undefined ? '' : `, next try after ${duration(retry.waitMs)}`
-  return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}${wait}`
+  return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}`
 }
 
 /** Removes duplicates: a failed pod that still exists is in both lists. */
@@ -318,41 +310,18 @@ function isOfJobController({ spec: { managedBy = 'kubernetes.io/job-controller' 
   return managedBy === 'kubernetes.io/job-controller'
 }
 
-/** The next try of failed work: a pod of the Job controller, or a restart by the kubelet. */
-interface Retry {
-  /** When it is due, on the runner's clock. */
-  readonly at: number
-  /** How long it waits since the failure, in milliseconds. */
-  readonly waitMs: number
-}
-
-/** The earliest retry that is not due yet; undefined if none waits. */
-function nextRetry(job: Job, pods: readonly Pod[], reader: Reader): Retry | undefined {
-  const ofController = job.spec?.suspend || !isOfJobController(job) ? [] : podRetries(job, pods, reader)
-  return [...ofController, ...restarts(pods, reader)]
-    .filter(({ at }) => !reader.passed(at))
-    .toSorted((a, b) => a.at - b.at)[0]
-}
-
 /**
- * The retries by new pods. The controller counts the failures since the last success: of the Job, or of each index if
- * the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, no retry
- * waits.
+ * When failed work is tried again at the latest, on the runner's clock; undefined if no retry waits. The Job controller
+ * doubles its wait with each failure since the last success, or of one index (backoff_utils.go, pkg/controller/job): counted
+ * here are all failures, so that the true wait may be shorter. The kubelet restarts a dead container.
  */
-function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], reader: Reader): readonly Retry[] {
-  const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
-  const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
-  const wanted = spec.backoffLimitPerIndex === undefined ? wantedAtOnce({ spec, status }) : 1
-  return [...groups.values()].flatMap((tries) => {
-    const ends = (phase: string) =>
-      tries.flatMap((pod) => (pod.status?.phase === phase ? (finishTime(pod, reader) ?? []) : []))
-    const succeededAt = latest(ends('Succeeded')) ?? -Infinity
-    const failures = ends('Failed').filter((at) => at > succeededAt)
-    const failedAt = latest(failures)
-    if (failedAt === undefined || tries.filter(isActive).length >= wanted) return []
-    const waitMs = Math.min(firstJobBackOffMs * 2 ** (failures.length - 1), maxJobBackOffMs)
-    return [{ at: failedAt + waitMs, waitMs }]
-  })
+function nextTryAt(job: Job, pods: readonly Pod[], reader: Reader): number | undefined {
+  const failed = pods.filter((pod) => pod.status?.phase === 'Failed')
+  const failedAt = latest(failed.map((pod) => lostAt(pod, reader)))
+  const isWaiting = !job.spec?.suspend && isOfJobController(job) && pods.filter(isActive).length < wantedAtOnce(job)
+  const waitMs = Math.min(firstJobBackOffMs * 2 ** (failed.length - 1), maxJobBackOffMs)
+  const nextPodAt = isWaiting && failedAt !== undefined ? failedAt + waitMs : undefined
+  return latest([nextPodAt, ...pods.map((pod) => restartAt(pod, reader))])
 }
 
 /** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
@@ -367,23 +336,13 @@ function isActive(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)
 }
 
-/** When a pod ended, as the controller counts (getFinishedTime): with its last container, else with its readiness. */
-function finishTime(pod: Pod, reader: Reader): number | undefined {
-  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => reader.time(state?.terminated?.finishedAt))
-  const unready = condition(pod, 'Ready')
-  const unreadyAt = unready?.status === 'False' ? reader.time(unready.lastTransitionTime) : undefined
-  return (ends.includes(undefined) ? undefined : latest(ends)) ?? unreadyAt
-}
-
-/** The restarts of dead containers. A sidecar's own restarts do not count. */
-function restarts(pods: readonly Pod[], reader: Reader): readonly Retry[] {
-  return pods.flatMap((pod) =>
-    containersOf(pod).flatMap(({ container, status }) => {
+/** When the kubelet restarts a dead container of a pod. A sidecar's own restarts do not count. */
+function restartAt(pod: Pod, { time }: Reader): number | undefined {
+  return latest(
+    containersOf(pod).map(({ container, status }) => {
       const seconds = container.restartPolicy === 'Always' || !status ? undefined : backOffSeconds(status)
-      const diedAt = reader.time(status?.lastState?.terminated?.finishedAt)
-      return seconds === undefined || diedAt === undefined
-        ? []
-        : [{ at: diedAt + seconds * 1_000, waitMs: seconds * 1_000 }]
+      const diedAt = time(status?.lastState?.terminated?.finishedAt)
+      return seconds === undefined || diedAt === undefined ? undefined : diedAt + seconds * 1_000
     }),
   )
 }

@@ -160,7 +160,7 @@ function lostPodProblem(pod: Pod, reader: Reader): Problem {
 }
 
 /** When a pod ended: the latest moment in its status; if the kubelet refused the pod, its creation. */
-function lostAt({ metadata, status }: Pod, reader: Reader): number {
+export function lostAt({ metadata, status }: Pod, reader: Reader): number {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
   const moments = [
     metadata.creationTimestamp,
