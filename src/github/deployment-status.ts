@@ -4,8 +4,8 @@ import { namespacesOf } from '../plan/target.ts'
 import { safeLine } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
-import { descriptionLimit } from './texts.ts'
-import { attemptMark, isOfRun, repositoryRequest } from './workflow-run.ts'
+import { descriptionLimit, leftOpenTitle } from './texts.ts'
+import { attemptMark, isOfEarlierAttempt, isOfRun, repositoryRequest } from './workflow-run.ts'
 
 /** The maximum length of the name of an environment (https://docs.github.com/rest/deployments/deployments). */
 const environmentLimit = 255
@@ -86,16 +86,28 @@ export class DeploymentStatus implements Extra {
 
   /**
    * The deployment that this attempt of the run has created for this gate: by an earlier step, or by a request whose
-   * response was lost.
+   * response was lost. Ends the deployments that earlier attempts left in progress when their runner was lost.
    */
   async #findOwn(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
-    const request = { ...repositoryRequest(origin.run, signal), sha, environment, per_page: perPage }
-    const { data } = await octokit.rest.repos.listDeployments(request)
-    return data.find(({ payload }) => {
-      const { gate, mark } = Object(payload) as Partial<Mark>
-      return gate === name && mark === attemptMark(origin.run)
-    })?.id
+    const { repos } = octokit.rest
+    const request = repositoryRequest(origin.run, signal)
+    const { data } = await repos.listDeployments({ ...request, sha, environment, per_page: perPage })
+    const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<Mark>) }))
+    const ofGate = marked.filter(({ gate }) => gate === name)
+    for (const { id } of ofGate.filter(({ mark }) => isOfEarlierAttempt(mark, origin.run))) {
+      const latest = latestOf(
+        (await repos.listDeploymentStatuses({ ...request, deployment_id: id, per_page: perPage })).data,
+      )
+      if (latest?.state === 'in_progress')
+        await repos.createDeploymentStatus({
+          ...request,
+          deployment_id: id,
+          state: 'error',
+          description: leftOpenTitle,
+        })
+    }
+    return ofGate.find(({ mark }) => mark === attemptMark(origin.run))?.id
   }
 }
 

@@ -250,3 +250,9 @@ export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): Wo
 export function attemptMark({ runId, attempt = 1 }: Pick<WorkflowRun, 'runId' | 'attempt'>): string {
   return `rollout-gate ${runId}/${attempt}`
 }
+
+/** Whether a mark is that of an earlier attempt of this run: its jobs have ended, or their runners are lost. */
+export function isOfEarlierAttempt(mark: unknown, { runId, attempt = 1 }: WorkflowRun): boolean {
+  const [, run, number] = /^rollout-gate (\d+)\/(\d+)$/.exec(String(mark)) ?? []
+  return Number(run) === runId && Number(number) < attempt
+}

@@ -509,6 +509,19 @@ describe('objects of earlier steps and attempts', () => {
     await makers.deployment(attempt(2)).show(createRecord(), never)
     expect(written.deployments).toHaveLength(4)
   })
+
+  it('an attempt ends what an earlier one left in progress, and nothing of another run', async () => {
+    await makers.deployment(attempt(1)).show(open(), never)
+    await makers.deployment(createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
+    await makers.deployment(attempt(2)).show(open(), never)
+    const [own, other, latest] = written.deployments.map(({ id }) => id)
+    expect(written.deploymentStatuses.map(({ deployment, state }) => [deployment, state])).toEqual([
+      [own, 'in_progress'],
+      [other, 'in_progress'],
+      [own, 'error'],
+      [latest, 'in_progress'],
+    ])
+  })
 })
 
 describe('opened objects', () => {
