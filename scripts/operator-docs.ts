@@ -87,6 +87,8 @@ const entryFormat = [
   'generation, the object is in progress. Conditions of an older generation are ignored. If a status has none of the fields in the',
   'expressions for ready and failed, the general conventions decide: another version of the operator may have written it. A failure must',
   'last <!-- reportedFailureMs --><!-- / -->. For a suspended object, the gate waits until a clock runs out (reasons `paused` and `suspended`).',
+  'While the status is about an older version of the object that it `follows`, the object is in progress too; with `every`, no longer than',
+  'this interval and the settle time after the change, because some changes start nothing.',
   '',
   'Three functions read `status.conditions`; their arguments are texts in quotes:',
   '',

@@ -154,6 +154,8 @@ export const addressMovesMs = 120_000
 export const reportedFailureMs = 10_000
 /** How many settle times a status of unknown meaning must stay unchanged: before, the object may still be starting. */
 export const unclearSettles = 3
+/** The interval at which an operator compares the object that its resource follows, if the resource names none. */
+export const comparisonIntervalMs = 60_000
 /** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
 export const ownedListsMs = 5_000
 /** How long a custom resource may report no failure before all kinds that it owns are watched: each is a watch. */

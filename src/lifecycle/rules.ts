@@ -8,6 +8,7 @@ import type { Target } from '../plan/target.ts'
 import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
 import type { Behind } from './custom/behind.ts'
 import { withCause } from './custom/cause.ts'
+import { withFollowedObject } from './custom/followed-object.ts'
 import { genericRule } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { servingOfKind, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
@@ -311,7 +312,7 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const needsNoPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
   const ofKind = needsNoPods ? undefined : servingOfKind(ruleOf(target))
   const serving = isExplained ? servingOfOwned(behind) : ofKind
-  const own = isExplained ? withCause(withOwnedWorkloads(rule, behind), behind) : rule
+  const own = isExplained ? withFollowedObject(withCause(withOwnedWorkloads(rule, behind), behind), behind) : rule
   const explained = { ...own, ...(serving && { serving }) }
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target, needsMoreThanToExist)
   const { changedAt } = ruleOf(target)
@@ -353,6 +354,7 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
   const entry = target.waitFor === undefined ? check : undefined
   return {
     ...kindsBehind(target, checks),
+    follows: entry?.follows,
     isWorkload: entry?.isWorkload === true,
     awaitsWorkloads: entry?.awaitsWorkloads ? 'all' : entry?.isWorkload ? 'written' : 'none',
     hasInventory: (kind) =>

@@ -85,6 +85,13 @@ export const entrySchema = z.strictObject({
       'a text: the value of a label that only the objects of its present revision have. Default: those created since the last write of its spec',
     ),
   ),
+  follows: optional(
+    field(
+      z.strictObject({ object: words, generation: words.exactOptional(), every: words.exactOptional() }),
+      'a mapping of {object, generation, every}, each an expression that returns a text',
+      'an object in its namespace that its status is about: `object`, as `apiVersion/kind/name`, and `generation`, that of the object, or `every`, the interval at which the operator compares the object. Without these two, the object must be ready too',
+    ),
+  ),
   documentation: optional(text('the address of what the expressions are based on. Required in the catalogue')),
 })
 

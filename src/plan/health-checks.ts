@@ -191,6 +191,9 @@ export interface HealthCheck
   readonly cause: readonly TextExpression[]
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
   readonly revision?: TextExpression
+  readonly follows?: Readonly<
+    Record<'object', TextExpression> & Partial<Record<'generation' | 'every', TextExpression>>
+  >
   /** The fields of the status that `current` and `failed` read. */
   readonly statusFields: readonly string[]
 }
@@ -296,7 +299,7 @@ export function compileEntry(
   }
   const optionalText = (field: string, source: string | undefined) =>
     source === undefined ? undefined : textOf(field, source)
-  const { apiVersion = '', kind, current, cause = [], milestones = [], revision } = entry
+  const { apiVersion = '', kind, current, cause = [], milestones = [], revision, follows } = entry
   return {
     ...entry,
     group: entry.group ?? groupOf(apiVersion),
@@ -310,6 +313,11 @@ export function compileEntry(
     cause: cause.map((source) => textOf('cause', source)),
     milestones: milestones.map(({ name, done }) => ({ name, done: condition('milestones', done) })),
     revision: optionalText('revision', revision),
+    follows: follows && {
+      object: textOf('follows', follows.object),
+      generation: optionalText('follows', follows.generation),
+      every: optionalText('follows', follows.every),
+    },
     statusFields: statusFieldsOf(`${current} ${entry.failed}`),
   }
 }

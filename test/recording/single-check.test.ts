@@ -57,6 +57,7 @@ const needsHistory: Readonly<Record<string, string>> = {
   'image-of-a-removed-job': 'the Job succeeded before it was removed',
   'job-longer-than-a-literal-stall-timeout': 'nothing moved for the time that the user wrote',
   'job-removed-after-success': 'the Job succeeded before it was removed',
+  'kruise-rollouts-stale': 'nothing moved',
   'kubelet-lost-during-a-pull': 'nothing moved',
   'old-restarts-and-a-blink': 'the container has run long enough since the gate saw it',
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Fields, groupOf, type KindName, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
+import type { HealthCheck } from '../../plan/health-checks.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { maxApplied, ownedListsMs } from '../../thresholds.ts'
 import { assess } from '../assess.ts'
@@ -28,6 +29,8 @@ export interface Behind {
   readonly isWorkload: boolean
   /** Which workloads must be ready first: all, or those written since the spec; see `withOwnedWorkloads`. */
   readonly awaitsWorkloads: 'all' | 'written' | 'none'
+  /** The object that its status is about; see `withFollowedObject`. */
+  readonly follows?: HealthCheck['follows']
   /** The rule of an object, and whether its kind is a custom kind. What a custom object owns is behind it too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
 }

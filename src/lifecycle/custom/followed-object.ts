@@ -1,0 +1,73 @@
+import { type KubeObject, shortName } from '../../cluster/objects.ts'
+import { duration, parseDuration } from '../../duration.ts'
+import type { HealthCheck } from '../../plan/health-checks.ts'
+import { comparisonIntervalMs } from '../../thresholds.ts'
+import type { Assessment } from '../assessment.ts'
+import { existsRule } from '../platform/condition-kinds.ts'
+import { withoutProof } from '../proof.ts'
+import type { Reader } from '../reader.ts'
+import { asWaiting, type Rule, withCheck } from '../rule.ts'
+import { lastWriteOf, specWrittenAt } from '../status-age.ts'
+import { assessOwned, type Behind, explainingReader, nameIn } from './behind.ts'
+
+/**
+ * For a custom resource whose status is about another object (`follows`), such as the Deployment that a Rollout refers
+ * to. While its status is older than the present version of that object, the resource is neither ready nor failed. If
+ * the object is missing or cannot be read, the status of the resource decides alone.
+ */
+export function withFollowedObject(rule: Rule, { follows, ruleOf }: Behind): Rule {
+  if (follows === undefined) return rule
+  return withCheck(rule, (own, object, reader) => {
+    const found = followedObject(object, follows, ruleOf, reader)
+    if (found === undefined || (!own.ready && own.failure === undefined)) return own
+    const explaining = explainingReader(reader, { ruleOf })
+    const followed = ruleOf(found).rule
+    if (follows.generation !== undefined || follows.every !== undefined)
+      return withPresentStatus(own, object, found, follows, followed.changedAt ?? specWrittenAt, explaining)
+    const { ready, message, problems } = assessOwned(found, followed, explaining)
+    if (!own.ready || ready) return own
+    return { ...asWaiting(own, `${shortName(found)}: ${message}`), problems: problems.map(withoutProof) }
+  })
+}
+
+/** The object that a custom resource follows, in its namespace; undefined if it is not known. Asks for its watch. */
+function followedObject(
+  object: KubeObject,
+  { object: reference }: NonNullable<HealthCheck['follows']>,
+  ruleOf: Behind['ruleOf'],
+  reader: Reader,
+): KubeObject | undefined {
+  const parts = reference(object)?.split('/') ?? []
+  const [kind, name] = parts.splice(-2)
+  const { namespace } = object.metadata
+  const [request] = nameIn({ apiVersion: parts.join('/'), kind, name, namespace })
+  // The author of the resource chooses the reference: Secrets and other kinds without a state are not read.
+  if (request === undefined || ruleOf(request).rule === existsRule) return undefined
+  return reader.list(request, undefined, 'optional')[0]
+}
+
+/**
+ * The assessment of a resource that is ready or has failed, unless its status is about an older version of the followed
+ * object. The status contains the generation of that object, or the operator compares the object at an interval. Until
+ * an interval after the change, only a status that was written since counts, and no failure: before the comparison, the
+ * operator may write its last state once more. After that time, the change has started nothing, for example a rollback.
+ * @param changedAt when the present version of the followed object began
+ */
+function withPresentStatus(
+  own: Assessment,
+  object: KubeObject,
+  found: KubeObject,
+  { generation, every }: NonNullable<HealthCheck['follows']>,
+  changedAt: NonNullable<Rule['changedAt']>,
+  reader: Reader,
+): Assessment {
+  const observed = generation?.(object)
+  if (observed !== undefined && Number(observed) === found.metadata.generation) return own
+  const stale = { ...asWaiting(own, `${shortName(found)} has changed since its last state`), problems: [] }
+  if (every === undefined) return observed === undefined ? own : stale
+  const everyMs = parseDuration(every(object) ?? '', () => undefined) ?? comparisonIntervalMs
+  const since = changedAt(found, reader) ?? -Infinity
+  const isWritten = observed === undefined && (lastWriteOf(object, reader.time, 'status') ?? -Infinity) >= since
+  if ((own.ready && isWritten) || reader.passed(since + everyMs + reader.settings.settleTimeMs)) return own
+  return observed !== undefined ? stale : { ...stale, stallHold: `its operator compares it every ${duration(everyMs)}` }
+}
