@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { CORE_SCHEMA, load, mergeTag } from 'js-yaml'
 import type { z } from 'zod'
 import { groupOf, isObject, type KindName, type KubeObject, oncePerObject } from '../cluster/objects.ts'
 import { type AddMistake, errorText, type Mistake, UserError, withoutQuotedText } from '../errors.ts'
@@ -229,11 +230,8 @@ export async function parseEntries(text: string, path: string): Promise<readonly
 
 /** Each valid entry with its place for messages, and all mistakes. */
 async function readEntries(text: string, path: string) {
-  // Loaded when needed: the libraries cost start-up time.
-  const [{ CORE_SCHEMA, load, mergeTag }, { isEntry }] = await Promise.all([
-    import('js-yaml'),
-    import('./health-check-schema.ts'),
-  ])
+  // Loaded when needed: its library costs start-up time.
+  const { isEntry } = await import('./health-check-schema.ts')
   const mistakes: Mistake[] = []
   const addMistake: AddMistake = (message) => mistakes.push({ input: path, message })
   const entries: { readonly entry: HealthCheckEntry; readonly where: string }[] = []

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { structuredPatch } from 'diff'
-import { dump } from 'js-yaml'
 import { createPatch, type Operation, type Pointer } from 'rfc6902'
-import { isMap, isScalar, isSeq, type ParsedNode, parseDocument } from 'yaml'
+import { isMap, isScalar, isSeq, type ParsedNode, parseDocument, stringify } from 'yaml'
 import type { RunRecord } from '../gate/run-record.ts'
 import { displayName, fullNames, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
@@ -135,7 +134,7 @@ function bodyLines(before: unknown, after: unknown): readonly Line[] {
 
 /** A value as the lines of a YAML document, without folded strings. */
 export function yamlLines(value: unknown): readonly string[] {
-  return dump(value, { lineWidth: -1, noRefs: true }).trimEnd().split('\n')
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true }).trimEnd().split('\n')
 }
 
 /** One difference of two documents. */
