@@ -1,18 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { createRequire } from 'node:module'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { minify, parse } from '@swc/core'
+import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 import { compileEntry, loadCompiler, parseEntries } from '../src/plan/health-checks.ts'
 
 /**
@@ -30,28 +19,6 @@ import { compileEntry, loadCompiler, parseEntries } from '../src/plan/health-che
 
 type Files = Map<string, Buffer>
 
-interface Bundle {
-  code: string
-  assets: Record<string, { source: string | Buffer }>
-  stats: { compilation: Compilation }
-}
-
-/** The part of webpack's `Compilation` that lists what a bundle contains. */
-interface Compilation {
-  readonly modules: Iterable<BundledModule & { readonly modules?: readonly BundledModule[] }>
-  readonly chunkGraph: { getNumberOfModuleChunks(module: BundledModule): number }
-}
-
-interface BundledModule {
-  /** The path of its file. */
-  readonly resource?: string
-}
-
-type Bundler = (
-  entry: string,
-  options: { cache: false; filename: string; minify: boolean; quiet: boolean },
-) => Promise<Bundle>
-
 const root = resolve(import.meta.dirname, '..')
 const bundleName = 'entrypoints.js'
 const launchers = ['index.js', 'merge.js', 'post.js', 'cli.js', 'node-version.js']
@@ -59,12 +26,46 @@ const executable = 'cli.js'
 const target = process.argv.includes('--into') ? process.argv.at(-1) : undefined
 const isForTests = target !== undefined && !process.argv.includes('--published')
 
-// The bundler names modules by their path relative to this folder.
+/**
+ * Exports of undici only what `@actions/github` and its HTTP client import: the whole is twice as large, with WebSockets,
+ * caches and mocks. A further import would fail the tests of the bundle.
+ */
+const smallUndici: Plugin = {
+  name: 'small-undici',
+  load: {
+    filter: { id: /node_modules[\\/]undici[\\/]index\.js$/ },
+    handler: () => `module.exports = {
+      fetch: require('./lib/web/fetch').fetch,
+      ProxyAgent: require('./lib/dispatcher/proxy-agent'),
+    }`,
+  },
+}
+
+/**
+ * Takes Node's modules from `process`. An `import` reads all that a module exports, and so loads the client of `fetch` with
+ * `node:http`; `createRequire`, which the bundler writes, loads `node:module`.
+ */
+const builtInModules: Plugin = {
+  name: 'built-in-modules',
+  renderChunk(code) {
+    const text = code
+      .replaceAll('createRequire(import.meta.url)', 'process.getBuiltinModule')
+      .replace(/^import \{ createRequire \} from "node:module";$/m, '')
+      .replaceAll(
+        /^import (?:(?:\* as )?([\w$]+)(?:, )?)?(\{.*\})? ?from "((?:node:)?[a-z_/]+)";$/gm,
+        (_, whole?: string, named?: string, module?: string) =>
+          [whole, named?.replaceAll(' as ', ': ')]
+            .flatMap((names) => (names ? [`const ${names} = process.getBuiltinModule("${module}");`] : []))
+            .join(' '),
+      )
+    if (/^import .* from "[^.]/m.test(text))
+      throw new Error('The bundler imports a module in another way: see builtInModules')
+    return text
+  },
+}
+
 process.chdir(root)
 compile()
-stageForShaking('@actions/core')
-stage('@actions/github')
-stageUndici()
 await compileCatalogue()
 const files = new Map([...emittedLaunchers(), ...(await bundle())])
 rejectPathsOf(root, files)
@@ -76,37 +77,6 @@ function compile(): void {
   rmSync('build', { recursive: true, force: true })
   const options = ['-p', 'tsconfig.build.json', ...(isForTests ? ['--noCheck'] : [])]
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...options], { stdio: 'inherit' })
-}
-
-/** Copies a package into `build/node_modules`, where the bundler finds it first. Returns the folder of the copy. */
-function stage(name: string): string {
-  const copy = join('build/node_modules', name)
-  cpSync(join('node_modules', name), copy, {
-    recursive: true,
-    filter: (path) => !/\.d\.ts$|\.map$/.test(path),
-  })
-  return copy
-}
-
-/**
- * Declares that the modules of a package have no side effects. Without the declaration the bundle would contain core's OIDC
- * client with a second HTTP client.
- */
-function stageForShaking(name: string): void {
-  const copy = stage(name)
-  const manifest = join(copy, 'package.json')
-  const content = JSON.parse(readFileSync(manifest, 'utf8')) as Record<string, unknown>
-  writeFileSync(manifest, JSON.stringify({ ...content, sideEffects: false }))
-}
-
-/**
- * Exports of undici only what `@actions/github` and its HTTP client import: the whole is twice as large, with WebSockets,
- * caches and mocks. A further import would fail the tests of the bundle.
- */
-function stageUndici(): void {
-  const fetch = "require('./lib/web/fetch').fetch"
-  const agent = "require('./lib/dispatcher/proxy-agent')"
-  writeFileSync(join(stage('undici'), 'index.js'), `module.exports = { fetch: ${fetch}, ProxyAgent: ${agent} }`)
 }
 
 /**
@@ -139,44 +109,43 @@ function emittedLaunchers(): Files {
 }
 
 async function bundle(): Promise<Files> {
-  const ncc = createRequire(import.meta.url)('@vercel/ncc') as Bundler
-  const options = {
-    cache: false,
-    filename: bundleName,
-    minify: false,
-    quiet: true,
-  } as const
-  const { code, assets, stats } = await ncc(join(root, 'build/src', bundleName), options)
-  const sources = new Map(Object.entries(assets).map(([name, { source }]) => [name, source]))
-  // The repository's package.json already declares ES modules.
-  sources.delete('package.json')
-  const files: Files = new Map([['licenses.txt', Buffer.from(licenses(bundledPackages(stats.compilation)))]])
-  for (const [name, source] of [[bundleName, code] as const, ...sources]) {
-    const text = name.endsWith('.js') ? withoutCreateRequire(String(source)) : undefined
-    files.set(name, text === undefined ? Buffer.from(source) : isForTests ? Buffer.from(text) : await minified(text))
-  }
-  return files
+  const bundler = await rolldown({
+    input: join('build/src', bundleName),
+    platform: 'node',
+    // Chunks take what they share with the entry from it, so it exports more than its own functions.
+    preserveEntrySignatures: 'allow-extension',
+    treeshake: {
+      // Otherwise, the bundle would contain the OIDC client of `@actions/core`, with a second HTTP client.
+      moduleSideEffects: (path) => !/node_modules[\\/]@actions[\\/]core[\\/]/.test(path),
+      // Otherwise, it would contain all of zod.
+      propertyReadSideEffects: false,
+    },
+    plugins: [smallUndici, builtInModules],
+    checks: { ineffectiveDynamicImport: false },
+  })
+  const { output } = await bundler.generate({
+    entryFileNames: bundleName,
+    chunkFileNames: '[name].chunk.js',
+    comments: isForTests,
+    minify: !isForTests,
+  })
+  const chunks = output.filter((each) => each.type === 'chunk')
+  return new Map([
+    ['licenses.txt', Buffer.from(licenses(bundledPackages(chunks)))],
+    ...chunks.map(({ fileName, code }) => [fileName, Buffer.from(code)] as const),
+  ])
 }
 
 /** The folders of the packages of which the bundle contains a module. */
-function bundledPackages({ modules, chunkGraph }: Compilation): ReadonlySet<string> {
-  const inChunks = [...modules].filter((module) => chunkGraph.getNumberOfModuleChunks(module) > 0)
-  // The bundler merges modules into one, which lists them.
-  const paths = inChunks.flatMap((module) => [...(module.modules ?? [module])].map(({ resource = '' }) => resource))
-  const folders = paths.flatMap((path) => /.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(path)?.[0] ?? [])
-  return new Set(
-    folders.map((folder) =>
-      relative(root, folder)
-        .replaceAll('\\', '/')
-        .replace(/^build\//, ''),
-    ),
+function bundledPackages(chunks: readonly OutputChunk[]): ReadonlySet<string> {
+  const paths = chunks.flatMap(({ modules }) =>
+    Object.entries(modules).flatMap(([path, { renderedLength }]) => (renderedLength > 0 ? [path] : [])),
   )
+  const folders = paths.flatMap((path) => /.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(path)?.[0] ?? [])
+  return new Set(folders.map((folder) => relative(root, folder).replaceAll('\\', '/')))
 }
 
-/**
- * The licences and notices of these packages, by name. The bundler's own list omits packages of which it merges the modules,
- * such as js-yaml.
- */
+/** The licences and notices of these packages, by name. */
 function licenses(folders: ReadonlySet<string>): string {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, { version?: string; license?: string }>
@@ -190,53 +159,6 @@ function licenses(folders: ReadonlySet<string>): string {
     return [[`${path.split('node_modules/').at(-1)} ${version}`, license, ...texts].join('\n')]
   })
   return `${[...new Set(entries)].sort().join('\n\n\n')}\n`
-}
-
-/** Takes Node's modules from `process`: `createRequire`, which the bundler writes, takes longer and loads `node:module`. */
-function withoutCreateRequire(source: string): string {
-  const name = '__WEBPACK_EXTERNAL_createRequire'
-  const text = source
-    .replace(`import { createRequire as ${name} } from "module";\n`, '')
-    .replaceAll(`${name}(import.meta.url)(`, 'process.getBuiltinModule(')
-  if (text.includes(name)) throw new Error(`The bundler uses ${name} in another way: see withoutCreateRequire`)
-  return text
-}
-
-async function minified(source: string): Promise<Buffer> {
-  const options = {
-    module: true,
-    compress: { passes: 3 },
-    mangle: true,
-    ecma: 2024,
-    format: { comments: false },
-  } as const
-  return compiledOnLoad((await minify(source, options)).code)
-}
-
-/**
- * Writes the functions that contain the bundler's modules in parentheses, as the bundler does. The minifier removes them,
- * and V8 then parses each module twice: to skip it, and to run it (v8.dev/blog/preparser, "PIFEs").
- */
-async function compiledOnLoad(code: string): Promise<Buffer> {
-  const { body, span } = await parse(code, { syntax: 'ecmascript', target: 'es2024' })
-  const variables = body.flatMap((item) => {
-    const declaration = item.type === 'ExportDeclaration' ? item.declaration : item
-    return declaration.type === 'VariableDeclaration' ? declaration.declarations : []
-  })
-  const modules = variables
-    .flatMap(({ init }) => (init?.type === 'ObjectExpression' ? init.properties : []))
-    .flatMap((each) => (each.type === 'KeyValueProperty' && each.key.type === 'NumericLiteral' ? [each.value] : []))
-  const parts: Buffer[] = []
-  // Positions in bytes.
-  const bytes = Buffer.from(code)
-  let end = 0
-  for (const value of modules) {
-    if (value.type !== 'ArrowFunctionExpression' && value.type !== 'FunctionExpression') continue
-    const [from, to] = [value.span.start - span.start, value.span.end - span.start]
-    parts.push(bytes.subarray(end, from), Buffer.from('('), bytes.subarray(from, to), Buffer.from(')'))
-    end = to
-  }
-  return Buffer.concat([...parts, bytes.subarray(end)])
 }
 
 /** Paths of this machine must not be published, and would change the bytes in another checkout. */
