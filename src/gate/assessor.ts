@@ -227,8 +227,10 @@ export class Assessor {
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).yieldsTo === 'awaited')
     const awaitsOther = hasConsequence && this.#targets.awaitsOther(gated, assessment)
     const availableRevision = state.assessment === undefined ? rule.undo?.availableRevision(object, reader) : undefined
+    const changedAt = versionChangedAt(object, rule, reader)
     this.#addDeployed(gated, assessment)
-    this.#targets.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
+    const facts = { isUnavailable, awaitsOther, changedAt, availableRevision }
+    this.#targets.apply(gated, { type: 'assessed', assessment, ...facts })
   }
 
   /** Keeps what an assessment has read, and sets the watches that the target therefore needs. */

@@ -17,7 +17,7 @@ import {
   restartCounters,
   updateMilestones,
 } from './milestones.ts'
-import { readyMessage, unchangedVerdict, versionChangedAt } from './present-version.ts'
+import { readyMessage, unchangedVerdict } from './present-version.ts'
 import { type Entry, type TargetOutcome, type Verdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
@@ -71,6 +71,8 @@ export type TargetEvent =
       /** A watch that the target needs is unavailable, so it is unknown whether a failure is over. */
       readonly isUnavailable: boolean
       readonly awaitsOther: boolean
+      /** When the object got its present version; undefined if unknown. */
+      readonly changedAt?: number | undefined
       /** Set with the first assessment; see `UndoRule.availableRevision`. */
       readonly availableRevision?: number | undefined
     }
@@ -411,7 +413,7 @@ function afterAssessment(
     stall: moved ? restartStall(fallen.state.stall, now) : fallen.state.stall,
     seen: {
       ...seen,
-      changedAt: versionChangedAt(seen.object, context.rule, context.readerOf(seen.object)),
+      changedAt: event.changedAt,
       loggedProblems,
       relatedProblem:
         findRelatedProblem(assessment, target) ?? (seen.relatedProblem && { endedAt: now, ...seen.relatedProblem }),
