@@ -6,14 +6,8 @@ import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
-import { passes } from './gate/outcome.ts'
-import {
-  type EndedRunRecord,
-  emptyRecord,
-  misconfiguredRecord,
-  type Outcome,
-  pendingRecord,
-} from './gate/run-record.ts'
+import { type Outcome, passes } from './gate/outcome.ts'
+import { type EndedRunRecord, emptyRecord, misconfiguredRecord, pendingRecord } from './gate/run-record.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
 import { JobState, killAction, readLeftOpen } from './github/job-state.ts'

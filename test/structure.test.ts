@@ -78,6 +78,21 @@ it('no file imports itself through other files', () => {
   expect(cycles).toEqual([])
 })
 
+it('the files of the gate import each other over at most five floors, types included', () => {
+  const isOfGate = (path: string) => partOf(path) === 'src/gate'
+  const floorOf = (path: string): number =>
+    1 +
+    Math.max(
+      0,
+      ...importsOf(path, sources.get(path) ?? '')
+        .filter(isOfGate)
+        .map(floorOf),
+    )
+  const floors = [...sources.keys()].filter(isOfGate).map((path) => [path, floorOf(path)] as const)
+  expect(floors.filter(([, floor]) => floor > 5)).toEqual([])
+  expect(floors).toContainEqual(['src/gate/gate.ts', 5])
+})
+
 /** What a file imports when it is loaded, without lazy imports and those of types. */
 function eagerImports(path: string): string[] {
   return [...(sources.get(path) ?? '').matchAll(/^(?:import|export)(?! type)\b[^']*? from '([^']+)'/gm)].map(

@@ -1,4 +1,5 @@
-import type { EndedRunRecord, Entry, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
+import type { EndedRunRecord, MilestoneRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import { safeLine } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'

@@ -4,17 +4,17 @@ import type { LogText } from '../cluster/feed.ts'
 import { describePath, type PathStep } from '../cluster/field-paths.ts'
 import { type Container, isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
+import type { TargetOutcome } from '../gate/outcome.ts'
 import {
   type Evidence,
   type JudgedProblem,
   type JudgedRunRecord,
   type JudgedTargetRecord,
   type RunRecord,
-  type TargetOutcome,
   type TargetRecord,
   unlessEmpty,
 } from '../gate/run-record.ts'
-import { recordProblem } from '../gate/timeline-entries.ts'
+import { recordProblem } from '../gate/target-record.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { displayName, fullNames, type Manifest, type Target } from '../plan/target.ts'
 import type { PodReport } from '../reasons/pods.ts'

@@ -1,7 +1,8 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
-import type { Entry, JudgedRunRecord } from '../gate/run-record.ts'
+import type { JudgedRunRecord } from '../gate/run-record.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import {
   comparableManifest,
   type Difference,

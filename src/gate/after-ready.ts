@@ -1,39 +1,27 @@
-import { deniesAccess, type TimedAnswer, type WatchRequest } from '../cluster/feed.ts'
+import { deniesAccess, type TimedAnswer } from '../cluster/feed.ts'
 import { shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
 import { choosePort, isRight, withAnswers } from '../lifecycle/answers.ts'
-import type { Assessment } from '../lifecycle/assessment.ts'
 import { withHold } from '../lifecycle/hold.ts'
 import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { type Rule, withCheck } from '../lifecycle/rule.ts'
 import type { Checks, RequestCheck } from '../plan/checks.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { displayName, type NamedTarget, nameKey, type Target } from '../plan/target.ts'
+import { displayName, nameKey, type Target } from '../plan/target.ts'
 import { maxRecordedAnswers } from '../thresholds.ts'
-import { type AnswerRecord, type CheckRecords, deniedVerdict, type RequestRecord, type Verdict } from './run-record.ts'
-
-/** What the checks read of a target of the gate. */
-interface CheckedTarget {
-  readonly name: string
-  readonly target: Target
-  readonly rule: Rule
-  readonly state: { readonly type: string; readonly assessment?: Assessment | undefined }
-  readonly requests: { readonly needed: readonly WatchRequest[] }
-}
-
-interface CheckedTargets {
-  readonly all: readonly CheckedTarget[]
-  named(reference: NamedTarget): readonly CheckedTarget[]
-}
+import { deniedVerdict, type Verdict } from './outcome.ts'
+import type { AnswerRecord, CheckRecords, RequestRecord } from './run-record.ts'
+import type { GatedTarget, TargetState } from './target-state.ts'
+import type { Targets } from './targets.ts'
 
 /** The checks after the targets are ready (`http-checks`, `hold`). Only a gate with such checks loads this module. */
 export interface AfterReady extends Checks {
   /** The rule of a target, extended by the lines of `http-checks` that name it and by the hold. */
   rule(rule: Rule, target: Target): Rule
   /** The verdict if a line of `http-checks` cannot work in this cluster, or if pods may not be read; else undefined. */
-  findMistakes(targets: CheckedTargets, store: Store): Verdict | undefined
+  findMistakes(targets: Targets, store: Store): Verdict | undefined
   /** The requests and answers so far, and the hold. */
   records(store: Store, hold: Hold | undefined): CheckRecords
 }
@@ -71,7 +59,7 @@ function withAfterReady(rule: Rule, lines: readonly RequestCheck[], isHeld: bool
   return { ...checked, milestones }
 }
 
-function mistakesVerdict(checks: readonly RequestCheck[], targets: CheckedTargets, store: Store): Verdict | undefined {
+function mistakesVerdict(checks: readonly RequestCheck[], targets: Targets, store: Store): Verdict | undefined {
   const mistakes: Mistake[] = []
   for (const check of checks) {
     const [gated] = targets.named(check.reference)
@@ -85,7 +73,7 @@ function mistakesVerdict(checks: readonly RequestCheck[], targets: CheckedTarget
 }
 
 /** The mistake that no target has the name in a line; undefined while an operator may still deploy that target. */
-function missingText({ reference }: RequestCheck, { all }: CheckedTargets): string | undefined {
+function missingText({ reference }: RequestCheck, { all }: Targets): string | undefined {
   if (all.some(({ rule, state }) => rule.arrival !== undefined && state.type !== 'ready')) return undefined
   const { namespace } = reference
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`
@@ -97,7 +85,7 @@ const whatServes = 'Name a Service, or a resource that runs pods.'
 
 function mistakeText(
   check: RequestCheck,
-  { name, target, rule, state }: CheckedTarget,
+  { name, target, rule, state }: GatedTarget,
   store: Store,
 ): string | undefined {
   const { serving, readyWhenAbsent } = rule
@@ -113,12 +101,12 @@ function mistakeText(
 }
 
 /** Whether a target is ready and not scaled to zero, and no pod of it was ever found. */
-function hasNoPods({ assessment }: CheckedTarget['state']): boolean {
+function hasNoPods({ assessment }: TargetState): boolean {
   return assessment?.answering?.size === 0
 }
 
 /** The verdict if no pod of a target was found because access to an object that it needs is denied; else undefined. */
-function deniedPods({ name, state, requests }: CheckedTarget, store: Store): Verdict | undefined {
+function deniedPods({ name, state, requests }: GatedTarget, store: Store): Verdict | undefined {
   const refusals = hasNoPods(state) ? requests.needed.flatMap((request) => store.refusal(request) ?? []) : []
   const denied = refusals.find(deniesAccess)
   if (denied === undefined) return undefined

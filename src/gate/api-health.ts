@@ -23,7 +23,7 @@ import {
   unknownMs,
   withdrawnMs,
 } from '../thresholds.ts'
-import { deniedVerdict, type Verdict, verdictOf } from './run-record.ts'
+import { deniedVerdict, type Verdict, verdictOf } from './outcome.ts'
 
 /** A failing watch, or the watch of a target whose access was withdrawn (403). Moments are milliseconds since the epoch. */
 interface Outage {

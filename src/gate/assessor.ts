@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type EventObject, isOfKind, type KubeObject, lastOccurrence, nameOf, type Pod } from '../cluster/objects.ts'
 import { type Change, covers } from '../cluster/store.ts'
+import { errorText } from '../errors.ts'
 import { assess } from '../lifecycle/assess.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { hasArrivedByPods, hasArrivedBySpec } from '../lifecycle/expected-images.ts'
@@ -8,6 +9,7 @@ import { haveSamePods, type PodRevision, revisionsByUid } from '../lifecycle/pod
 import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { ReadIndex, type Reads } from '../lifecycle/reads.ts'
+import type { Rule } from '../lifecycle/rule.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
@@ -25,22 +27,36 @@ import {
   requestsOfReads,
   wasDeleted,
 } from './target-state.ts'
-import type { GateParts, Targets } from './targets.ts'
-import { isOwnProblem } from './timeline-entries.ts'
+import { step, type TargetEvent } from './target-step.ts'
+import type { TargetParts, Targets } from './targets.ts'
+import { type Entry, isOwnProblem } from './timeline-entries.ts'
 
-/** Assesses the targets of a gate: finds the targets that a change concerns, and applies their rules. */
+/** What the assessments of a gate read and call. */
+interface AssessorParts extends TargetParts {
+  readonly now: () => number
+  readonly log: (entry: Omit<Entry, 'at'>) => void
+  /** Adds to the rule of a target the checks after the targets are ready; see `AfterReady`. */
+  readonly extendRule: (rule: Rule, target: Target) => Rule
+}
+
+/**
+ * Assesses the targets of a gate: finds the targets that a change concerns, and applies their rules. No other code
+ * changes the state of a target.
+ */
 export class Assessor {
-  readonly #parts: GateParts
+  readonly #parts: AssessorParts
   readonly #targets: Targets
   readonly #gateTime: GateTime
   readonly #sharedReaders: SharedReaders
   readonly #readIndex = new ReadIndex<GatedTarget>()
   /** The new targets that are not assessed yet. */
   readonly #deployed: GatedTarget[] = []
+  /** The targets whose deadlines may have changed. */
+  #changed = new Set<GatedTarget>()
   /** `Targets.progressKey` at the last assessments. */
   #progressKey: string
 
-  constructor(targets: Targets, parts: GateParts) {
+  constructor(targets: Targets, parts: AssessorParts) {
     this.#parts = parts
     this.#targets = targets
     this.#gateTime = createGateTime(parts.settings)
@@ -58,13 +74,52 @@ export class Assessor {
     const known = all.length
     const added = targets.map((target, index) => this.#gate(target, known + index, names[known + index] ?? '', addedAt))
     this.#targets.add(added)
+    for (const gated of added) this.#changed.add(gated)
     return added
+  }
+
+  /** The targets whose deadlines may have changed since the last call. */
+  takeChanged(): ReadonlySet<GatedTarget> {
+    const changed = this.#changed
+    this.#changed = new Set()
+    return changed
+  }
+
+  /** Applies an event to a target. */
+  apply(gated: GatedTarget, event: TargetEvent): void {
+    const { state: before } = gated
+    const { state, entries } = step(before, event, this.#parts.now(), gated)
+    if (state === before) return
+    gated.state = state
+    this.#changed.add(gated)
+    if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
+      for (const other of this.#targets.all)
+        if (other.state.assessment?.awaits !== undefined || other.target.hook?.removal !== undefined)
+          this.#changed.add(other)
+    for (const entry of entries) this.#parts.log({ ...entry, target: gated.index })
+  }
+
+  /** Ends the targets whose own object is invalid. Returns whether there are any. */
+  refuse(object: KubeObject, mistake: string): boolean {
+    const concerned = this.#targets.named(nameOf(object))
+    for (const gated of concerned) this.apply(gated, { type: 'unjudged', message: mistake })
+    return concerned.length > 0
+  }
+
+  /** Does work for one target. An error ends only this target: an object may contain what no rule expects. */
+  guard(gated: GatedTarget, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      const message = `Rollout Gate itself failed when it judged this object: ${errorText(error)}`
+      this.apply(gated, { type: 'unjudged', message })
+    }
   }
 
   #gate(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
     const { settings } = this.#parts
     const own = targetRule(target, settings)
-    const rule = settings.afterReady?.rule(own, target) ?? own
+    const rule = this.#parts.extendRule(own, target)
     const gated: GatedTarget = {
       target,
       index,
@@ -103,7 +158,7 @@ export class Assessor {
     const concerned = new Set<GatedTarget>()
     const changed = this.#sharedReaders.observe(change, this.#parts.now())
     for (const gated of [...this.#readIndex.of(changed)].toSorted((a, b) => a.index - b.index))
-      this.#targets.guard(gated, () => {
+      this.guard(gated, () => {
         if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
       })
     if (isOfKind(object, 'Event')) {
@@ -111,7 +166,7 @@ export class Assessor {
       return concerned
     }
     for (const gated of this.#targets.named(nameOf(object))) {
-      this.#targets.guard(gated, () => this.#applyChange(gated, change))
+      this.guard(gated, () => this.#applyChange(gated, change))
       concerned.add(gated)
     }
     if (before !== undefined) this.#logRemoval(before, after, concerned)
@@ -122,11 +177,11 @@ export class Assessor {
   #applyChange(gated: GatedTarget, { before, after }: Change): void {
     if (after === undefined) {
       if (objectOf(gated.state)?.metadata.uid === before?.metadata.uid) this.#assessLastState(gated, before)
-      this.#targets.apply(gated, { type: 'deleted' })
+      this.apply(gated, { type: 'deleted' })
       return
     }
     const isFirstSight = this.#parts.store.listState(targetWatch(gated.target)) !== 'complete'
-    this.#targets.apply(gated, { type: 'found', object: after, isFirstSight })
+    this.apply(gated, { type: 'found', object: after, isFirstSight })
   }
 
   /** The targets to assess after a list is complete: those that need the list, or read whether it is complete. */
@@ -164,7 +219,17 @@ export class Assessor {
     const before = this.#progressKey
     this.#progressKey = progressKey
     if (progressKey !== before) this.#assessInOrder(this.#targets.unended.filter(({ reads }) => reads?.readsOthers))
-    this.#targets.passRemovedHooks()
+    this.#passRemovedHooks()
+  }
+
+  /** Makes removed hooks ready once all other targets are ready. See `isRemovedHook`. */
+  #passRemovedHooks(): void {
+    const others = this.#targets.besideHooks
+    if (others.length === 0 || others.some(({ state }) => state.type !== 'ready')) return
+    for (const gated of this.#targets.open.filter((each) => this.#targets.isRemoved(each))) {
+      const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`
+      this.apply(gated, { type: 'absence-accepted', text })
+    }
   }
 
   /** Assesses targets that read no pods of others first, then those that do, then newly deployed ones. */
@@ -173,19 +238,19 @@ export class Assessor {
     const changed = new Set<number>()
     for (const gated of targets.filter((each) => !dependents.has(each))) {
       const { assessment: before } = gated.state
-      this.#targets.guard(gated, () => this.#assessOne(gated))
+      this.guard(gated, () => this.#assessOne(gated))
       if (!haveSamePods(gated.state.assessment?.pods, before?.pods)) changed.add(gated.index)
     }
     if (changed.size > 0)
       for (const gated of this.#targets.unended)
         if ([...(gated.reads?.podOwners ?? [])].some((index) => changed.has(index))) dependents.add(gated)
-    for (const gated of dependents) this.#targets.guard(gated, () => this.#assessOne(gated))
+    for (const gated of dependents) this.guard(gated, () => this.#assessOne(gated))
     const deployed = this.#deployed.splice(0)
     if (deployed.length > 0) this.#assessInOrder(deployed)
   }
 
   #assessOne(gated: GatedTarget): void {
-    this.#targets.touch(gated)
+    this.#changed.add(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
     const awaited = gated.state.type === 'awaiting-change' && this.#expectsImages && this.#parts.store.get(gated.target)
     if (awaited) this.#applyChange(gated, { after: awaited })
@@ -193,7 +258,7 @@ export class Assessor {
     if (object === undefined) {
       this.#assessAbsent(gated)
     } else if (gated.readObject === object && this.#targets.isPending(gated)) {
-      this.#targets.apply(gated, { type: 'list-pending' })
+      this.apply(gated, { type: 'list-pending' })
     } else {
       this.#assessObject(gated, object)
     }
@@ -214,11 +279,11 @@ export class Assessor {
     this.#keepReads(gated, reader.reads)
     gated.readObject = object
     if (this.#targets.isPending(gated)) {
-      this.#targets.apply(gated, { type: 'list-pending' })
+      this.apply(gated, { type: 'list-pending' })
       return
     }
     gated.recheckAt = reader.nextMoment()
-    this.#targets.apply(gated, { type: 'revisions-listed', revisions })
+    this.apply(gated, { type: 'revisions-listed', revisions })
     if (gated.state.type === 'ended') return
     const { failure } = assessment
     // What the target itself reports does not depend on the objects that explain it.
@@ -230,7 +295,7 @@ export class Assessor {
     const changedAt = versionChangedAt(object, rule, reader)
     this.#addDeployed(gated, assessment)
     const facts = { isUnavailable, awaitsOther, changedAt, availableRevision }
-    this.#targets.apply(gated, { type: 'assessed', assessment, ...facts })
+    this.apply(gated, { type: 'assessed', assessment, ...facts })
   }
 
   /** Keeps what an assessment has read, and sets the watches that the target therefore needs. */
@@ -256,7 +321,7 @@ export class Assessor {
     for (const gated of this.add(targets, this.#parts.now())) {
       this.#parts.log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
       const object = this.#parts.store.get(gated.target)
-      if (object !== undefined) this.#targets.guard(gated, () => this.#applyChange(gated, { after: object }))
+      if (object !== undefined) this.guard(gated, () => this.#applyChange(gated, { after: object }))
       this.#deployed.push(gated)
     }
   }
@@ -265,18 +330,18 @@ export class Assessor {
     const { deployedBy } = gated.target
     if (deployedBy !== undefined && !wasDeleted(gated.state) && this.#targets.isUnreadable(gated.target)) {
       const text = `the credentials cannot read it: it counts by the word of ${displayName(deployedBy)}`
-      this.#targets.apply(gated, { type: 'absence-accepted', text })
+      this.apply(gated, { type: 'absence-accepted', text })
       this.#targets.setRequests(gated, noRequests)
       return
     }
     if (gated.state.type === 'awaiting-change' || !this.#targets.isAbsenceKnown(gated)) return
     const { readyWhenAbsent } = gated.rule
     if (readyWhenAbsent !== undefined) {
-      this.#targets.apply(gated, { type: 'absence-accepted', text: readyWhenAbsent })
+      this.apply(gated, { type: 'absence-accepted', text: readyWhenAbsent })
       return
     }
     this.#assessLastState(gated, gated.state.seen?.gated)
-    this.#targets.apply(gated, { type: 'absence-known' })
+    this.apply(gated, { type: 'absence-known' })
   }
 
   /**
@@ -291,9 +356,9 @@ export class Assessor {
     const lastState = last && rule.lastState(last, this.#parts.store.eventsOf(last))
     if (lastState === undefined) return
     const deletedAt = state.type === 'absent' ? state.absence.since : this.#parts.now()
-    this.#targets.apply(gated, { type: 'found', object: lastState, isFirstSight: false })
+    this.apply(gated, { type: 'found', object: lastState, isFirstSight: false })
     this.#assessObject(gated, lastState)
-    this.#targets.apply(gated, { type: 'last-state-judged', deletedAt })
+    this.apply(gated, { type: 'last-state-judged', deletedAt })
   }
 
   /**

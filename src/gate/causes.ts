@@ -4,38 +4,33 @@ import { nameKey } from '../plan/target.ts'
 import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { isCause } from './outcome.ts'
 import { type GatedTarget, verdictSoFar } from './target-state.ts'
+import type { Targets } from './targets.ts'
 import { isOwnProblem } from './timeline-entries.ts'
-
-/** Finds the targets that are an object with this name or own it, the nearest first. */
-type FindOwning = (name: ObjectName) => readonly GatedTarget[]
 
 /**
  * Finds the targets that are not ready only because they wait for another target, the cause. A target waits for the objects of
  * its problem and for the objects that its rule awaits. If A waits for B and B waits for C, the cause of A is C. Targets that
  * wait for each other have no cause.
- * @returns the index of the cause by the index of the waiting target
+ * @returns the cause of each waiting target
  */
-export function findCauses(
-  targets: readonly GatedTarget[],
-  causeOf: (gated: GatedTarget) => GatedTarget | undefined,
-): ReadonlyMap<number, number> {
-  const direct = new Map<number, number>()
-  for (const gated of targets) {
-    const cause = causeOf(gated)
-    if (cause !== undefined) direct.set(gated.index, cause.index)
+export function findCauses(targets: Targets): ReadonlyMap<GatedTarget, GatedTarget> {
+  const direct = new Map<GatedTarget, GatedTarget>()
+  for (const gated of targets.all) {
+    const cause = awaitedByHook(gated, targets) ?? findCause(gated, targets)
+    if (cause !== undefined) direct.set(gated, cause)
   }
-  const causes = new Map<number, number>()
-  for (const index of direct.keys()) {
-    const root = rootOf(index, direct)
-    if (root !== undefined) causes.set(index, root)
+  const causes = new Map<GatedTarget, GatedTarget>()
+  for (const gated of direct.keys()) {
+    const root = rootOf(gated, direct)
+    if (root !== undefined) causes.set(gated, root)
   }
   return causes
 }
 
-/** The last target in the chain of causes that begins at `index`; undefined if the chain is a circle. */
-function rootOf(index: number, direct: ReadonlyMap<number, number>): number | undefined {
-  const passed = new Set([index])
-  let root = index
+/** The last target in the chain of causes that begins at a target; undefined if the chain is a circle. */
+function rootOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedTarget>): GatedTarget | undefined {
+  const passed = new Set([gated])
+  let root = gated
   for (let next = direct.get(root); next !== undefined; next = direct.get(root)) {
     if (passed.has(next)) return undefined
     passed.add(next)
@@ -44,12 +39,18 @@ function rootOf(index: number, direct: ReadonlyMap<number, number>): number | un
   return root
 }
 
+/** The first target that is not ready, if the given target is a removed hook, which waits for all of them. */
+function awaitedByHook(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
+  if (gated.state.type === 'ready' || !targets.isRemoved(gated)) return undefined
+  return targets.besideHooks.find(({ state }) => state.type !== 'ready')
+}
+
 /** The first awaited target that is not ready. A target does not wait for itself, nor for what belongs to it. */
-export function findCause(gated: GatedTarget, owning: FindOwning): GatedTarget | undefined {
+function findCause(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
   const { outcome } = verdictSoFar(gated)
   const own = nameKey(gated.target)
   return awaitedObjects(gated)
-    .flatMap((name) => owning(name).slice(0, 1))
+    .flatMap((name) => targets.owning(name).slice(0, 1))
     .find((other) => nameKey(other.target) !== own && isCause(verdictSoFar(other).outcome, outcome))
 }
 

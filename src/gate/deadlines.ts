@@ -4,8 +4,8 @@ import { ownProblem } from '../lifecycle/status-problems.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
+import { absentVerdict, verdictOf } from './outcome.ts'
 import { unchangedVerdict, versionChangedAt } from './present-version.ts'
-import { absentVerdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
   describeState,

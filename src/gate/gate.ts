@@ -16,6 +16,7 @@ import { missingContainers } from '../lifecycle/expected-images.ts'
 import { podsOf, presentPods } from '../lifecycle/pods.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import type { Reader } from '../lifecycle/reader.ts'
+import type { Rule } from '../lifecycle/rule.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
@@ -27,25 +28,18 @@ import {
   requestIntervalMs,
   unknownMs,
 } from '../thresholds.ts'
+import type { AfterReady } from './after-ready.ts'
 import { ApiHealth } from './api-health.ts'
 import { Assessor } from './assessor.ts'
+import { findCauses } from './causes.ts'
 import { type End, targetEnd, timeoutVerdict } from './deadlines.ts'
-import {
-  deniedVerdict,
-  type Entry,
-  type JudgedRunRecord,
-  type JudgedTargetRecord,
-  openConclusion,
-  type TargetOutcome,
-  unlessEmpty,
-  type Verdict,
-  verdictOf,
-} from './run-record.ts'
+import { concludeWorst, deniedVerdict, type TargetOutcome, type Verdict, verdictOf } from './outcome.ts'
+import { type JudgedRunRecord, type JudgedTargetRecord, openConclusion, unlessEmpty } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
 import { type GatedTarget, hasStallHold, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
-import { heartbeatText } from './timeline-entries.ts'
+import { type Entry, heartbeatText } from './timeline-entries.ts'
 import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
 
 /** A target with its state, for views. */
@@ -66,6 +60,7 @@ export interface TargetView {
 export class Gate {
   readonly store: Store
   readonly #settings: GateSettings
+  readonly #afterReady: AfterReady | undefined
   readonly #targets: Targets
   readonly #assessor: Assessor
   readonly #watched = new WatchedRequests()
@@ -96,22 +91,25 @@ export class Gate {
   /**
    * @param willSync whether the first list of a request is expected (see Store)
    * @param onEntry is called with each new timeline entry
+   * @param afterReady the checks after the targets are ready, if there are any
    */
   constructor(
     targets: readonly Target[],
     settings: GateSettings,
     willSync: (request: WatchRequest) => boolean,
     onEntry: (entry: Entry) => void = () => {},
+    afterReady?: AfterReady,
   ) {
     this.#settings = { ...settings, timeoutMs: gateTimeoutMs(settings, targets) }
     this.#now = settings.startedAt
     this.#onEntry = onEntry
     this.store = new Store(willSync, this.#watched)
     this.#health = new ApiHealth(this.#watched, this.store)
-    const { store } = this
-    const parts = { settings: this.#settings, store, health: this.#health, now: () => this.#now, log: this.#log }
+    this.#afterReady = afterReady
+    const parts = { settings: this.#settings, store: this.store, health: this.#health }
     this.#targets = new Targets(parts)
-    this.#assessor = new Assessor(this.#targets, parts)
+    const extendRule = (rule: Rule, target: Target) => afterReady?.rule(rule, target) ?? rule
+    this.#assessor = new Assessor(this.#targets, { ...parts, now: () => this.#now, log: this.#log, extendRule })
     this.#assessor.add(targets)
     // A gate without targets is ready.
     this.#decide(new Set())
@@ -274,7 +272,7 @@ export class Gate {
    * begin to ask. @returns the targets that ask the pod
    */
   #applyAnswer(event: TimedAnswer): readonly GatedTarget[] {
-    const { reference } = this.#settings.afterReady?.httpChecks[event.check] ?? {}
+    const { reference } = this.#afterReady?.httpChecks[event.check] ?? {}
     if (reference === undefined) return []
     this.#recheck(event.at)
     const isAsked = ({ state }: GatedTarget) =>
@@ -290,7 +288,7 @@ export class Gate {
   #isValid(event: FeedEvent): boolean {
     const mistake = 'object' in event ? objectMistake(event.object) : undefined
     if (!('object' in event) || mistake === undefined) return true
-    if (!this.#targets.refuse(event.object, mistake)) {
+    if (!this.#assessor.refuse(event.object, mistake)) {
       const text = `${shortName(event.object)} is ignored: ${mistake}`
       if (!this.#entries.some((entry) => entry.text === text)) this.#log({ kind: 'note', text })
     }
@@ -313,7 +311,7 @@ export class Gate {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
       this.#settings
     const { outcome, reason, message, denied, unreadable }: Verdict<TargetOutcome> = this.verdict ?? openConclusion
-    const causes = this.#targets.causes()
+    const causes = findCauses(this.#targets)
     return {
       startedAt,
       finishedAt: this.#end?.at ?? now,
@@ -323,11 +321,9 @@ export class Gate {
       cluster: { context, version: serverVersion },
       timeoutMs,
       stallTimeoutMs,
-      targets: this.#targets.all.map((gated) =>
-        targetRecord(gated, this.#targets.holding, this.#targets.all[causes.get(gated.index) ?? -1]),
-      ),
+      targets: this.#targets.all.map((gated) => targetRecord(gated, this.#targets.holding, causes.get(gated))),
       entries: this.#entries,
-      ...this.#settings.afterReady?.records(this.store, this.#targets.holding),
+      ...this.#afterReady?.records(this.store, this.#targets.holding),
       annotations: unlessEmpty(annotations),
       healthCheckKinds: unlessEmpty(healthCheckKinds),
       basis: { denied, unreadable },
@@ -360,18 +356,18 @@ export class Gate {
       return
     }
     for (const gated of ending)
-      this.#targets.guard(gated, () => {
+      this.#assessor.guard(gated, () => {
         const end = this.#ends.get(gated)
         const isOwn = end !== undefined && end.at <= at
         const verdict = isOwn ? end.verdict() : timeoutVerdict(gated, this.#settings.timeoutMs)
-        this.#targets.apply(gated, { type: 'end', verdict })
+        this.#assessor.apply(gated, { type: 'end', verdict })
       })
     this.#conclude(isConfirmed)
     if (this.#end === undefined && at >= this.#heartbeatAt) {
-      const causes = this.#targets.causes()
+      const causes = findCauses(this.#targets)
       const open = this.#targets.open.map((gated) => ({
         name: gated.name,
-        description: describeOpen(gated, this.#targets.all[causes.get(gated.index) ?? -1]),
+        description: describeOpen(gated, causes.get(gated)),
       }))
       const isHolding = open.length === 0 && this.#holdEndsAt < Infinity
       const hold = isHolding ? [`must stay so for ${duration(this.#holdEndsAt - at)} more`] : []
@@ -382,10 +378,10 @@ export class Gate {
 
   /** Sets the ends of the changed targets, and the next moment at which the gate acts. */
   #updateDeadlines(): void {
-    for (const gated of this.#targets.takeChanged()) {
+    for (const gated of this.#assessor.takeChanged()) {
       const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
-      this.#targets.apply(gated, { type: 'stall-held', isHeld })
+      this.#assessor.apply(gated, { type: 'stall-held', isHeld })
       this.#ends.set(gated, targetEnd(gated, isUnanswered, this.#targets.holding))
     }
     const ofTargets = this.#targets.unended.flatMap((gated) => [this.#ends.get(gated)?.at, gated.recheckAt])
@@ -533,11 +529,29 @@ export class Gate {
     if (isDone) this.#failMissingContainers()
     if (this.#end !== undefined) return
     const hasBroken = this.#targets.holding !== undefined && unended.length < all.length
-    const mistaken = hasBroken ? undefined : this.#settings.afterReady?.findMistakes(this.#targets, this.store)
+    const mistaken = hasBroken ? undefined : this.#afterReady?.findMistakes(this.#targets, this.store)
     if (unknown !== undefined) this.#finish(unknown)
     else if (mistaken !== undefined) this.#finish(mistaken)
     else if (isDone || hasBroken || this.#now >= this.#failFastAt)
-      this.#finishIfConfirmed(this.#targets.decide(), isConfirmed)
+      this.#finishIfConfirmed(this.#verdictOfTargets, isConfirmed)
+  }
+
+  /**
+   * The verdict of the target with the gravest outcome. Among equally grave targets, the one that ended first decides, then
+   * the order of the input. A target that only waits for another one does not decide, and is not counted.
+   */
+  get #verdictOfTargets(): Verdict {
+    const { all } = this.#targets
+    const causes = findCauses(this.#targets)
+    const ended = all.flatMap((gated) =>
+      gated.state.type === 'ended' && !causes.has(gated)
+        ? [{ ...gated.state.verdict, name: gated.name, at: gated.state.at }]
+        : [],
+    )
+    const conclusion = concludeWorst(ended.toSorted((a, b) => a.at - b.at))
+    if (conclusion !== undefined) return conclusion
+    const message = all.length === 1 && all[0] ? `${all[0].name} is ready` : `all ${all.length} targets are ready`
+    return { outcome: 'ready', reason: '', message: all.length === 0 ? 'nothing to wait for' : message }
   }
 
   /**
@@ -562,7 +576,7 @@ export class Gate {
     }
     const { text, form } = sentenceOf(problem)
     const verdict = { outcome: 'failed', reason: problem.reason, message: text, form, problem } as const
-    this.#targets.apply(first, { type: 'end', verdict })
+    this.#assessor.apply(first, { type: 'end', verdict })
   }
 
   /**
@@ -580,13 +594,14 @@ export class Gate {
       }
       this.#readySince ??= this.#now
       if (this.#isUnavailable || (!isConfirmed && this.#silentWatches.length > 0)) return
-      const { holdMs = 0 } = this.#settings.afterReady ?? {}
+      const { holdMs = 0 } = this.#afterReady ?? {}
       if (holding === undefined && holdMs > 0) {
         this.#beginHold(holdMs)
         return
       }
       const message = `stayed ready for ${duration(holdMs)}`
-      if (holdMs > 0) for (const gated of this.#targets.all) this.#targets.apply(gated, { type: 'hold-ended', message })
+      if (holdMs > 0)
+        for (const gated of this.#targets.all) this.#assessor.apply(gated, { type: 'hold-ended', message })
     }
     this.#finish(verdict)
   }

@@ -1,6 +1,5 @@
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import { timestampUnitMs } from '../lifecycle/proof.ts'
-import type { MilestoneRecord } from './run-record.ts'
 
 /**
  * The milestones of one target, which are reached in order. A reached milestone is lost only when a ready target is no
@@ -26,7 +25,7 @@ interface ReachedMilestone {
 }
 
 /** The milestone of the hold: a target reaches it if it stays ready until the hold ends. */
-const held = 'held'
+export const held = 'held'
 
 export function createMilestones(names: readonly string[]): MilestoneProgress {
   return { names, reached: [], present: [], highest: new Map() }
@@ -125,32 +124,7 @@ export function finishMilestones(before: MilestoneProgress, message: string, at:
   return { ...before, reached: [...reached, ...remaining.map(() => ({ at }))], present: [...others, ...remaining] }
 }
 
-/** The milestones for the report. `end`: whether the target is open, failed or ready; `isHolding`: the hold has begun. */
-export function milestoneRecords(
-  { names, reached, present }: MilestoneProgress,
-  end: 'open' | 'failed' | 'ready',
-  isHolding = false,
-): readonly MilestoneRecord[] {
-  return names.map((name, index) => {
-    const { at, shownAt } = reached[index] ?? {}
-    const { state, message } = findMilestone(present, name) ?? { message: '' }
-    if (state === 'skipped') return { name, state, message }
-    if (at !== undefined)
-      return {
-        name,
-        state: 'done',
-        at: shownAt ?? at,
-        ...(shownAt === undefined ? {} : { source: 'object' }),
-        message: state === 'open' ? '' : message,
-      }
-    if (end === 'ready' && name === held) return { name, state: isHolding ? 'current' : 'pending', message: '' }
-    // A ready target waits for no other milestone.
-    if (end === 'ready') return { name, state: 'skipped', message: '' }
-    if (index > reached.length) return { name, state: 'pending', message: '' }
-    return { name, state: end === 'failed' ? 'failed' : 'current', message }
-  })
-}
-
-function findMilestone(milestones: readonly Milestone[], name: string): Milestone | undefined {
+/** The state of a milestone in an assessment. */
+export function findMilestone(milestones: readonly Milestone[], name: string): Milestone | undefined {
   return milestones.findLast((milestone) => milestone.name === name)
 }

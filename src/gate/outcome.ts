@@ -1,6 +1,67 @@
-import { traitsOf } from '../reasons/reasons.ts'
-import { joinSubject } from '../reasons/spec.ts'
-import type { EndedRunRecord, Outcome, TargetOutcome, Verdict } from './run-record.ts'
+import { deniedAccess } from '../cluster/failures.ts'
+import type { Target } from '../plan/target.ts'
+import { type ReasonCode, type ReasonDetails, sentenceFor, traitsOf } from '../reasons/reasons.ts'
+import { type HintFacts, joinSubject, type Sentence } from '../reasons/spec.ts'
+
+/** How a gate ends. */
+export const outcomes = [
+  'ready',
+  'failed',
+  'stalled',
+  'timed-out',
+  'superseded',
+  'cancelled',
+  'misconfigured',
+  'unknown',
+] as const
+export type Outcome = (typeof outcomes)[number]
+
+/** How a target ends; `progressing`: it is open when the gate ends. */
+export const targetOutcomes = [...outcomes, 'progressing'] as const
+export type TargetOutcome = (typeof targetOutcomes)[number]
+
+/** An outcome with its reason (empty on ready), one line for people, and the facts that its hint is made from. */
+export interface Verdict<O extends TargetOutcome = Outcome> {
+  readonly outcome: O
+  readonly reason: ReasonCode | ''
+  readonly message: string
+  /** How the message follows the name of its target; by default as a clause. */
+  readonly form?: Sentence['form']
+  /** The denied access, if it ended the gate. */
+  readonly denied?: HintFacts['denied']
+  /** The kinds that the API server could not read, if that ended the gate although the server answers. */
+  readonly unreadable?: HintFacts['unreadable']
+}
+
+/** A verdict with the message that belongs to its reason. */
+export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
+  outcome: O,
+  reason: Reason,
+  detail: ReasonDetails[Reason],
+): Verdict<O> {
+  const { text, form } = sentenceFor(reason, detail)
+  return { outcome, reason, message: text, form }
+}
+
+/** The verdict of a target that does not exist. `timeoutMs`: the timeout of the milestone `created`. */
+export function absentVerdict<O extends TargetOutcome>(
+  outcome: O,
+  { selector, hook }: Target,
+  timeoutMs?: number,
+): Verdict<O> {
+  if (selector !== undefined) return verdictOf(outcome, 'not-found', { isSelector: true })
+  return verdictOf(outcome, 'not-found', {
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(hook && { hook: hook.annotation }),
+  })
+}
+
+/** The verdict of a target that the gate cannot read, or can no longer read. */
+export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: ReasonDetails['forbidden']): Verdict<O> {
+  const access = [deniedAccess(detail.message) ?? []].flat()
+  const { wasReadable } = detail
+  return { ...verdictOf(outcome, 'forbidden', detail), denied: { wasReadable, access } }
+}
 
 /** All outcomes except `ready`, the gravest first. An outcome without a judgement is graver than a failure. */
 const precedence = [
@@ -46,7 +107,10 @@ export function concludeWorst(
  * rolled back never passes.
  */
 export function passes(
-  { outcome, targets }: Pick<EndedRunRecord, 'outcome' | 'targets'>,
+  {
+    outcome,
+    targets,
+  }: { readonly outcome: Outcome; readonly targets: readonly Pick<Verdict<TargetOutcome>, 'outcome' | 'reason'>[] },
   onSuperseded: 'fail' | 'pass',
 ): boolean {
   if (outcome === 'ready') return true

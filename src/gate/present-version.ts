@@ -6,7 +6,7 @@ import { specWrittenAt } from '../lifecycle/status-age.ts'
 import type { Target } from '../plan/target.ts'
 import { recentVersionMs } from '../thresholds.ts'
 import type { MilestoneProgress } from './milestones.ts'
-import { type Verdict, type VersionAge, verdictOf } from './run-record.ts'
+import { type Verdict, verdictOf } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 
 /** The facts about a target that decide how old its present version may be (`require-change`). */
@@ -55,6 +55,12 @@ interface VersionState {
   readonly type: string
   readonly seen?: { readonly changedAt?: number | undefined; readonly existedBefore: boolean }
   readonly milestones: Pick<MilestoneProgress, 'reached'>
+}
+
+/** The age of a target's present version, as the report contains it. */
+interface VersionAge {
+  readonly changedAt?: number
+  readonly change?: 'recent' | 'none'
 }
 
 /**

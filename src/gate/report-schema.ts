@@ -1,21 +1,11 @@
 import { z } from 'zod'
 import { reasonCodes } from '../reasons/reasons.ts'
+import { outcomes, targetOutcomes } from './outcome.ts'
 
 // The schema of the report. The types of records (run-record.ts) are made from it. Its texts are raw: renderers escape
 // them. Only code that reads reports loads this module, because loading zod takes 40 ms.
 
 const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
-const outcomes = [
-  'ready',
-  'failed',
-  'stalled',
-  'timed-out',
-  'superseded',
-  'cancelled',
-  'misconfigured',
-  'unknown',
-] as const
-const targetOutcomes = [...outcomes, 'progressing'] as const
 const reason = z.enum(['', ...reasonCodes]).meta({ id: 'Reason', description: 'Why; empty on ready' })
 const message = z.string().describe('One line for people')
 

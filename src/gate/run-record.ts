@@ -1,4 +1,3 @@
-import { deniedAccess } from '../cluster/failures.ts'
 import { describeMistakes, type UserError } from '../errors.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Undo } from '../lifecycle/rule.ts'
@@ -10,9 +9,10 @@ import {
   type TargetClocks,
   targetId,
 } from '../plan/target.ts'
-import { type Problem, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
-import type { HintFacts, Sentence } from '../reasons/spec.ts'
-import type { Report, SingleCheckReport } from './report-schema.ts'
+import type { Problem } from '../reasons/reasons.ts'
+import type { Outcome, TargetOutcome, Verdict } from './outcome.ts'
+import type { SingleCheckReport } from './report-schema.ts'
+import type { Entry } from './timeline-entries.ts'
 
 /** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
 export const moments = ['at', 'changedAt', 'endedAt', 'finishedAt', 'firstSeen', 'since', 'startedAt'] as const
@@ -36,55 +36,6 @@ type ReadEvidence = ReadProblem['evidence'][number]
 type ReadRequest = NonNullable<ReadReport['httpChecks']>[number]
 type ReadAnswer = ReadRequest['answers'][number]
 
-/** How the gate ended. */
-export type Outcome = Report['outcome']
-
-/** How a target ended; `progressing`: it was open when the gate ended. */
-export type TargetOutcome = ReadTarget['outcome']
-
-/** An outcome with its reason (empty on ready), one line for people, and the facts that its hint is made from. */
-export interface Verdict<O extends TargetOutcome = Outcome> {
-  readonly outcome: O
-  readonly reason: ReasonCode | ''
-  readonly message: string
-  /** How the message follows the name of its target; by default as a clause. */
-  readonly form?: Sentence['form']
-  /** The denied access, if it ended the gate. */
-  readonly denied?: HintFacts['denied']
-  /** The kinds that the API server could not read, if that ended the gate although the server answers. */
-  readonly unreadable?: HintFacts['unreadable']
-}
-
-/** A verdict with the message that belongs to its reason. */
-export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
-  outcome: O,
-  reason: Reason,
-  detail: ReasonDetails[Reason],
-): Verdict<O> {
-  const { text, form } = sentenceFor(reason, detail)
-  return { outcome, reason, message: text, form }
-}
-
-/** The verdict of a target that does not exist. `timeoutMs`: the timeout of the milestone `created`. */
-export function absentVerdict<O extends TargetOutcome>(
-  outcome: O,
-  { selector, hook }: Target,
-  timeoutMs?: number,
-): Verdict<O> {
-  if (selector !== undefined) return verdictOf(outcome, 'not-found', { isSelector: true })
-  return verdictOf(outcome, 'not-found', {
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(hook && { hook: hook.annotation }),
-  })
-}
-
-/** The verdict of a target that the gate cannot read, or can no longer read. */
-export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: ReasonDetails['forbidden']): Verdict<O> {
-  const access = [deniedAccess(detail.message) ?? []].flat()
-  const { wasReadable } = detail
-  return { ...verdictOf(outcome, 'forbidden', detail), denied: { wasReadable, access } }
-}
-
 export type MilestoneRecord = Omit<ReadTarget['milestones'][number], 'seconds'>
 
 /** Evidence as text from the cluster. */
@@ -101,9 +52,6 @@ export interface ProblemRecord extends ReadProblem {
   readonly isInit?: boolean
   readonly evidence: readonly Evidence[]
 }
-
-/** The age of a target's present version. */
-export type VersionAge = Pick<ReadTarget, 'changedAt' | 'change'>
 
 /** What happened to a target. */
 export interface TargetRecord extends Omit<ReadTarget, 'log'> {
@@ -153,23 +101,6 @@ export function causeOf<T extends TargetRecord>(target: TargetRecord, targets: r
   return targets.find(
     (each) => each.target === causedBy && each.gate === gate && [undefined, causedByNamespace].includes(each.namespace),
   )
-}
-
-/** One thing that happened, in the order of the log. */
-export interface Entry {
-  readonly at: number
-  /** Index into `RunRecord.targets`; absent for the gate's own lines. */
-  readonly target?: number
-  readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
-  /** Only verdicts have one. */
-  readonly outcome?: TargetOutcome
-  /**
-   * Raw text, which may contain hostile text of the cluster: renderers escape it. The text of a verdict lacks the
-   * outcome: the log adds it, as in `✗ failed after 42 s: `.
-   */
-  readonly text: string
-  /** The target, if it was added with this entry because an operator deployed it. */
-  readonly added?: NamedTarget & Pick<TargetRecord, 'clocks'>
 }
 
 /** A gate whose report was merged with others, or is missing. */

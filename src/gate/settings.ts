@@ -3,7 +3,6 @@ import type { LifecycleSettings } from '../lifecycle/reader.ts'
 import type { TargetChecks } from '../lifecycle/rules.ts'
 import type { Target } from '../plan/target.ts'
 import { awaitRevisionMs } from '../thresholds.ts'
-import type { AfterReady } from './after-ready.ts'
 
 /** The settings of a gate. Durations are in milliseconds; a timeout of 0 never passes. */
 export interface GateSettings extends LifecycleSettings, TargetChecks {
@@ -35,8 +34,6 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly annotations?: readonly string[]
   /** See `RunRecord.healthCheckKinds`. */
   readonly healthCheckKinds?: readonly string[]
-  /** The checks after the targets are ready, if there are any. */
-  readonly afterReady?: AfterReady | undefined
   /** No target ends, and the gate has no verdict. Used for `single-check` and `view`. */
   readonly givesNoVerdict?: boolean
   /** When a single check ends although lists are missing: milliseconds since the epoch. */

@@ -1,9 +1,17 @@
+import { subjectText } from '../cluster/objects.ts'
 import type { Hold } from '../lifecycle/reader.ts'
-import { targetId } from '../plan/target.ts'
-import { type Problem, sentenceOf } from '../reasons/reasons.ts'
-import { milestoneRecords } from './milestones.ts'
+import { type Target, targetId } from '../plan/target.ts'
+import { classOf, messageOf, type Problem, sentenceOf } from '../reasons/reasons.ts'
+import { findMilestone, held, type MilestoneProgress } from './milestones.ts'
+import type { TargetOutcome, Verdict } from './outcome.ts'
 import { readyMessage, versionAge } from './present-version.ts'
-import { causedBy, type JudgedTargetRecord, type TargetOutcome, unlessEmpty, type Verdict } from './run-record.ts'
+import {
+  causedBy,
+  type JudgedProblem,
+  type JudgedTargetRecord,
+  type MilestoneRecord,
+  unlessEmpty,
+} from './run-record.ts'
 import {
   describeState,
   type GatedTarget,
@@ -14,7 +22,7 @@ import {
   verdictSoFar,
   wasDeleted,
 } from './target-state.ts'
-import { problemHeadline, recordProblem, remarksOf } from './timeline-entries.ts'
+import { problemHeadline, remarksOf } from './timeline-entries.ts'
 
 /**
  * What an open target waits for, in a few words: another target, the end of its problem, or its next milestone; and why its stall
@@ -91,4 +99,49 @@ function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<V
   const sentence = problem && sentenceOf(problem)
   if (sentence?.text === message) return { message, form: sentence.form }
   return { message, form: objectOf(state) === undefined && wasDeleted(state) ? 'predicate' : 'clause' }
+}
+
+/** A problem for the report, with its sentence. */
+export function recordProblem(problem: Problem, target: Target): JudgedProblem {
+  const { reason, subject, isElsewhere, container, isInit, firstSeenAt, count } = problem
+  return {
+    reason,
+    class: classOf(problem),
+    subject: subjectText(subject),
+    ...(isElsewhere && { namespace: subject.namespace }),
+    container,
+    isInit,
+    message: messageOf(problem),
+    headline: problemHeadline(problem, target),
+    firstSeen: firstSeenAt,
+    count,
+    evidence: [],
+    basis: problem,
+  }
+}
+
+/** The milestones for the report. `end`: whether the target is open, failed or ready; `isHolding`: the hold has begun. */
+export function milestoneRecords(
+  { names, reached, present }: MilestoneProgress,
+  end: 'open' | 'failed' | 'ready',
+  isHolding = false,
+): readonly MilestoneRecord[] {
+  return names.map((name, index) => {
+    const { at, shownAt } = reached[index] ?? {}
+    const { state, message } = findMilestone(present, name) ?? { message: '' }
+    if (state === 'skipped') return { name, state, message }
+    if (at !== undefined)
+      return {
+        name,
+        state: 'done',
+        at: shownAt ?? at,
+        ...(shownAt === undefined ? {} : { source: 'object' }),
+        message: state === 'open' ? '' : message,
+      }
+    if (end === 'ready' && name === held) return { name, state: isHolding ? 'current' : 'pending', message: '' }
+    // A ready target waits for no other milestone.
+    if (end === 'ready') return { name, state: 'skipped', message: '' }
+    if (index > reached.length) return { name, state: 'pending', message: '' }
+    return { name, state: end === 'failed' ? 'failed' : 'current', message }
+  })
 }

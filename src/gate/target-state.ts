@@ -10,10 +10,10 @@ import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { type Problem, sentenceOf } from '../reasons/reasons.ts'
+import type { LoggedProblems } from './logged-problems.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
-import type { TargetOutcome, Verdict } from './run-record.ts'
+import type { TargetOutcome, Verdict } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
-import type { LoggedProblems } from './timeline-entries.ts'
 
 /** The constant facts about a target. A step (`target-step.ts`) reads them: it returns the state after an event. */
 export interface StepContext {

@@ -9,6 +9,7 @@ import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { deletedMs, removedCauseMs } from '../thresholds.ts'
 import { hasArrived, openFields } from './change-arrival.ts'
+import { addLoggedProblem, type LoggedProblems } from './logged-problems.ts'
 import {
   createMilestones,
   finishHold,
@@ -17,8 +18,8 @@ import {
   restartCounters,
   updateMilestones,
 } from './milestones.ts'
+import { type TargetOutcome, type Verdict, verdictOf } from './outcome.ts'
 import { readyMessage, unchangedVerdict } from './present-version.ts'
-import { type Entry, type TargetOutcome, type Verdict, verdictOf } from './run-record.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
   type Absent,
@@ -39,9 +40,8 @@ import {
   type UnendedState,
 } from './target-state.ts'
 import {
-  addLoggedProblem,
+  type Entry,
   isOwnProblem,
-  type LoggedProblems,
   problemStatement,
   problemVerdict,
   reachedText,

@@ -2,15 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { covers, type Store } from '../cluster/store.ts'
-import { errorText } from '../errors.ts'
 import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
-import { findCause, findCauses } from './causes.ts'
-import { concludeWorst } from './outcome.ts'
-import type { Entry, Verdict } from './run-record.ts'
 import type { GateSettings } from './settings.ts'
 import {
   type GatedTarget,
@@ -20,29 +16,25 @@ import {
   type TargetState,
   wasDeleted,
 } from './target-state.ts'
-import { step, type TargetEvent } from './target-step.ts'
 
-/** The parts of the gate that its targets and their assessments share. */
-export interface GateParts {
+/** What the targets of a gate read besides their states. */
+export interface TargetParts {
   readonly settings: GateSettings
   readonly store: Store
   readonly health: ApiHealth
-  readonly now: () => number
-  readonly log: (entry: Omit<Entry, 'at'>) => void
 }
 
 /** The targets of a gate with their states: which there are, what they wait for, and the watches that they need. */
 export class Targets {
-  readonly #parts: GateParts
+  readonly #parts: TargetParts
   readonly #all: GatedTarget[] = []
   readonly #byName = new Map<string, GatedTarget[]>()
   /** The hold, once it has begun. */
   holding: Hold | undefined
   /** Caches `requests` until a target is added or needs other watches. */
   #requests: readonly WatchRequest[] | undefined
-  #changed = new Set<GatedTarget>()
 
-  constructor(parts: GateParts) {
+  constructor(parts: TargetParts) {
     this.#parts = parts
   }
 
@@ -91,7 +83,6 @@ export class Targets {
       this.#all.push(gated)
       const key = nameKey(gated.target)
       this.#byName.set(key, [...(this.#byName.get(key) ?? []), gated])
-      this.#changed.add(gated)
     }
   }
 
@@ -150,85 +141,19 @@ export class Targets {
     return this.all.filter(({ state }) => state.type !== 'ended')
   }
 
-  /** The targets whose deadlines may have changed since the last call. */
-  takeChanged(): ReadonlySet<GatedTarget> {
-    const changed = this.#changed
-    this.#changed = new Set()
-    return changed
-  }
-
-  /** Sets the deadlines of a target again. */
-  touch(gated: GatedTarget): void {
-    this.#changed.add(gated)
-  }
-
-  /** Ends the targets whose own object is invalid. Returns whether there are any. */
-  refuse(object: KubeObject, mistake: string): boolean {
-    const concerned = this.named(nameOf(object))
-    for (const gated of concerned) this.apply(gated, { type: 'unjudged', message: mistake })
-    return concerned.length > 0
-  }
-
-  /** Does work for one target. An error ends only this target: an object may contain what no rule expects. */
-  guard(gated: GatedTarget, work: () => void): void {
-    try {
-      work()
-    } catch (error) {
-      const message = `Rollout Gate itself failed when it judged this object: ${errorText(error)}`
-      this.apply(gated, { type: 'unjudged', message })
-    }
-  }
-
-  /** Makes removed hooks ready once all other targets are ready. See `isRemovedHook`. */
-  passRemovedHooks(): void {
-    const others = this.#targetsBesideHooks()
-    if (others.length === 0 || others.some(({ state }) => state.type !== 'ready')) return
-    for (const gated of this.open.filter((each) => this.#isRemoved(each))) {
-      const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`
-      this.apply(gated, { type: 'absence-accepted', text })
-    }
-  }
-
   /** Whether a target is a hook that certainly does not exist, and that its tool may have removed after success. */
-  #isRemoved(gated: GatedTarget): boolean {
+  isRemoved(gated: GatedTarget): boolean {
     return isRemovedHook(gated) && this.isAbsenceKnown(gated) && this.#parts.store.get(gated.target) === undefined
   }
 
   /** The targets for which the removed hooks wait. */
-  #targetsBesideHooks(): readonly GatedTarget[] {
+  get besideHooks(): readonly GatedTarget[] {
     return this.all.filter((gated) => !isRemovedHook(gated))
   }
 
   /** Whether a target waits for another open target, or for an object that belongs to one. */
   awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
-    return awaits.some((name) => this.#owning(name).some((other) => other !== gated && isUndecided(other.state)))
-  }
-
-  /**
-   * The gate's verdict: the verdict of the target with the gravest outcome. Among equally grave targets, the one that ended first
-   * decides, then the order of the input. A target that only waits for another one does not decide, and is not counted.
-   */
-  decide(): Verdict {
-    const { all } = this
-    const causes = this.causes()
-    const ended = all.flatMap(({ name, index, state }) =>
-      state.type === 'ended' && !causes.has(index) ? [{ ...state.verdict, name, at: state.at }] : [],
-    )
-    const conclusion = concludeWorst(ended.toSorted((a, b) => a.at - b.at))
-    if (conclusion !== undefined) return conclusion
-    const message = all.length === 1 && all[0] ? `${all[0].name} is ready` : `all ${all.length} targets are ready`
-    return { outcome: 'ready', reason: '', message: all.length === 0 ? 'nothing to wait for' : message }
-  }
-
-  /** The targets that only wait for another one, with the target that each waits for, by their indexes. */
-  causes(): ReadonlyMap<number, number> {
-    return findCauses(this.all, (gated) => this.#awaitedByHook(gated) ?? findCause(gated, (name) => this.#owning(name)))
-  }
-
-  /** The first target that is not ready, if the given target is a removed hook, which waits for all of them. */
-  #awaitedByHook(gated: GatedTarget): GatedTarget | undefined {
-    if (gated.state.type === 'ready' || !this.#isRemoved(gated)) return undefined
-    return this.#targetsBesideHooks().find(({ state }) => state.type !== 'ready')
+    return awaits.some((name) => this.owning(name).some((other) => other !== gated && isUndecided(other.state)))
   }
 
   /** The targets whose object is this object, or owns it directly or indirectly, the nearest first. */
@@ -245,7 +170,7 @@ export class Targets {
   }
 
   /** The targets that have this name, then those whose object has it or owns it directly or indirectly, the nearest first. */
-  #owning(name: ObjectName): readonly GatedTarget[] {
+  owning(name: ObjectName): readonly GatedTarget[] {
     const object = this.#parts.store.get(name)
     return [...this.named(name), ...(object === undefined ? [] : this.targetsOf(object))]
   }
@@ -277,7 +202,7 @@ export class Targets {
   }
 
   #isWaitingHook(gated: GatedTarget): boolean {
-    return this.#isRemoved(gated) && this.#targetsBesideHooks().some(({ state }) => isUndecided(state))
+    return this.isRemoved(gated) && this.besideHooks.some(({ state }) => isUndecided(state))
   }
 
   /** Whether a needed list is not complete, or an optional list is not complete and its watch is available. */
@@ -299,20 +224,6 @@ export class Targets {
       wasDeleted(state) ||
       this.#parts.store.listState(targetWatch(target)) === 'complete'
     )
-  }
-
-  /** Applies an event to a target. No other code changes the target's state. */
-  apply(gated: GatedTarget, event: TargetEvent): void {
-    const { state: before } = gated
-    const { state, entries } = step(before, event, this.#parts.now(), gated)
-    if (state === before) return
-    gated.state = state
-    this.#changed.add(gated)
-    if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
-      for (const other of this.all)
-        if (other.state.assessment?.awaits !== undefined || other.target.hook?.removal !== undefined)
-          this.#changed.add(other)
-    for (const entry of entries) this.#parts.log({ ...entry, target: gated.index })
   }
 }
 

@@ -1,19 +1,28 @@
 import { groupOf, isSameSubject, subjectText } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
-import type { Target } from '../plan/target.ts'
-import {
-  classOf,
-  headlineOf,
-  messageOf,
-  type Problem,
-  problemSentence,
-  sentenceOf,
-  traitsOf,
-} from '../reasons/reasons.ts'
+import type { NamedTarget, Target } from '../plan/target.ts'
+import { headlineOf, type Problem, problemSentence, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
 import { listNames, withoutMiddle } from '../reasons/wording.ts'
-import { countsInFull, heartbeatTargets, maxWordings, shortestSettlingMs } from '../thresholds.ts'
-import type { JudgedProblem, TargetOutcome, Verdict } from './run-record.ts'
+import { heartbeatTargets, shortestSettlingMs } from '../thresholds.ts'
+import type { TargetOutcome, Verdict } from './outcome.ts'
+
+/** One thing that happened, in the order of the log. */
+export interface Entry {
+  readonly at: number
+  /** Index into `RunRecord.targets`; absent for the gate's own lines. */
+  readonly target?: number
+  readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
+  /** Only verdicts have one. */
+  readonly outcome?: TargetOutcome
+  /**
+   * Raw text, which may contain hostile text of the cluster: renderers escape it. The text of a verdict lacks the
+   * outcome: the log adds it, as in `✗ failed after 42 s: `.
+   */
+  readonly text: string
+  /** The target, if it was added with this entry because an operator deployed it. */
+  readonly added?: NamedTarget & Partial<Pick<Target, 'clocks'>>
+}
 
 /** Maximum length of one target's state in a heartbeat. */
 const heartbeatCharacters = 90
@@ -73,25 +82,6 @@ export function problemHeadline(problem: Problem, target: Target): string {
   return isNamed ? headline : `${withoutMiddle(subjectText(deepest.subject), subjectLimit)}: ${headline}`
 }
 
-/** A problem for the report, with its sentence. */
-export function recordProblem(problem: Problem, target: Target): JudgedProblem {
-  const { reason, subject, isElsewhere, container, isInit, firstSeenAt, count } = problem
-  return {
-    reason,
-    class: classOf(problem),
-    subject: subjectText(subject),
-    ...(isElsewhere && { namespace: subject.namespace }),
-    container,
-    isInit,
-    message: messageOf(problem),
-    headline: problemHeadline(problem, target),
-    firstSeen: firstSeenAt,
-    count,
-    evidence: [],
-    basis: problem,
-  }
-}
-
 /** Whether the target itself has the problem. */
 export function isOwnProblem({ subject, container }: Problem, { apiVersion, ...name }: Target): boolean {
   return isSameSubject(subject, { ...name, group: groupOf(apiVersion) }) && container === undefined
@@ -123,36 +113,4 @@ export function remarksOf(
   { applied }: Target,
 ): readonly string[] {
   return [...(applied === undefined ? [] : [`kubectl: ${applied}`]), ...notes, ...warnings]
-}
-
-/** Which problems of a target have been logged, by container and wording, each as it was logged last. */
-export type LoggedProblems = ReadonlyMap<string, Pick<Problem, 'reason' | 'count'> & { readonly message: string }>
-
-/**
- * Adds a problem to the logged ones. Undefined if the log need not show it: its wording is known and it has not occurred
- * again, or its reason has too many wordings. Different numbers or identifiers alone are no new wording. A status may
- * contain one sentence in several conditions, which are problems with different reasons: the log shows it once.
- */
-export function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
-  const { reason, container = '', count } = problem
-  const message = messageOf(problem)
-  const wording = `${container} ${wordingOf(message)}`
-  const before = logged.get(wording)
-  const isRepetition =
-    before !== undefined &&
-    count > before.count &&
-    message !== before.message &&
-    (count <= countsInFull || count >= 2 * before.count)
-  const wordings = [...logged.values()].filter((each) => each.reason === reason)
-  const isNew = before === undefined && wordings.length < maxWordings
-  return isRepetition || isNew ? new Map(logged).set(wording, { reason, count, message }) : undefined
-}
-
-/** A message without the parts that differ between repetitions: numbers, identifiers, singular and plural. */
-function wordingOf(message: string): string {
-  return message
-    .replace(/(?<![0-9a-f])[0-9a-f]*\d[0-9a-f]*/gi, '#')
-    .replace(/, # times$| \(# pods so far\)/, '')
-    .replace(/\b(?:is|are|has|have|does|do)\b/g, '~')
-    .replace(/(?<=\w)s\b/g, '')
 }

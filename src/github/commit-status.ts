@@ -1,4 +1,5 @@
-import type { Outcome, RunRecord } from '../gate/run-record.ts'
+import type { Outcome } from '../gate/outcome.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import { title } from '../report/headline.ts'
 import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit } from './texts.ts'

@@ -1,4 +1,5 @@
-import type { Outcome, RunRecord } from '../gate/run-record.ts'
+import type { Outcome } from '../gate/outcome.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import type { Inputs } from '../inputs.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { safeLine } from '../report/escape.ts'

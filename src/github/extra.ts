@@ -1,5 +1,6 @@
 import type { GitHub } from '@actions/github/lib/utils'
-import type { Outcome, RunRecord } from '../gate/run-record.ts'
+import type { Outcome } from '../gate/outcome.ts'
+import type { RunRecord } from '../gate/run-record.ts'
 import type { ExtraName } from '../inputs.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { logUrlOf, repositoryRequest, type WorkflowRun } from './workflow-run.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { getState, saveState } from '@actions/core'
-import type { Outcome } from '../gate/run-record.ts'
+import type { Outcome } from '../gate/outcome.ts'
 import type { ExtraName } from '../inputs.ts'
 import type { Opened } from './extra.ts'
 

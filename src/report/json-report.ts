@@ -1,7 +1,6 @@
 import type { Report, SingleCheckReport } from '../gate/report-schema.ts'
 import {
   type EndedRunRecord,
-  type Entry,
   type GateRecord,
   moments,
   type ReadReport,
@@ -10,6 +9,7 @@ import {
   unlessEmpty,
   unwritten,
 } from '../gate/run-record.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import { printableJson } from './escape.ts'
 import { gateDurationMs } from './headline.ts'
 import { mapRecord } from './redact-record.ts'

@@ -1,12 +1,7 @@
 import { duration } from '../duration.ts'
-import type {
-  EndedRunRecord,
-  Entry,
-  ProblemRecord,
-  RunRecord,
-  TargetOutcome,
-  TargetRecord,
-} from '../gate/run-record.ts'
+import type { TargetOutcome } from '../gate/outcome.ts'
+import type { EndedRunRecord, ProblemRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'

@@ -1,14 +1,12 @@
-import { gravest } from '../gate/outcome.ts'
+import { gravest, type Verdict, verdictOf } from '../gate/outcome.ts'
 import {
   type EndedRunRecord,
-  type Entry,
   type GateRecord,
   type TargetRecord,
   unlessEmpty,
-  type Verdict,
-  verdictOf,
   type WorkflowRunRecord,
 } from '../gate/run-record.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import { hintOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { decidingGate, gateDurationMs } from './headline.ts'

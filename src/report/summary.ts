@@ -1,5 +1,6 @@
 import { duration } from '../duration.ts'
-import { causeOf, type Entry, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
+import { causeOf, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted, ifPresent, listNames } from '../reasons/wording.ts'

@@ -1,12 +1,6 @@
 import { formatDuration } from '../duration.ts'
-import type {
-  Evidence,
-  MilestoneRecord,
-  ProblemRecord,
-  RunRecord,
-  TargetOutcome,
-  TargetRecord,
-} from '../gate/run-record.ts'
+import type { TargetOutcome } from '../gate/outcome.ts'
+import type { Evidence, MilestoneRecord, ProblemRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import type { TargetClocks } from '../plan/target.ts'
 import { placeText, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'

@@ -5,7 +5,7 @@ import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/lo
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { Entry } from '../gate/run-record.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import type { Target } from '../plan/target.ts'
 import type { LogOutput } from '../report/log.ts'

@@ -8,8 +8,10 @@ import { ManifestDrift } from '../diagnosis/manifest-drift.ts'
 import { duration } from '../duration.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
-import { type EndedRunRecord, type Entry, emptyRecord, type JudgedRunRecord, verdictOf } from '../gate/run-record.ts'
+import { verdictOf } from '../gate/outcome.ts'
+import { type EndedRunRecord, emptyRecord, type JudgedRunRecord } from '../gate/run-record.ts'
 import { gateSettings, gateTimeoutMs, settingsFor } from '../gate/settings.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import { findEntry } from '../plan/health-checks.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
@@ -117,7 +119,7 @@ async function completePlan(
     const { reviewAccess } = await import('./checker.ts')
     await reviewAccess(checks.httpChecks, cluster)
   }
-  return { ...plan, settings: { ...plan.settings, afterReady: afterReady(checks) } }
+  return { ...plan, afterReady: afterReady(checks) }
 }
 
 /** A run on a cluster. */
@@ -245,7 +247,7 @@ export class LiveRun extends Run {
   /** Loads the module that sends requests to pods. Undefined without `http-checks`. */
   async #loadChecker(): Promise<((observe: (answer: Observation) => void) => Checker) | undefined> {
     const { clock, secrets } = this.#options
-    if (!this.plan.settings.afterReady?.httpChecks.length) return undefined
+    if (!this.plan.afterReady?.httpChecks.length) return undefined
     const { Checker } = await import('./checker.ts')
     const { cluster, output } = this
     return (observe) => new Checker({ cluster, clock, redact: secrets.redact, observe, onWarning: output.onWarning })

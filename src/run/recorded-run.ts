@@ -96,12 +96,12 @@ export class RecordedRun extends Run {
       ...settingsOf(header, inputs),
       healthChecks,
       ...(await loadChecks(planned.targets, index.kinds)),
-      afterReady:
-        purpose === 'gate' && checks ? (await import('../gate/after-ready.ts')).afterReady(checks) : undefined,
     }
+    const isChecked = purpose === 'gate' && checks !== undefined
     return new RecordedRun(options, index, inputs, {
       ...planned,
       settings: settingsFor(purpose, settings),
+      afterReady: isChecked ? (await import('../gate/after-ready.ts')).afterReady(checks) : undefined,
       references: references ?? noReferences,
       usesFlags,
     })
@@ -150,7 +150,7 @@ export class RecordedRun extends Run {
       if (cancelled.aborted) break
       consumer.handle(events, noWatch)
     }
-    const clocksMs = longestTimeoutMs(this.plan) + (this.plan.settings.afterReady?.holdMs ?? 0)
+    const clocksMs = longestTimeoutMs(this.plan) + (this.plan.afterReady?.holdMs ?? 0)
     if (!cancelled.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
     consumer.handle([{ type: 'CANCEL', at: reached }], noWatch)
   }

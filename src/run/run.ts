@@ -1,9 +1,11 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventConsumer } from '../cluster/follower.ts'
+import type { AfterReady } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
-import { type EndedRunRecord, type Entry, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
+import { type EndedRunRecord, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
 import type { GateSettings } from '../gate/settings.ts'
+import type { Entry } from '../gate/timeline-entries.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { ParsedReferences } from '../plan/target.ts'
 import type { RedactedOutput } from './redacted-output.ts'
@@ -11,6 +13,8 @@ import type { RedactedOutput } from './redacted-output.ts'
 /** What a run judges, and how. */
 export interface RunPlan extends Plan {
   readonly settings: GateSettings
+  /** The checks after the targets are ready, if there are any. */
+  readonly afterReady?: AfterReady | undefined
   /** Where the user wrote the targets. */
   readonly references: Pick<ParsedReferences, 'input' | 'places'>
   /** Whether hints name flags of the command line, not inputs of the action. */
@@ -59,8 +63,8 @@ export abstract class Run {
   }
 
   createGate(onEntry?: (entry: Entry) => void): Gate {
-    const { targets, settings } = this.plan
-    return new Gate(targets, settings, (request) => this.willSync(request), onEntry)
+    const { targets, settings, afterReady } = this.plan
+    return new Gate(targets, settings, (request) => this.willSync(request), onEntry, afterReady)
   }
 
   /** Judges the targets. Returns the record with the evidence, redacted. */

@@ -1,15 +1,6 @@
 import type { Gate, TargetView } from '../gate/gate.ts'
-import { concludeWorst } from '../gate/outcome.ts'
-import {
-  absentVerdict,
-  causeOf,
-  type JudgedRunRecord,
-  type JudgedTargetRecord,
-  type TargetOutcome,
-  type TargetRecord,
-  type Verdict,
-  verdictOf,
-} from '../gate/run-record.ts'
+import { absentVerdict, concludeWorst, type TargetOutcome, type Verdict, verdictOf } from '../gate/outcome.ts'
+import { causeOf, type JudgedRunRecord, type JudgedTargetRecord, type TargetRecord } from '../gate/run-record.ts'
 import { isUndecided, objectOf, wasDeleted } from '../gate/target-state.ts'
 import { undoOf } from '../gate/target-step.ts'
 import { problemVerdict } from '../gate/timeline-entries.ts'

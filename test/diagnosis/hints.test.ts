@@ -1,5 +1,5 @@
 import { gateHint, hintFor } from '../../src/diagnosis/hints.ts'
-import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/run-record.ts'
+import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/outcome.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import { reasonCodes } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../kit/gate.ts'

@@ -3,10 +3,10 @@ import {
   currentMilestone,
   loseMilestones,
   type MilestoneProgress,
-  milestoneRecords,
   updateMilestones,
   waitingSince,
 } from '../../src/gate/milestones.ts'
+import { milestoneRecords } from '../../src/gate/target-record.ts'
 import type { Assessment, Milestone } from '../../src/lifecycle/assessment.ts'
 
 const names = ['created', 'scheduled', 'ready']

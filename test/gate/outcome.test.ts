@@ -1,5 +1,4 @@
-import { passes } from '../../src/gate/outcome.ts'
-import type { Outcome, TargetOutcome } from '../../src/gate/run-record.ts'
+import { type Outcome, passes, type TargetOutcome } from '../../src/gate/outcome.ts'
 import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTargetRecord } from '../report/builders.ts'
 

@@ -1,5 +1,5 @@
 import { getOctokit } from '@actions/github'
-import type { Outcome } from '../../src/gate/run-record.ts'
+import type { Outcome } from '../../src/gate/outcome.ts'
 import { openMarker } from '../../src/github/comment.ts'
 import { closeExtras } from '../../src/github/extras.ts'
 import type { LeftOpen } from '../../src/github/job-state.ts'

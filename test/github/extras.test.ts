@@ -1,5 +1,6 @@
 import { getOctokit } from '@actions/github'
-import { type EndedRunRecord, type Outcome, openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
+import type { Outcome } from '../../src/gate/outcome.ts'
+import { type EndedRunRecord, openConclusion, type RunRecord } from '../../src/gate/run-record.ts'
 import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
 import { CommitStatus } from '../../src/github/commit-status.ts'
 import { DeploymentStatus, environmentName } from '../../src/github/deployment-status.ts'

@@ -4,7 +4,8 @@ import type { Deployment, KubeObject, ObjectMeta, PodStatus } from '../../src/cl
 import { covers } from '../../src/cluster/store.ts'
 import type { AfterReady } from '../../src/gate/after-ready.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import type { JudgedRunRecord, Outcome, TargetOutcome } from '../../src/gate/run-record.ts'
+import type { Outcome, TargetOutcome } from '../../src/gate/outcome.ts'
+import type { JudgedRunRecord } from '../../src/gate/run-record.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { formatEvent, type RecordingHeader } from '../../src/recording/writer.ts'
@@ -158,7 +159,7 @@ export function createGate(
 ): Gate {
   const lists = steps.flat().filter((event) => event.type === 'SYNCED')
   const willSync = (request: WatchRequest) => live || lists.some((list) => covers(list, request))
-  return new Gate(targets, createSettings({ ...settings, afterReady }), willSync)
+  return new Gate(targets, createSettings(settings), willSync, () => {}, afterReady)
 }
 
 function feed(gate: Gate, steps: readonly (readonly FeedEvent[])[]): void {

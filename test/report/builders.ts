@@ -1,7 +1,7 @@
 import { subjectText } from '../../src/cluster/objects.ts'
+import type { Verdict } from '../../src/gate/outcome.ts'
 import type {
   EndedRunRecord,
-  Entry,
   Evidence,
   JudgedProblem,
   JudgedRunRecord,
@@ -10,9 +10,8 @@ import type {
   ProblemRecord,
   RequestRecord,
   TargetRecord,
-  Verdict,
 } from '../../src/gate/run-record.ts'
-import { problemHeadline } from '../../src/gate/timeline-entries.ts'
+import { type Entry, problemHeadline } from '../../src/gate/timeline-entries.ts'
 import { type Target, targetId } from '../../src/plan/target.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../kit/subject.ts'

@@ -1,4 +1,5 @@
-import { type Entry, openConclusion } from '../../src/gate/run-record.ts'
+import { openConclusion } from '../../src/gate/run-record.ts'
+import type { Entry } from '../../src/gate/timeline-entries.ts'
 import type { TargetClocks } from '../../src/plan/target.ts'
 import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/report/log.ts'
 import { rows } from '../kit/rows.ts'

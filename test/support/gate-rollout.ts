@@ -1,5 +1,6 @@
 import { Secrets } from '../../src/cluster/secrets.ts'
-import type { EndedRunRecord, Entry } from '../../src/gate/run-record.ts'
+import type { EndedRunRecord } from '../../src/gate/run-record.ts'
+import type { Entry } from '../../src/gate/timeline-entries.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import { gateRollout } from '../../src/run/live-run.ts'
