@@ -355,7 +355,7 @@ export class Assessor {
     const last = object ?? this.#subjectOfLastEvent(gated.target)
     const lastState = last && rule.lastState(last, this.#parts.store.eventsOf(last))
     if (lastState === undefined) return
-    const deletedAt = state.type === 'absent' ? state.absence.since : this.#parts.now()
+    const deletedAt = state.deletedAt ?? this.#parts.now()
     this.apply(gated, { type: 'found', object: lastState, isFirstSight: false })
     this.#assessObject(gated, lastState)
     this.apply(gated, { type: 'last-state-judged', deletedAt })

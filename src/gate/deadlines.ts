@@ -74,9 +74,9 @@ function openText({ state }: GatedTarget): string | undefined {
 /** When a deleted object counts as failed because it was not created again. */
 function deletionDeadline({ state, target }: GatedTarget): End | undefined {
   // An operator creates a deleted object again, and its own object reports whether all objects exist.
-  if (state.type !== 'absent' || !state.absence.wasDeleted || target.deployedBy !== undefined) return undefined
+  if (state.type !== 'absent' || state.deletedAt === undefined || target.deployedBy !== undefined) return undefined
   return {
-    at: state.absence.since + deletedMs,
+    at: state.deletedAt + deletedMs,
     verdict: () => verdictOf('failed', 'deleted', {}),
   }
 }

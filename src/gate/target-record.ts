@@ -93,7 +93,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
 function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
   const { state } = gated
   const message =
-    state.type === 'ready' && state.assessment !== undefined && state.absence === undefined
+    state.type === 'ready' && state.assessment !== undefined && !state.isAbsent
       ? readyMessage(state.assessment.message, state, gated)
       : describeState(state)
   const sentence = problem && sentenceOf(problem)

@@ -62,6 +62,8 @@ interface StateFacts {
 
 interface Unended extends StateFacts {
   readonly stall: StallClock
+  /** When the object was deleted while it was watched; undefined while it exists, or if it never existed. */
+  readonly deletedAt?: number | undefined
 }
 
 /** The awaited change has not arrived: the object is not judged yet. */
@@ -69,7 +71,6 @@ export interface AwaitingChange extends Unended {
   readonly type: 'awaiting-change'
   /** The object as the first list contained it. */
   readonly listed?: KubeObject
-  readonly wasDeleted: boolean
   /** The fields that still differ from the manifest, as sentences. */
   readonly openFields?: readonly string[]
   /** Which revision is deployed instead of the awaited one. */
@@ -81,7 +82,8 @@ export interface AwaitingChange extends Unended {
 
 export interface Absent extends Unended {
   readonly type: 'absent'
-  readonly absence: Absence
+  /** Whether the log already reports that it does not exist yet. */
+  readonly isLogged?: boolean
 }
 
 /** The object exists, and is not ready. It has no assessment until the first lists that it needs are complete. */
@@ -94,8 +96,8 @@ export interface Ready extends Unended {
   readonly type: 'ready'
   /** When it became ready. */
   readonly at: number
-  /** Set while it is ready without an object: `--for=delete`, a hook that its tool has removed, or it may not be read. */
-  readonly absence?: Absence
+  /** It is ready without an object: `--for=delete`, a hook that its tool has removed, or it may not be read. */
+  readonly isAbsent?: true
 }
 
 interface Ended extends StateFacts {
@@ -116,14 +118,6 @@ export interface TargetVerdict extends Verdict<TargetOutcome> {
   readonly logText?: string
   /** The only problem of the ended target: it concerns all targets together, or was no problem before. */
   readonly problem?: Problem | undefined
-}
-
-interface Absence {
-  readonly since: number
-  /** The object existed, and was deleted. */
-  readonly wasDeleted: boolean
-  /** Whether the log already reports that it does not exist yet. */
-  readonly isLogged?: boolean
 }
 
 /** The facts about the gated object. */
@@ -163,8 +157,8 @@ export function firstState(
   const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
   // A gate without verdicts shows any revision. A pending revision of a Helm release is the change of its objects.
   return isAwaited && !settings.givesNoVerdict && target.deployedBy === undefined && target.release === undefined
-    ? { ...unended, type: 'awaiting-change', wasDeleted: false }
-    : { ...unended, type: 'absent', absence: { since, wasDeleted: false } }
+    ? { ...unended, type: 'awaiting-change' }
+    : { ...unended, type: 'absent' }
 }
 
 /** A state in which the object exists. */
@@ -208,7 +202,7 @@ export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change')
     return state.problem === undefined ? 'waiting for its change to arrive' : sentenceOf(state.problem).text
   // The last milestone has the reason why an absent object is ready.
-  if (state.type === 'ready' && state.absence !== undefined) return state.milestones.present.at(-1)?.message ?? ''
+  if (state.type === 'ready' && state.isAbsent) return state.milestones.present.at(-1)?.message ?? ''
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
   return state.assessment?.message ?? 'not assessed yet'
 }
@@ -216,9 +210,7 @@ export function describeState(state: TargetState): string {
 /** The object while it exists; undefined while its change is awaited. */
 export function objectOf(state: TargetState): KubeObject | undefined {
   if (state.type === 'ended') return state.object
-  return state.type === 'absent' || (state.type === 'ready' && state.absence !== undefined)
-    ? undefined
-    : state.seen?.object
+  return state.type === 'absent' || (state.type === 'ready' && state.isAbsent) ? undefined : state.seen?.object
 }
 
 /** The watches of a target, by what they are needed for; the first one needed is that of the target itself. */
@@ -249,8 +241,7 @@ export function isUndecided(state: TargetState): state is Exclude<TargetState, R
 
 /** Whether an absent object was deleted while it was watched. */
 export function wasDeleted(state: TargetState): boolean {
-  if (state.type === 'awaiting-change') return state.wasDeleted
-  return (state.type === 'absent' || state.type === 'ready') && state.absence?.wasDeleted === true
+  return state.type !== 'ended' && state.deletedAt !== undefined
 }
 
 /**

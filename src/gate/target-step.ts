@@ -38,6 +38,7 @@ import {
   type TargetState,
   type TargetVerdict,
   type UnendedState,
+  wasDeleted,
 } from './target-state.ts'
 import {
   type Entry,
@@ -151,7 +152,7 @@ function afterFound(
   now: number,
   context: StepContext,
 ): Step {
-  if (state.type === 'ready' && state.absence !== undefined && context.rule.readyWhenAbsent === undefined) {
+  if (state.type === 'ready' && state.isAbsent && context.rule.readyWhenAbsent === undefined) {
     const { entries, ...reopened } = afterFound(awaitingNewHook(state, now, context), event, now, context)
     return { ...reopened, entries: [note('exists again: no longer ready'), ...entries] }
   }
@@ -303,18 +304,19 @@ function withObject(
 
 /** The state of a hook that was ready, and that its tool has removed or created again. */
 function awaitingNewHook({ stall }: Ready, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
-  const absence = { since: now, wasDeleted: false }
-  return { type: 'absent', absence, milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
+  return { type: 'absent', milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
 }
 
 function afterDeletion(state: UnendedState, now: number, { rule, target }: StepContext): Step {
   // A completed target stays ready after its deletion, until a new object takes its name.
   if (state.assessment?.completed) return { state, entries: [] }
-  if (state.type === 'awaiting-change') return { state: { ...state, wasDeleted: true }, entries: [] }
+  if (state.type === 'awaiting-change') return { state: { ...state, deletedAt: now }, entries: [] }
   // `--for=delete`: the deletion is what the target waits for.
-  const absence = { since: now, wasDeleted: true }
-  if (rule.readyWhenAbsent !== undefined)
-    return { state: state.type === 'ready' ? { ...state, absence } : withoutObject(state, now, now), entries: [] }
+  if (rule.readyWhenAbsent !== undefined) {
+    const absent =
+      state.type === 'ready' ? ({ ...state, isAbsent: true, deletedAt: now } as const) : withoutObject(state, now, now)
+    return { state: absent, entries: [] }
+  }
   // The tool removes a hook after success, or before it creates it again: a new one is gated, and none is needed.
   if (state.type === 'ready' && target.hook?.removal !== undefined) {
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`
@@ -332,26 +334,24 @@ function deletionText({ deployedBy }: Target): string {
 function withoutObject(state: UnendedState, deletedAt: number, now: number): UnendedState {
   if (state.type === 'awaiting-change' || state.assessment?.completed) return state
   const { milestones, stall, seen, assessment } = state
-  const absence = { since: deletedAt, wasDeleted: true }
   const kept = state.type === 'ready' ? restartStall(stall, now) : stall
-  return { type: 'absent', milestones, stall: kept, absence, seen, assessment }
+  return { type: 'absent', milestones, stall: kept, deletedAt, seen, assessment }
 }
 
 function afterAbsence(state: UnendedState, { target, settings }: StepContext): Step {
-  if (state.type !== 'absent' || state.absence.wasDeleted || state.absence.isLogged) return { state, entries: [] }
+  if (state.type !== 'absent' || wasDeleted(state) || state.isLogged) return { state, entries: [] }
   const timeoutMs = milestoneTimeoutMs('created', target, settings)
   const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
   const hook = 'does not exist: its tool creates it to run it, and removes it after success'
   const entries = [note(target.hook?.removal === undefined ? `does not exist yet: ${wait}` : hook)]
-  return { state: { ...state, absence: { ...state.absence, isLogged: true } }, entries }
+  return { state: { ...state, isLogged: true }, entries }
 }
 
 function afterAcceptedAbsence(state: Absent | AwaitingChange, text: string, now: number): Step {
-  const { stall, seen, assessment } = state
-  const absence = state.type === 'absent' ? state.absence : { since: now, wasDeleted: false }
+  const { stall, deletedAt, seen, assessment } = state
   const milestones = finishMilestones(state.milestones, text, now)
   return {
-    state: { type: 'ready', at: now, milestones, stall, absence, seen, assessment },
+    state: { type: 'ready', at: now, milestones, stall, isAbsent: true, deletedAt, seen, assessment },
     entries: [readyEntry(text)],
   }
 }
