@@ -10,7 +10,6 @@ import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { type Problem, sentenceOf } from '../reasons/reasons.ts'
-import type { LoggedProblems } from './logged-problems.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
@@ -160,6 +159,9 @@ export function firstState(
     ? { ...unended, type: 'awaiting-change' }
     : { ...unended, type: 'absent' }
 }
+
+/** Which problems of a target have been logged, by container and wording, each as it was logged last. */
+export type LoggedProblems = ReadonlyMap<string, Pick<Problem, 'reason' | 'count'> & { readonly message: string }>
 
 /** A state in which the object exists. */
 export type Present = NotReady | (Ready & { readonly seen: Seen })

@@ -7,9 +7,8 @@ import { observeTarget } from '../lifecycle/target-history.ts'
 import { compareVersions, differencesOf, type IdentityChange } from '../lifecycle/versions.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
-import { deletedMs, removedCauseMs } from '../thresholds.ts'
+import { countsInFull, deletedMs, maxWordings, removedCauseMs } from '../thresholds.ts'
 import { hasArrived, openFields } from './change-arrival.ts'
-import { addLoggedProblem, type LoggedProblems } from './logged-problems.ts'
 import {
   createMilestones,
   finishHold,
@@ -27,6 +26,7 @@ import {
   holdStall,
   isPresent,
   isUndecided,
+  type LoggedProblems,
   type NotReady,
   objectOf,
   type Present,
@@ -480,6 +480,35 @@ function logProblems(
     texts.push(text)
   }
   return { loggedProblems, texts }
+}
+
+/**
+ * Adds a problem to the logged ones. Undefined if the log need not show it: its wording is known and it has not occurred
+ * again, or its reason has too many wordings. Different numbers or identifiers alone are no new wording. A status may
+ * contain one sentence in several conditions, which are problems with different reasons: the log shows it once.
+ */
+function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
+  const { reason, container = '', count } = problem
+  const message = messageOf(problem)
+  const wording = `${container} ${wordingOf(message)}`
+  const before = logged.get(wording)
+  const isRepetition =
+    before !== undefined &&
+    count > before.count &&
+    message !== before.message &&
+    (count <= countsInFull || count >= 2 * before.count)
+  const wordings = [...logged.values()].filter((each) => each.reason === reason)
+  const isNew = before === undefined && wordings.length < maxWordings
+  return isRepetition || isNew ? new Map(logged).set(wording, { reason, count, message }) : undefined
+}
+
+/** A message without the parts that differ between repetitions: numbers, identifiers, singular and plural. */
+function wordingOf(message: string): string {
+  return message
+    .replace(/(?<![0-9a-f])[0-9a-f]*\d[0-9a-f]*/gi, '#')
+    .replace(/, # times$| \(# pods so far\)/, '')
+    .replace(/\b(?:is|are|has|have|does|do)\b/g, '~')
+    .replace(/(?<=\w)s\b/g, '')
 }
 
 /** The state of a target that is no longer ready, and the entry about that. */
