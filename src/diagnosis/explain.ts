@@ -22,7 +22,7 @@ import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/rea
 import { describeGrants } from '../reasons/wording.ts'
 import { type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
-import { isQuotable, revisionChanges, TargetFacts, unexplainedPods } from './target-facts.ts'
+import { isQuotable, revisionChanges, TargetFacts, unexplainedPods, withChanges } from './target-facts.ts'
 
 const longestQuote = 200
 
@@ -95,13 +95,6 @@ function targetThatEnded({ targets, ...record }: RunRecord): string | undefined 
     .toSorted((a, b) => a.endedAt - b.endedAt)
   const verb = endings[record.outcome]
   return first === undefined || verb === undefined ? undefined : `${names[first.index]} ${verb}`
-}
-
-/** A ready target with what this rollout changed in its pod template. */
-function withChanges(judged: JudgedTargetRecord, store: Store): TargetRecord {
-  const { target } = judged.basis
-  if (judged.change !== 'recent' || !isQuotable(target, store)) return judged
-  return { ...judged, ...revisionChanges(judged, new TargetFacts(judged, store)) }
 }
 
 function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, context: Context): TargetRecord {

@@ -155,6 +155,13 @@ export function revisionChanges(
   return { changes, ...(!Number.isNaN(number) && { changesSince: number }) }
 }
 
+/** A ready target with what this rollout changed in its pod template. */
+export function withChanges(judged: JudgedTargetRecord, store: Store): TargetRecord {
+  const { target } = judged.basis
+  if (judged.change !== 'recent' || !isQuotable(target, store)) return judged
+  return { ...judged, ...revisionChanges(judged, new TargetFacts(judged, store)) }
+}
+
 /**
  * Whether events and logs of a target may be shown. The status of an operator's object contains the names
  * of its deployed objects, and users may be able to write that status: so an object in another namespace counts only with

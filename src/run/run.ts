@@ -1,6 +1,7 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventConsumer } from '../cluster/follower.ts'
+import { withChanges } from '../diagnosis/target-facts.ts'
 import type { AfterReady } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
@@ -72,9 +73,9 @@ export abstract class Run {
     const gate = await this.judge()
     const record = this.recordOf(gate)
     if (!hasEnded(record)) throw new Error('The gate ended without a verdict.')
-    // If everything is ready and nothing has changed, there is nothing to explain, and the modules for that are not loaded.
-    const isUnchanged = record.targets.every(({ change }) => change !== 'recent')
-    if (record.outcome === 'ready' && isUnchanged) return this.output.redact(record)
+    // If everything is ready, there is nothing to explain, and the modules for that are not loaded.
+    if (record.outcome === 'ready' && record.targets.every(({ outcome }) => outcome === 'ready'))
+      return this.output.redact({ ...record, targets: record.targets.map((judged) => withChanges(judged, gate.store)) })
     return { ...(await this.#explain(gate, record)), outcome: record.outcome }
   }
 
