@@ -21,6 +21,7 @@ export async function runAction(): Promise<void> {
   prepareProcess()
   limitYoungGeneration()
   await run('gate')
+  exitOnceWritten()
 }
 
 /** Merges the reports of gates. */
@@ -40,6 +41,11 @@ export async function runCli(): Promise<void> {
   prepareProcess()
   limitYoungGeneration()
   await (await import('./cli/main.ts')).runCli()
+}
+
+/** Exits once all output is written. Otherwise, Node would free the memory first, and wait for what is still open. */
+function exitOnceWritten(): void {
+  process.stderr.write('', () => process.stdout.write('', () => process.exit()))
 }
 
 /**

@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createDeployment, createPod, createReplicaSet, createWorkloads } from '../../scripts/bench-objects.ts'
 import { startApiServer } from '../support/api-server.ts'
@@ -38,6 +38,27 @@ test('a finished rollout opens no watch, and loads no module of Node that only o
   for (const name of ['zlib', 'child_process', 'http2', 'vm']) expect(log).not.toContain(`NativeModule ${name}\n`)
 })
 
+test('the action exits after its last line, also if something is still open', async () => {
+  const { exitCode, log } = await gateFinished('setInterval(() => {}, 1 << 30)')
+  expect(exitCode).toBe(0)
+  expect(log).toMatch(/Rollout ready.*\n$/)
+})
+
+/** The paths of the files that the gate of a finished rollout loads. */
+async function loadedFiles(inputs: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+  const listing = `import { registerHooks } from 'node:module'
+    registerHooks({ load(url, context, next) { console.log('loaded ' + url); return next(url, context) } })`
+  const { log } = await gateFinished(listing, inputs)
+  return [...log.matchAll(/^loaded (file:.*)$/gm)].map(([, url = '']) => fileURLToPath(url))
+}
+
+test('the gate of a finished rollout loads the launcher and one bundle, whose size only falls', async () => {
+  const paths = await loadedFiles()
+  expect(paths.map((path) => basename(path))).toEqual(['index.js', 'node-version.js', 'entrypoints.js'])
+  // Not minified, in KiB.
+  expect(Math.ceil(statSync(paths.at(-1) ?? '').size / 1024)).toBeLessThanOrEqual(1005)
+})
+
 /** A text of each file that is loaded only for `http-checks` and `hold`. */
 const textsOfChecks = [
   'is no method of HTTP', // plan/checks.ts
@@ -52,11 +73,6 @@ test.each([
   ['a gate with a hold loads what judges it', { hold: '1s' }, textsOfChecks.slice(0, 3)],
   ['a gate with http-checks asks', { 'http-checks': 'deployment/web GET /' }, textsOfChecks],
 ])('%s', async (_, inputs, expected) => {
-  const listing = `import { registerHooks } from 'node:module'
-    registerHooks({ load(url, context, next) { console.log('loaded ' + url); return next(url, context) } })`
-  const { log } = await gateFinished(listing, inputs)
-  const loaded = [...log.matchAll(/^loaded (file:.*)$/gm)].map(([, url = '']) =>
-    readFileSync(fileURLToPath(url), 'utf8'),
-  )
-  expect(textsOfChecks.filter((text) => loaded.some((code) => code.includes(text)))).toEqual(expected)
+  const codes = (await loadedFiles(inputs)).map((path) => readFileSync(path, 'utf8'))
+  expect(textsOfChecks.filter((text) => codes.some((code) => code.includes(text)))).toEqual(expected)
 })
