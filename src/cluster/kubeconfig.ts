@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { Agent } from 'node:http'
 import type { RequestOptions } from 'node:https'
-import { BlockList, isIP } from 'node:net'
+import net, { isIP } from 'node:net'
 import { didYouMean, UserError } from '../errors.ts'
 import type { ExecPlugin } from './exec-plugin.ts'
 import {
@@ -313,7 +313,8 @@ function matchesException(entry: string, host: string, port: string): boolean {
 function inRange(network: string, prefix: number, host: string): boolean {
   const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
   if (isIP(host) === 0 || !(prefix >= 0 && prefix <= (family === 'ipv6' ? 128 : 32))) return false
-  const range = new BlockList()
+  // Node loads the class when it is read, which only proxies need.
+  const range = new net.BlockList()
   range.addSubnet(network, prefix, family)
   return range.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
 }
