@@ -49,8 +49,6 @@ export interface TargetView {
   readonly isAbsent: boolean
   /** What the target's rule may read about a version of its object at `now`. */
   readerAt(object: KubeObject, now: number): Reader
-  /** Whether an object is the target's object, or is owned by it directly or indirectly. */
-  isPartOfTarget(object: KubeObject): boolean
 }
 
 /**
@@ -178,7 +176,6 @@ export class Gate {
       gated,
       isAbsent: objectOf(gated.state) === undefined && this.#targets.isAbsenceKnown(gated),
       readerAt: (object, now) => this.#assessor.readerOf(gated, object, now),
-      isPartOfTarget: (object) => this.#targets.targetsOf(object).includes(gated),
     }
   }
 

@@ -16,7 +16,6 @@ import { labelsText } from '../reasons/wording.ts'
 import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
 import type { TracedObject } from './trace.ts'
-import { departedLine } from './tree.ts'
 
 /** The addresses of a Service, and which pods get its traffic, or why they do not. */
 export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
@@ -106,9 +105,6 @@ function endpointLines(service: Service, reached: ReachedPods, traced: TracedObj
     ...endpoints
       .filter(({ endpoint }) => endpoint.targetRef?.kind !== 'Pod')
       .map((each) => line(4, mark('✓'), addressText(each), dim('· no pod of this selector'))),
-    ...traced.departed
-      .filter(({ from }) => from === service.metadata.uid)
-      .map((departed) => departedLine(departed, 4, 'the selector no longer matches its labels', traced)),
   ]
 }
 

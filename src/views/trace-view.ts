@@ -4,7 +4,6 @@ import {
   type KubeObject,
   lastOccurrence,
   type ObjectOf,
-  shortName,
   subjectText,
 } from '../cluster/objects.ts'
 import { hintFor } from '../diagnosis/hints.ts'
@@ -25,9 +24,6 @@ import type { TracedObject, TraceState } from './trace.ts'
 import { descendants, treeLines } from './tree.ts'
 
 /* Renders the state of a trace (`trace.ts`) as lines. */
-
-/** How long the view reports that a resource was created again. */
-const recreatedMs = 60_000
 
 /** The level of detail. If a view is taller than the terminal, the next lower level is used. */
 interface Detail {
@@ -68,7 +64,7 @@ function viewLines(state: TraceState, detail: Detail): readonly Line[] {
     ...statusLines(state),
     ...warnings.map((warning) => line(0, mark('!'), colored(warning, '!'))),
     ...(traced === undefined
-      ? remainingPodLines(state)
+      ? []
       : [
           ...problemLines(state, traced),
           ...(detail.milestones === 'list' ? milestoneLines(traced) : [milestoneSummary(traced)]),
@@ -99,32 +95,17 @@ function describeObject({ object }: TracedObject): string | undefined {
   return (isKind(object, '', 'Pod') && object.status?.podIP) || undefined
 }
 
-function statusLines({
-  target,
-  traced,
-  now,
-  deletedAt,
-  recreatedAt,
-  isLoading,
-  isReady,
-  existing,
-}: TraceState): readonly Line[] {
+function statusLines({ target, traced, isLoading, isReady, existing }: TraceState): readonly Line[] {
   if (traced === undefined) {
     if (isLoading) return [line(0, mark('…'), 'looking')]
     if (isReady) return [line(0, mark('✓'), { text: 'ready', style: 'bold' }, '· it does not exist')]
-    const name = displayName(target)
-    if (deletedAt === undefined)
-      return [line(0, mark('…'), `waiting for ${name} to be created`), ...existingLines(target, existing)]
-    return [
-      line(0, mark('✗'), colored('deleted', '✗'), volatile(`${age(now - deletedAt)} ago`)),
-      line(0, mark('…'), `waiting for ${name} to be created again`),
-    ]
+    const waiting = line(0, mark('…'), `waiting for ${displayName(target)} to be created`)
+    return [waiting, ...existingLines(target, existing)]
   }
   const { message, problems } = traced.assessment
   const status = assessedStatus(traced.assessment)
   const terminating = problems.find((problem) => traitsOf(problem).awaits === 'deletion')
   const headline = terminating === undefined ? statusText[status] : messageOf(terminating)
-  const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs
   return [
     line(
       0,
@@ -132,38 +113,20 @@ function statusLines({
       { text: headline, style: 'bold' },
       message === statusText[status] || message === headline ? undefined : `· ${message}`,
     ),
-    ...(isNew
-      ? [
-          line(
-            0,
-            mark('·'),
-            'created again: a new object with the same name',
-            volatile(`${age(now - recreatedAt)} ago`),
-          ),
-        ]
-      : []),
   ]
 }
 
 const maxNames = 10
 
-/** The existing objects of the kind of a missing object: often a name is misspelt, or the namespace is another one. */
+/** The nearest names of existing objects of the same kind; without a near one, all names: the namespace may be wrong. */
 function existingLines({ kind, name, namespace }: Target, existing: readonly string[] | undefined): readonly Line[] {
   if (existing === undefined) return []
   const plural = pluralOf(kind).toLowerCase()
   const where = namespace === undefined ? '' : ` in ${namespace}`
   if (existing.length === 0) return [line(2, mark('·'), dim(`there are no ${plural}${where}`))]
-  const [closest] = nearest(name, existing, 1)
-  const others = existing.filter((each) => each !== closest)
-  const isOther = closest === undefined ? '' : 'other '
-  return [
-    ...(closest === undefined
-      ? []
-      : [line(2, mark('!'), 'did you mean', { text: `${kind.toLowerCase()}/${closest}?`, style: 'bold' })]),
-    ...(others.length === 0
-      ? []
-      : [line(2, mark('·'), dim(`${isOther}${plural}${where}: ${listNames(others, maxNames)}`))]),
-  ]
+  const near = nearest(name, existing).map((each) => `${kind.toLowerCase()}/${each}`)
+  if (near.length > 0) return [line(2, mark('!'), `did you mean ${near.join(' or ')}?`)]
+  return [line(2, mark('·'), dim(`${plural}${where}: ${listNames(existing, maxNames)}`))]
 }
 
 const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const
@@ -250,20 +213,6 @@ function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
     ? selectedPods(object, traced).filter((pod) => summarizePod(pod, traced.reader).mark !== '✓')
     : descendants(object, traced)
   return [object, ...others]
-}
-
-function remainingPodLines({ remainingPods }: TraceState): readonly Line[] {
-  return section(
-    'still there',
-    remainingPods.map((pod) =>
-      line(
-        2,
-        mark('…'),
-        shortName(pod),
-        colored(pod.metadata.deletionTimestamp === undefined ? 'not yet deleted' : 'terminating', '…'),
-      ),
-    ),
-  )
 }
 
 function isKind<Kind extends string>(object: KubeObject, group: string, kind: Kind): object is ObjectOf<Kind> {

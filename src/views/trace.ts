@@ -6,17 +6,16 @@ import {
   requestKey,
   type WatchRequest,
 } from '../cluster/feed.ts'
-import { type EventObject, isOfKind, type KubeObject, nameOf } from '../cluster/objects.ts'
+import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, settingsFor } from '../gate/settings.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned, unwatchingReader } from '../lifecycle/custom/behind.ts'
-import { isSelectedBy } from '../lifecycle/network/endpoints.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { kindRule, kindsBehind } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { type Target, targetWatch } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
 import { judgeNow } from './judge-now.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
@@ -28,12 +27,6 @@ export interface TraceState {
   readonly now: number
   /** Absent while the resource does not exist or is still loading. */
   readonly traced?: TracedObject
-  /** Set only while the resource does not exist. */
-  readonly deletedAt?: number
-  /** When the resource was created again after a deletion. */
-  readonly recreatedAt?: number
-  /** The pods that still exist after their owner was deleted. */
-  readonly remainingPods: readonly KubeObject[]
   /** Whether the resource is ready by the rules of the gate. */
   readonly isReady: boolean
   /** The kinds that cannot be read or do not exist, with the server's message, and why the resource cannot be judged. */
@@ -53,25 +46,11 @@ export interface TracedObject {
   readonly object: KubeObject
   readonly assessment: Assessment
   readonly reader: Reader
-  /** Objects that recently left the resource. */
-  readonly departed: readonly DepartedObject[]
   /** All objects that the owner with this uid owns, in the order in which they were seen. */
   owned(uid: string | undefined): readonly KubeObject[]
   events(object: KubeObject): readonly EventObject[]
   assessOwned(object: KubeObject): Assessment
 }
-
-/** An object that no longer belongs to the resource. */
-export interface DepartedObject {
-  readonly object: KubeObject
-  /** The uid of its former owner or Service. */
-  readonly from: string
-  readonly at: number
-  /** `released`: the object still exists, with another owner or other labels. */
-  readonly how: 'deleted' | 'released'
-}
-
-const departedMs = 15_000
 
 /**
  * The state of one resource and of the objects that belong to it, as judged by a gate that does not end: a failed
@@ -84,9 +63,6 @@ export class Trace extends View {
   readonly #source: ViewSource
   readonly #draw: (state: TraceState) => boolean
   readonly #gate: Gate
-  #departed: DepartedObject[] = []
-  #deletedAt: number | undefined
-  #recreatedAt: number | undefined
   #connectionError: string | undefined
 
   /**
@@ -118,17 +94,7 @@ export class Trace extends View {
     const isOwn = () => request !== undefined && requestKey(request) === requestKey(targetWatch(this.#target))
     if (deniesAccess(event) && isOwn()) throw forbidden(this.#target, event)
     this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined
-    const name = 'object' in event && event.object.kind !== 'Event' ? nameOf(event.object) : undefined
-    const before = name && this.#gate.store.get(name)
     this.#gate.handle([event])
-    const after = name && this.#gate.store.get(name)
-    const isGone = before !== undefined && (after === undefined || after.metadata.uid !== before.metadata.uid)
-    if (before !== undefined && before !== after) this.#recordDeparture(before, isGone ? undefined : after, event.at)
-    if (name === undefined || nameKey(name) !== nameKey(this.#target)) return
-    if (isGone) this.#deletedAt = event.at
-    if (after === undefined || this.#deletedAt === undefined) return
-    this.#recreatedAt = event.at
-    this.#deletedAt = undefined
   }
 
   state(now: number): TraceState {
@@ -149,36 +115,11 @@ export class Trace extends View {
       isLoading,
       isReady: state.type === 'ready',
       traced: isJudged ? this.#trace(object, assessment, readerAt(object, now)) : undefined,
-      deletedAt: object === undefined ? this.#deletedAt : undefined,
-      recreatedAt: this.#recreatedAt,
-      remainingPods: object === undefined ? this.#remainingPods() : [],
       problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,
       existing: isLoading || isJudged ? undefined : this.#source.namesOf({ apiVersion, kind, namespace }),
     }
-  }
-
-  /**
-   * Records an object that has just left the resource: it was deleted, or lost its owner or the labels that the Service
-   * selects. @param after its present version; undefined if it was deleted
-   */
-  #recordDeparture(before: KubeObject, after: KubeObject | undefined, now: number): void {
-    this.#departed = this.#departed.filter(({ at }) => now - at < departedMs)
-    const ownersNow = new Set(after?.metadata.ownerReferences?.map(({ uid }) => uid))
-    const lost = (before.metadata.ownerReferences ?? []).filter(({ uid }) => !ownersNow.has(uid))
-    const { isPartOfTarget } = this.#gate.targetView(0)
-    const from = isPartOfTarget(before) ? lost[0]?.uid : this.#deselectedFrom(before, after)
-    if (from === undefined) return
-    this.#departed.push({ object: after ?? before, from, at: now, how: after === undefined ? 'deleted' : 'released' })
-  }
-
-  /** The uid of the Service if it selected a pod before the change but not after it. */
-  #deselectedFrom(before: KubeObject, after: KubeObject | undefined): string | undefined {
-    const service = this.#gate.store.get(this.#target)
-    if (before.kind !== 'Pod' || !isOfKind(service, 'Service')) return undefined
-    const isSelected = after !== undefined && isSelectedBy(service, after)
-    return isSelectedBy(service, before) && !isSelected ? service.metadata.uid : undefined
   }
 
   /** See `TraceState.wayBack`; empty if the first problem is `slow`, because it may end by itself. */
@@ -209,16 +150,10 @@ export class Trace extends View {
       object,
       reader,
       assessment,
-      departed: this.#departed.filter(({ at }) => reader.now - at < departedMs),
       owned: (uid) => store.ownedBy(uid),
       assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), unwatchingReader(reader)),
       events: (about) => store.eventsOf(about),
     }
-  }
-
-  #remainingPods(): readonly KubeObject[] {
-    const { isPartOfTarget } = this.#gate.targetView(0)
-    return this.#gate.store.list('Pod', this.#target.namespace).filter(isPartOfTarget)
   }
 }
 

@@ -12,7 +12,7 @@ import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { age, colored, dim, type Line, line, type Mark, mark, section, statusMarks, volatile } from './line.ts'
 import { summarizePod, summarizeRestarts } from './pod.ts'
-import type { DepartedObject, TracedObject } from './trace.ts'
+import type { TracedObject } from './trace.ts'
 
 /**
  * The maximum depth of the tree, because owner references may form a cycle. The deepest usual tree: custom resource →
@@ -20,7 +20,7 @@ import type { DepartedObject, TracedObject } from './trace.ts'
  */
 const maxDepth = 5
 
-/** The tree of objects that a resource owns, with the objects that recently left the tree. Empty if there are none. */
+/** The tree of objects that a resource owns. Empty if there are none. */
 export function treeLines(traced: TracedObject): readonly Line[] {
   return section(titleOf(traced.object), childrenLines(traced.object, 2, traced, maxDepth))
 }
@@ -52,16 +52,10 @@ function childrenLines(object: KubeObject, indent: number, traced: TracedObject,
       ...childrenLines(child, indent + 2, traced, depth - 1),
     ]),
     ...pods.toSorted(byAge).map((pod) => podLine(pod, indent, nameWidth, traced)),
-    ...traced.departed
-      .filter(
-        ({ from, object: { metadata } }) =>
-          from === object.metadata.uid && !owned.some((each) => each.metadata.uid === metadata.uid),
-      )
-      .map((departed) => departedLine(departed, indent, 'its labels no longer match; it still runs', traced)),
   ]
 }
 
-/** The current ReplicaSet, the previous one (`kubectl rollout undo` restores it), and all that have or had pods. */
+/** The current ReplicaSet, the previous one (`kubectl rollout undo` restores it), and all that have pods. */
 function replicaSetLines(
   owner: KubeObject,
   sets: readonly ReplicaSet[],
@@ -74,8 +68,7 @@ function replicaSetLines(
   const previous = newest.find((set) => set !== current)
   const hasPods = (set: ReplicaSet) =>
     (set.spec?.replicas ?? 1) > 0 || (set.status?.replicas ?? 0) > 0 || traced.owned(set.metadata.uid).length > 0
-  const hasDepartedPods = ({ metadata }: ReplicaSet) => traced.departed.some(({ from }) => from === metadata.uid)
-  const shown = newest.filter((set) => set === current || set === previous || hasPods(set) || hasDepartedPods(set))
+  const shown = newest.filter((set) => set === current || set === previous || hasPods(set))
   return shown.flatMap((set) => {
     const role = current === undefined ? '' : set === current ? 'current' : oldRole(set, hasPods(set))
     return [replicaSetLine(set, role, indent, traced), ...childrenLines(set, indent + 2, traced, depth - 1)]
@@ -128,17 +121,6 @@ function otherLine(object: KubeObject, indent: number, traced: TracedObject): Li
   const assessment = traced.assessOwned(object)
   const as = statusMarks[assessedStatus(assessment)]
   return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(assessment.message, as))
-}
-
-/** @param why why the object was released, if it was not deleted */
-export function departedLine(
-  { object, at, how }: DepartedObject,
-  indent: number,
-  why: string,
-  { reader }: TracedObject,
-): Line {
-  const text = how === 'deleted' ? 'deleted' : `released: ${why}`
-  return line(indent, mark('·'), dim(object.metadata.name), dim(text), volatile(`· ${age(reader.now - at)} ago`))
 }
 
 function revisionOf({ metadata }: ReplicaSet): number {

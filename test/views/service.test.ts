@@ -1,17 +1,7 @@
 import type { Pod, ServiceSpec } from '../../src/cluster/objects.ts'
-import { added, modified } from '../kit/gate.ts'
 import { is, make, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import {
-  createService,
-  createSlice,
-  createTarget,
-  createTrace,
-  section,
-  testViews,
-  viewAt,
-  viewOf,
-} from '../kit/trace.ts'
+import { createService, createSlice, createTarget, section, testViews, viewOf } from '../kit/trace.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -27,7 +17,6 @@ function createWebPod(name: string, ready = true, labels: Record<string, string>
 }
 
 const a = createWebPod('web-a')
-const b = createWebPod('web-b')
 
 describe('how a Service is reached', () => {
   const reached = (spec: Partial<ServiceSpec>, status = {}) =>
@@ -78,17 +67,6 @@ describe('why a pod gets no traffic', () => {
       '    ✓ web-a 10.1.0.1:8080 gets traffic',
       expect.stringMatching(/^ {4}[!…] web-c 10\.1\.0\.2:8080 gets none yet: .*Readiness probe failed: 404$/),
     ])
-  })
-
-  test('it was relabelled and released', () => {
-    const trace = createTrace(
-      target,
-      [0, ...added(createService(), a, b, createSlice([a, b], 8080))],
-      [20, ...modified({ ...b, metadata: { ...b.metadata, labels: {} } })],
-    )
-    expect(section(viewAt(trace, 22), 'endpoints').at(-1)).toBe(
-      '    · web-b released: the selector no longer matches its labels · 2 s ago',
-    )
   })
 })
 
