@@ -25,37 +25,19 @@ import { descendants, treeLines } from './tree.ts'
 
 /* Renders the state of a trace (`trace.ts`) as lines. */
 
-/** The level of detail. If a view is taller than the terminal, the next lower level is used. */
-interface Detail {
-  readonly milestones: 'list' | 'line'
-  readonly conditions: boolean
-  readonly events: number
-}
-
-const details: readonly Detail[] = [
-  { milestones: 'list', conditions: true, events: 8 },
-  { milestones: 'list', conditions: true, events: 4 },
-  { milestones: 'line', conditions: true, events: 4 },
-  { milestones: 'line', conditions: false, events: 4 },
-  { milestones: 'line', conditions: false, events: 0 },
-]
-
 /**
  * A resource as lines: status, problems with hints, milestones, the objects that belong to it, conditions and the
  * latest events.
- * @param rows the height of the terminal; by default everything is shown
+ * @param rows the height of the terminal, at which the view is cut; by default everything is shown
  */
 export function renderTrace(state: TraceState, rows = Number.POSITIVE_INFINITY): readonly Line[] {
-  let view: readonly Line[] = []
-  for (const detail of details) {
-    view = viewLines(state, detail)
-    if (view.length <= rows) return view
-  }
+  const view = viewLines(state)
+  if (view.length <= rows) return view
   const shown = view.slice(0, Math.max(0, rows - 1))
   return [...shown, line(0, dim(`… ${view.length - shown.length} more lines: make the window taller`))]
 }
 
-function viewLines(state: TraceState, detail: Detail): readonly Line[] {
+function viewLines(state: TraceState): readonly Line[] {
   const { traced, connectionError } = state
   const warnings = [...state.problems]
   if (connectionError !== undefined) warnings.push(`the server does not answer at present: ${connectionError}`)
@@ -67,10 +49,10 @@ function viewLines(state: TraceState, detail: Detail): readonly Line[] {
       ? []
       : [
           ...problemLines(state, traced),
-          ...(detail.milestones === 'list' ? milestoneLines(traced) : [milestoneSummary(traced)]),
+          ...milestoneLines(traced),
           ...belongingLines(traced),
-          ...(detail.conditions ? conditionLines(traced) : []),
-          ...eventLines(traced, detail.events),
+          ...conditionLines(traced),
+          ...eventLines(traced),
         ]),
   ]
 }
@@ -182,23 +164,6 @@ function milestoneLines({ object, assessment, reader }: TracedObject): readonly 
   )
 }
 
-/** One line: how many milestones are reached, and which are open. */
-function milestoneSummary({ assessment }: TracedObject): Line {
-  const shown = assessment.milestones.filter(({ state }) => state !== 'skipped')
-  const open = shown.filter(({ state }) => state === 'open')
-  const reached =
-    open.length === 0 ? 'all milestones reached' : `${shown.length - open.length} of ${shown.length} milestones`
-  return line(
-    2,
-    mark(open.length === 0 ? '✓' : '…'),
-    reached,
-    ...open.map(({ name, count }, index) => {
-      const progress = count === undefined ? name : `${name} ${count.done}/${count.total}`
-      return colored(`${index === 0 ? '· ' : ''}${progress}`, '…')
-    }),
-  )
-}
-
 function belongingLines(traced: TracedObject): readonly Line[] {
   const { object } = traced
   if (isKind(object, '', 'Pod')) return containerLines(object, traced)
@@ -259,10 +224,11 @@ function conditionLines({ object, reader }: TracedObject): readonly Line[] {
   )
 }
 
+const maxEvents = 8
+
 /** The latest events, the newest last. If only events of the type Normal are new, the view is not printed again. */
-function eventLines(traced: TracedObject, maxEvents: number): readonly Line[] {
+function eventLines(traced: TracedObject): readonly Line[] {
   const { reader } = traced
-  if (maxEvents === 0) return []
   const events = objectsWithEvents(traced)
     .flatMap((object) => traced.events(object))
     .toSorted(byLastOccurrence)
