@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { printLines, printMessage, redactOutput } from '../src/cli/output.ts'
 import { TerminalLog } from '../src/cli/terminal-log.ts'
-import { changePrinter } from '../src/cli/view-commands.ts'
+import { renderChange } from '../src/cli/view-commands.ts'
 import type { KubeObject } from '../src/cluster/objects.ts'
 import { secretsInHeader } from '../src/cluster/secret-values.ts'
 import { Secrets } from '../src/cluster/secrets.ts'
@@ -238,10 +238,8 @@ async function everyOutput(text: string, secrets: Secrets): Promise<Readonly<Rec
       shown.write(`${paintLines(line(2, { text, ...(style && { style }) }, 'more'), paint)}\n`)
     }
   for (const length of [0, 960, 970, 980]) printMessage(shown, `${' x'.repeat(length / 2)} ${text}`)
-  for (const format of ['text', 'json']) {
-    const print = (lines: () => readonly string[]) => printLines(shown, lines())
-    changePrinter('object', start, { format, color: true, redact: secrets.redact }, print).onChange(change)
-  }
+  for (const format of ['text', 'json'])
+    printLines(shown, renderChange(change, start, { format, color: true, redact: secrets.redact }))
   const redacted = redactor.redact(record)
   shown.write(renderSingleCheck(redacted, { color: true } as never).join('\n'))
   const links = {

@@ -83,9 +83,6 @@ it('a time or size with a name stands in src/thresholds.ts', () => {
     'src/recording/reader.ts: readBytes',
     'src/recording/recording-schema.ts: maxOffsetMs',
     'src/report/gantt.ts: shortestBarMs',
-    'src/views/changes.ts: overviewMs',
-    'src/views/trace-view.ts: recreatedMs',
-    'src/views/trace.ts: departedMs',
     'src/views/view.ts: drawDelayMs',
     'src/views/view.ts: tickMs',
   ])

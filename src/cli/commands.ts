@@ -237,7 +237,7 @@ export const commands: readonly Command[] = [
     name: 'status',
     usage: 'REFERENCE…',
     summary: 'show changes in the status of objects, with their authors',
-    description: `Prints one line for each object, the worst first, then the .status of objects as YAML, then the differences of each change. ${changesDescription}`,
+    description: `Prints the .status of objects as YAML, then the differences of each change. ${changesDescription}`,
     examples: [
       ['status pod/web-0', 'how a pod starts'],
       ['status certificate/tls issuer/main -n shop', 'two objects'],

@@ -16,8 +16,8 @@ import type { Run, RunPlan } from '../run/run.ts'
 import type { RunOptions } from '../run/run-plan.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
 import { type ChangeListener, ChangesView, type ObjectChange, type Part, redactChange } from '../views/changes.ts'
-import { type Line, type Paint, paintLines, stableText } from '../views/line.ts'
-import { changeJson, changeLines, overviewLines } from '../views/render-changes.ts'
+import { type Paint, paintLines, stableText } from '../views/line.ts'
+import { changeJson, changeLines } from '../views/render-changes.ts'
 import { Trace, type TraceState } from '../views/trace.ts'
 import { renderTrace } from '../views/trace-view.ts'
 import type { Arguments } from './arguments.ts'
@@ -264,35 +264,24 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
   return showRun(name, args, context, { purpose: 'view', mistakes }, async (run) => {
     const { plan, cluster, output } = run
     const targets = existingTargets(plan)
-    const endsWhenReady = args.flags.has('until-ready')
-    const print = (lines: () => readonly string[]) => output.push(() => printLines(stdout, lines()))
-    const changes = changePrinter(part, plan.settings.startedAt, printing, print)
-    const isJudged = endsWhenReady || changes.onOverview !== undefined
-    const gate = isJudged ? run.createGate() : undefined
-    const listener = { ...changes, ...(cluster === undefined ? {} : messagesTo(context, cluster)) }
-    await run.follow(new ChangesView(targets, part, listener, run, { gate, endsWhenReady }))
+    const gate = args.flags.has('until-ready') ? run.createGate() : undefined
+    const onChange = (change: ObjectChange) =>
+      output.push(() => printLines(stdout, renderChange(change, plan.settings.startedAt, printing)))
+    const listener = { onChange, ...(cluster === undefined ? {} : messagesTo(context, cluster)) }
+    await run.follow(new ChangesView(targets, part, listener, run, gate))
     return context.cancelled.aborted ? cancelledCode : 0
   })
 }
 
-/**
- * Returns functions that print changes as text or JSON. In text, an overview comes before the changes of the status.
- * @param print calls the function that it receives once the secrets in the lines are known
- */
-export function changePrinter(
-  part: Part,
+/** A change as the lines that are printed: text or JSON, without the secrets that are known by now. */
+export function renderChange(
+  change: ObjectChange,
   startedAt: number,
   printing: Paint & { readonly format: string },
-  print: (lines: () => readonly string[]) => void,
-): Pick<ChangeListener, 'onChange' | 'onOverview'> {
-  const redacted = (change: ObjectChange) => redactChange(change, printing.redact)
-  if (printing.format === 'json')
-    return { onChange: (change) => print(() => [changeJson(redacted(change), startedAt)]) }
-  const paint = (lines: () => readonly Line[]) => print(() => lines().flatMap((line) => paintLines(line, printing)))
-  return {
-    onChange: (change) => paint(() => changeLines(redacted(change), startedAt)),
-    ...(part === 'status' ? { onOverview: (record) => paint(() => overviewLines(record)) } : {}),
-  }
+): readonly string[] {
+  const redacted = redactChange(change, printing.redact)
+  if (printing.format === 'json') return [changeJson(redacted, startedAt)]
+  return changeLines(redacted, startedAt).flatMap((line) => paintLines(line, printing))
 }
 
 /** Prints what the view waits for, and whether the server answers. */

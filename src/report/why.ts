@@ -43,7 +43,7 @@ export function renderSingleCheck(
 }
 
 /** `1 failed, 2 not ready, 9 ready`: in a single check, no target is stalled by a timeout. */
-export function singleCheckTally(targets: readonly TargetRecord[]): string {
+function singleCheckTally(targets: readonly TargetRecord[]): string {
   return tally(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
 }
 

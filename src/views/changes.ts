@@ -3,10 +3,8 @@ import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import { authorOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { covers, Store, type Change as StoreChange } from '../cluster/store.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { RunRecord } from '../gate/run-record.ts'
 import { consolidate } from '../gate/watch-requests.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
-import { judgeNow } from './judge-now.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
 
 /** One change of the part of an object that a view follows (`Part`). */
@@ -97,39 +95,29 @@ function mapTexts(value: unknown, map: (text: string) => string): unknown {
 /** Callbacks of `ChangesView`. */
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
-  /** Called before the first change with the state of the objects. Without this function, there is no overview. */
-  readonly onOverview?: (record: RunRecord) => void
   /** Called for each target that does not exist when its first list is complete. */
   readonly onWaiting?: (target: Target) => void
   /** Called with the error when the server stops answering, and with undefined when it answers again. */
   readonly onConnection?: (error: string | undefined) => void
 }
 
-/** How long the changes wait for the overview, which comes before them. */
-const overviewMs = 3_000
-
-/** A view of the changes of targets, which begins with an overview. Throws UserError if a target cannot be read. */
+/** A view of the changes of targets. Throws UserError if a target cannot be read. */
 export class ChangesView extends View {
   readonly #targets: ReadonlyMap<string, Target>
   readonly #watches: readonly WatchRequest[]
   readonly #changes: Changes
   readonly #listener: ChangeListener
   readonly #gate: Gate | undefined
-  readonly #endsWhenReady: boolean
-  readonly #overviewMs: number
   /** The keys of the targets for which neither the object nor its absence was reported yet. */
   readonly #unknown: Set<string>
-  /** The changes that wait for the overview; undefined once the overview is shown, or if there is no overview. */
-  #waitingChanges: ObjectChange[] | undefined
-  #startedAt: number | undefined
 
-  /** @param options.gate judges the targets; without it there is no overview, and the view ends only when cancelled */
+  /** @param gate judges the targets: the view ends when all are ready; without it, the view ends only when cancelled */
   constructor(
     targets: readonly Target[],
     part: Part,
     listener: ChangeListener,
-    source: Pick<ViewSource, 'now' | 'cluster'>,
-    { gate, endsWhenReady = false }: { readonly gate?: Gate | undefined; readonly endsWhenReady?: boolean } = {},
+    source: Pick<ViewSource, 'now'>,
+    gate?: Gate,
   ) {
     super(source)
     this.#targets = new Map(targets.map((target) => [nameKey(target), target]))
@@ -137,10 +125,7 @@ export class ChangesView extends View {
     this.#changes = new Changes(part, (object) => this.#targets.has(nameKey(nameOf(object))))
     this.#listener = listener
     this.#gate = gate
-    this.#endsWhenReady = endsWhenReady
-    this.#overviewMs = source.cluster === undefined ? 0 : overviewMs
     this.#unknown = new Set(this.#targets.keys())
-    this.#waitingChanges = gate === undefined || listener.onOverview === undefined ? undefined : []
   }
 
   get requests(): readonly WatchRequest[] {
@@ -148,14 +133,10 @@ export class ChangesView extends View {
   }
 
   protected observe(event: FeedEvent): void {
-    this.#startedAt ??= event.at
     this.#gate?.handle([event])
     if ('object' in event) this.#unknown.delete(nameKey(nameOf(event.object)))
     else this.#report(event)
-    for (const change of this.#changes.handle(event)) {
-      if (this.#waitingChanges === undefined) this.#listener.onChange(change)
-      else this.#waitingChanges.push(change)
-    }
+    for (const change of this.#changes.handle(event)) this.#listener.onChange(change)
   }
 
   /** Reports whether the watches of the targets answer, and which targets do not exist. */
@@ -171,19 +152,8 @@ export class ChangesView extends View {
   }
 
   protected draw(now: number): boolean {
-    if (this.#waitingChanges !== undefined) this.#reportOverview(now)
-    if (!this.#endsWhenReady || this.#gate === undefined) return false
+    if (this.#gate === undefined) return false
     this.#gate.advance(now)
     return this.#gate.record(now).targets.every(({ outcome }) => outcome === 'ready')
-  }
-
-  /** Reports the overview and then the waiting changes, once the first lists have arrived or `overviewMs` have passed. */
-  #reportOverview(now: number): void {
-    this.#gate?.advance(now)
-    const record = this.#gate?.isComplete ? judgeNow(this.#gate, now) : undefined
-    if (record === undefined && now < (this.#startedAt ?? now) + this.#overviewMs) return
-    if (record !== undefined) this.#listener.onOverview?.(record)
-    for (const change of this.#waitingChanges ?? []) this.#listener.onChange(change)
-    this.#waitingChanges = undefined
   }
 }

@@ -2,41 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { structuredPatch } from 'diff'
 import { createPatch, type Operation, type Pointer } from 'rfc6902'
 import { isMap, isScalar, isSeq, type ParsedNode, parseDocument, stringify } from 'yaml'
-import type { RunRecord } from '../gate/run-record.ts'
-import { displayName, fullNames, targetId } from '../plan/target.ts'
+import { displayName, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
-import { wayBackLines } from '../report/rollback.ts'
-import { formatElapsed, outcomeLabels } from '../report/target-record.ts'
-import { singleCheckTally } from '../report/why.ts'
+import { formatElapsed } from '../report/target-record.ts'
 import type { ObjectChange } from './changes.ts'
-import { colored, dim, emptyLine, type Line, line, type Mark, mark } from './line.ts'
+import { dim, emptyLine, type Line, line } from './line.ts'
 
-/* Renders changes (`changes.ts`) as lines or JSON, after an overview. */
-
-/** The number of objects by outcome, a line for each object, the worst first, and the way back. Empty if no object exists. */
-export function overviewLines(record: RunRecord): readonly Line[] {
-  const { targets } = record
-  if (targets.every(({ milestones }) => milestones.every(({ state }) => state !== 'done'))) return []
-  const names = fullNames(targets)
-  const width = Math.max(...names.map((name) => name.length))
-  return [
-    ...(targets.length === 1
-      ? []
-      : [line(0, { text: `${targets.length} objects: ${singleCheckTally(targets)}`, style: 'cyan' })]),
-    ...targets.map(({ outcome, reason, message }, index) => {
-      const as: Mark = outcomeLabels[outcome].mark
-      return line(
-        0,
-        mark(as),
-        { text: names[index] ?? '', style: 'bold', width },
-        colored(reason === '' ? outcomeLabels[outcome].verb : reason, as),
-        message === outcomeLabels[outcome].verb ? undefined : `· ${message}`,
-      )
-    }),
-    ...wayBackLines(record).map((text) => ({ ...line(2, text), wraps: true })),
-    emptyLine,
-  ]
-}
+/* Renders changes (`changes.ts`) as lines or JSON. */
 
 /**
  * A change as text: time, object, author and YAML. The first change of an object shows its whole YAML, later changes show the

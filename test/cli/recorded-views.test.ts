@@ -194,11 +194,6 @@ describe('a view of a recording', () => {
     expect(stdout).toContain('✗ failing · exited with code 3, 3 times')
   })
 
-  test('begins the status with an overview of that moment', async () => {
-    const { stdout } = await runCommand(['status', file, '--at=0:05'])
-    expect(stdout.split('\n')[0]).toMatch(/^✗ deployment\/web crash-loop · .* 2 times$/)
-  })
-
   const undone = 'kubectl --context rollout-gate-cluster rollout undo deployment/web -n gate-crash-loop-fb10b3'
   test.each([
     [
@@ -220,7 +215,7 @@ describe('a view of a recording', () => {
       ['It does not serve: no pod is ready, and there is no older revision to go back to.'],
     ],
   ])('shows what serves in place of %s', async (_, recording, wayBack) => {
-    for (const command of ['why', 'trace', 'status']) {
+    for (const command of ['why', 'trace']) {
       const { stdout } = await runCommand([command, `--recording=${recordingPath(recording)}`])
       const lines = stdout.split('\n').map((each) => each.trim())
       expect(lines.filter((each) => /still serves|does not serve|not undone|^Back:/.test(each))).toEqual(wayBack)
