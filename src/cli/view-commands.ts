@@ -1,5 +1,4 @@
 import { Semaphore } from '../cluster/clock.ts'
-import { isNotFound } from '../cluster/failures.ts'
 import { type ApiResource, kindNameOf, type WatchRequest } from '../cluster/feed.ts'
 import { compareTimestamps, controllerOf, type KubeObject } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
@@ -170,14 +169,13 @@ function endingWithOutput(context: CommandContext): CommandContext {
 export function trace(args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
   return showRun('trace', args, context, { purpose: 'view' }, async (run) => {
-    const { plan, cluster, output } = run
+    const { plan, output } = run
     const { settings } = plan
     const target = onlyTarget(plan)
-    await reportMissingNamespace(target.namespace, cluster, context)
     const { startedAt, isTimeoutSetByUser } = settings
     const endsWhenReady = args.flags.has('until-ready')
     const timeoutMs = target.clocks.timeoutMs ?? (isTimeoutSetByUser ? settings.timeoutMs : 0)
-    const drawing = openDrawing(args, context, cluster !== undefined)
+    const drawing = openDrawing(args, context, run.isLive)
     let isReady = false
     const view = new Trace(target, settings, run, (state) => {
       output.push(() => drawing.draw(state))
@@ -262,12 +260,12 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
   const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }]
   const printing = { format, color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact }
   return showRun(name, args, context, { purpose: 'view', mistakes }, async (run) => {
-    const { plan, cluster, output } = run
+    const { plan, output } = run
     const targets = existingTargets(plan)
     const gate = args.flags.has('until-ready') ? run.createGate() : undefined
     const onChange = (change: ObjectChange) =>
       output.push(() => printLines(stdout, renderChange(change, plan.settings.startedAt, printing)))
-    const listener = { onChange, ...(cluster === undefined ? {} : messagesTo(context, cluster)) }
+    const listener = { onChange, ...(run.isLive ? messagesTo(context.stderr) : {}) }
     await run.follow(new ChangesView(targets, part, listener, run, gate))
     return context.cancelled.aborted ? cancelledCode : 0
   })
@@ -285,20 +283,12 @@ export function renderChange(
 }
 
 /** Prints what the view waits for, and whether the server answers. */
-function messagesTo(
-  context: CommandContext,
-  cluster: NonNullable<Run['cluster']>,
-): Pick<ChangeListener, 'onWaiting' | 'onConnection'> {
-  const { stderr } = context
-  const checkedNamespaces = new Set<string>()
+function messagesTo(stderr: CommandContext['stderr']): Pick<ChangeListener, 'onWaiting' | 'onConnection'> {
   return {
     onWaiting: (target) => {
       const { namespace } = target
       const where = namespace === undefined ? '' : ` in ${namespace}`
       printMessage(stderr, `Waiting for ${displayName(target)}${where} to be created.`)
-      if (!namespace || checkedNamespaces.has(namespace)) return
-      checkedNamespaces.add(namespace)
-      void reportMissingNamespace(namespace, cluster, context)
     },
     onConnection: (error) =>
       printMessage(
@@ -306,17 +296,6 @@ function messagesTo(
         error === undefined ? 'The server answers again.' : `The server does not answer at present: ${error}`,
       ),
   }
-}
-
-/** Prints a message if the server reports that a namespace does not exist. */
-async function reportMissingNamespace(
-  name: string | undefined,
-  cluster: Run['cluster'],
-  { stderr }: Pick<CommandContext, 'stderr'>,
-): Promise<void> {
-  if (name === undefined || cluster === undefined) return
-  const isMissing = await cluster.get({ apiVersion: 'v1', kind: 'Namespace', name }).then(() => false, isNotFound)
-  if (isMissing) printMessage(stderr, `Namespace ${name} does not exist.`)
 }
 
 /** @throws UserError if a selector matches nothing */

@@ -121,12 +121,12 @@ export class Gate {
   /** Whether the gate needs no more events: it has its verdict, or a single check has its first lists. */
   get isOver(): boolean {
     const { isSingleCheck, singleCheckEndsAt = Infinity, continuesAfterVerdict } = this.#settings
-    if (isSingleCheck) return this.isComplete || this.#now >= singleCheckEndsAt
+    if (isSingleCheck) return this.#isComplete || this.#now >= singleCheckEndsAt
     return this.#end !== undefined && !continuesAfterVerdict
   }
 
   /** Whether every watch has its first list, or was refused. */
-  get isComplete(): boolean {
+  get #isComplete(): boolean {
     return this.requests.every((request) => this.store.listState(request) !== 'pending')
   }
 

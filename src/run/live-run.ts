@@ -126,6 +126,7 @@ async function completePlan(
 export class LiveRun extends Run {
   readonly plan: Plan
   readonly output: RedactedOutput
+  readonly isLive = true
   readonly #source: LiveSource
   #drift: ManifestDrift | undefined
   #logs: LiveLogs | undefined
@@ -145,7 +146,7 @@ export class LiveRun extends Run {
     for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)
   }
 
-  get cluster(): Cluster {
+  get #cluster(): Cluster {
     return this.#source.cluster
   }
 
@@ -155,7 +156,7 @@ export class LiveRun extends Run {
 
   /** Finds the targets again, and returns a new run. Undefined as in `withRun`. */
   planAgain(): Promise<LiveRun | undefined> {
-    this.cluster.endWatches()
+    this.#cluster.endWatches()
     return planRun(this.#source, this.plan.targets)
   }
 
@@ -172,7 +173,7 @@ export class LiveRun extends Run {
   namesOf(request: WatchRequest): readonly string[] | undefined {
     if (this.#names === undefined) {
       this.#names = 'reading'
-      this.cluster.select(request).then(
+      this.#cluster.select(request).then(
         (objects) => {
           this.#names = objects.map(({ metadata }) => metadata.name)
         },
@@ -194,7 +195,8 @@ export class LiveRun extends Run {
 
   protected override async followGate(gate: Gate): Promise<void> {
     const { purpose, inputs, clock, cancelled } = this.#options
-    const { output, cluster } = this
+    const { output } = this
+    const cluster = this.#cluster
     const createChecker = await this.#loadChecker()
     let checker: Checker | undefined
     const recording = await this.#openRecording()
@@ -249,7 +251,8 @@ export class LiveRun extends Run {
     const { clock, secrets } = this.#options
     if (!this.plan.afterReady?.httpChecks.length) return undefined
     const { Checker } = await import('./checker.ts')
-    const { cluster, output } = this
+    const { output } = this
+    const cluster = this.#cluster
     return (observe) => new Checker({ cluster, clock, redact: secrets.redact, observe, onWarning: output.onWarning })
   }
 
@@ -263,7 +266,7 @@ export class LiveRun extends Run {
       gate,
       targets,
       streamed,
-      source: this.cluster,
+      source: this.#cluster,
       clock,
       startedAt: this.plan.settings.startedAt + this.plan.settings.serverOffsetMs,
       listener: { onEntry, onLog, onWarning, cancelled },
@@ -290,7 +293,7 @@ export class LiveRun extends Run {
 
   follow(consumer: EventConsumer): Promise<void> {
     const { clock, cancelled } = this.#options
-    return follow(consumer, this.cluster, { clock, output: this.output, cancelled })
+    return follow(consumer, this.#cluster, { clock, output: this.output, cancelled })
   }
 }
 

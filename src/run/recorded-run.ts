@@ -51,7 +51,7 @@ export class RecordedRun extends Run {
   readonly plan: RunPlan
   readonly inputs: Inputs
   readonly output: RedactedOutput
-  readonly cluster = undefined
+  readonly isLive = false
   readonly #options: RecordedRunOptions
   readonly #index: RecordingIndex
   readonly #clock: RecordedClock

@@ -1,4 +1,3 @@
-import type { Cluster } from '../cluster/cluster.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventConsumer } from '../cluster/follower.ts'
 import { withChanges } from '../diagnosis/target-facts.ts'
@@ -27,8 +26,8 @@ export abstract class Run {
   abstract readonly plan: RunPlan
   /** Redacts all that the run prints or records. */
   abstract readonly output: RedactedOutput
-  /** Undefined for a recording. */
-  abstract readonly cluster: Pick<Cluster, 'get'> | undefined
+  /** Whether the source is a cluster, so that its state changes while the run shows it. */
+  abstract readonly isLive: boolean
 
   /** The present moment of the source, in milliseconds since the epoch. */
   abstract now(): number

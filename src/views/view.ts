@@ -10,8 +10,6 @@ const tickMs = 1_000
 
 /** Where the events of a view come from. */
 export interface ViewSource {
-  /** Undefined if no further events will come. */
-  readonly cluster: unknown
   /** The present moment, in milliseconds since the epoch. */
   now(): number
   /** Whether the first list of a request is expected (see Store). */

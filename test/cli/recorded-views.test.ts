@@ -104,7 +104,7 @@ async function play<V extends View>(
 ): Promise<void> {
   const clock = new ManualClock(startedAt)
   const cluster = new PlayedCluster(events)
-  const view = viewOf({ now: () => clock.now(), willSync: () => true, namesOf: () => undefined, cluster })
+  const view = viewOf({ now: () => clock.now(), willSync: () => true, namesOf: () => undefined })
   const cancelled = new AbortController()
   const ended = follow(view, cluster, { clock, output: new TextQueue(clock), cancelled: cancelled.signal })
   const steps = [

@@ -17,7 +17,6 @@ afterEach(async () => {
 async function start(): Promise<ApiServer> {
   const server = await startApiServer()
   endings.push(() => server.close())
-  server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   return server
 }
 
