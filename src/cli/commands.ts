@@ -141,16 +141,10 @@ export const commands: readonly Command[] = [
     examples: [
       ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],
       ['replay incident.ndjson.gz --stall-timeout=2m', 'with a stall timeout of 2 minutes'],
-      ['replay incident.ndjson.gz --speed=1', 'in real time'],
       ['replay --json *.ndjson', 'one report per line, in the order of the files'],
     ],
     takes: 'files',
-    flags: [
-      { name: 'speed', value: 'FACTOR', description: 'Replay with delays: 1 is real time, 10 ten times as fast.' },
-      ...replayFlags,
-      jsonFlag,
-      colorFlag,
-    ],
+    flags: [...replayFlags, jsonFlag, colorFlag],
     run: replay,
   },
   {

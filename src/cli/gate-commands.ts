@@ -5,10 +5,9 @@ import { errorText, type Mistake, mapMistakes, throwMistakes, UserError } from '
 import { verdictOf } from '../gate/outcome.ts'
 import { type EndedRunRecord, emptyRecord } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
-import { renderMergedLog } from '../report/log.ts'
+import { LogPrinter, renderMergedLog } from '../report/log.ts'
 import { redactRecord } from '../report/redact-record.ts'
 import { gateRollout, withRun } from '../run/live-run.ts'
-import type { Reporter } from '../run/redacted-output.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag, runWithInputs } from './inputs.ts'
 import {
@@ -17,12 +16,12 @@ import {
   connectionOf,
   endWithMistakes,
   exitCodeOf,
+  logStyle,
   type Output,
   printCrash,
   printLines,
   printMessage,
   printReport,
-  usesColor,
 } from './output.ts'
 import { openTerminalLog, type TerminalLog } from './terminal-log.ts'
 
@@ -33,19 +32,18 @@ import { openTerminalLog, type TerminalLog } from './terminal-log.ts'
  * @param output where the log is printed
  * @param gate runs the gate with this log, and resolves to its record
  */
-async function printGate<Ended extends { readonly record: EndedRunRecord }>(
+async function printGate(
   output: Output,
   { flags }: Pick<Arguments, 'flags'>,
   context: CommandContext,
-  gate: (log: TerminalLog) => Promise<Ended>,
-  options: { readonly drawsState?: boolean } = {},
-): Promise<Ended> {
-  const log = openTerminalLog(output, flags, context, options)
+  gate: (log: TerminalLog) => Promise<EndedRunRecord>,
+): Promise<EndedRunRecord> {
+  const log = openTerminalLog(output, flags, context)
   try {
-    const ended = await gate(log)
-    log.end(ended.record)
-    if (flags.has('json')) printReport(context.stdout, ended.record)
-    return ended
+    const record = await gate(log)
+    log.end(record)
+    if (flags.has('json')) printReport(context.stdout, record)
+    return record
   } finally {
     log.close()
   }
@@ -57,9 +55,9 @@ export function wait(args: Arguments, context: CommandContext): Promise<number> 
   const isJson = args.flags.has('json')
   return runWithInputs('wait', args, context, { isReported: isJson }, async (read) => {
     const connection = connectionOf(context)
-    const { record } = await printGate(isJson ? stderr : stdout, args, context, async (reporter) => ({
-      record: await gateRollout({ ...read, ...connection, purpose: 'gate', reporter, cancelled }),
-    }))
+    const record = await printGate(isJson ? stderr : stdout, args, context, (reporter) =>
+      gateRollout({ ...read, ...connection, purpose: 'gate', reporter, cancelled }),
+    )
     const summaryFile = args.flags.get('summary')
     if (summaryFile !== undefined) await writeSummary(summaryFile, record, context)
     return exitCodeOf(record, read.inputs.onSuperseded)
@@ -88,9 +86,9 @@ export function record(args: Arguments, context: CommandContext): Promise<number
     if (args.flags.has('until-ready')) {
       const written = new Map(inputs.written).set('timeout', args.flags.get('for') ?? '')
       const timeout = durationMs === undefined ? {} : { timeoutMs: durationMs, written }
-      const { record } = await printGate(stdout, args, context, async (reporter) => ({
-        record: await gateRollout({ ...options, purpose: 'gate', reporter, inputs: { ...inputs, ...timeout } }),
-      }))
+      const record = await printGate(stdout, args, context, (reporter) =>
+        gateRollout({ ...options, purpose: 'gate', reporter, inputs: { ...inputs, ...timeout } }),
+      )
       printMessage(stdout, `Recorded to ${path}`)
       return exitCodeOf(record, inputs.onSuperseded)
     }
@@ -119,8 +117,6 @@ interface ReplayOptions {
   readonly args: Arguments
   /** Inputs that replace the recorded ones. */
   readonly overrides: Readonly<Record<string, string>>
-  /** Recorded seconds for each second of real time; undefined: as fast as possible. */
-  readonly speed: number | undefined
   readonly isJson: boolean
 }
 
@@ -129,10 +125,9 @@ export async function replay(args: Arguments, context: CommandContext): Promise<
   const { flags, files } = args
   const overrides = inputsAmong(flags)
   const mistakes = [...readInputs(overrides).mistakes.map(onFlag(args)), ...args.mistakes]
-  const speed = readSpeed(flags.get('speed'), mistakes)
   if (files.length === 0) mistakes.push({ input: 'FILE', message: 'Name the recording to replay.' })
   if (mistakes.length > 0) return endWithMistakes(new UserError(mistakes), context)
-  const options = { args, overrides, speed, isJson: flags.has('json') }
+  const options = { args, overrides, isJson: flags.has('json') }
   let worst = 0
   for (const [index, file] of files.entries()) {
     if (context.cancelled.aborted) break
@@ -145,22 +140,24 @@ export async function replay(args: Arguments, context: CommandContext): Promise<
   return worst
 }
 
-async function replayFile(file: string, replayOptions: ReplayOptions, context: CommandContext): Promise<number> {
-  const { args, isJson, ...replayed } = replayOptions
+async function replayFile(
+  file: string,
+  { args, overrides, isJson }: ReplayOptions,
+  context: CommandContext,
+): Promise<number> {
   const { stdout, stderr, cancelled, secrets } = context
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
   const common = { purpose: 'gate', secrets, cancelled, warn, usesFlags: true } as const
   // Loaded when used, to keep the start of the other commands short.
   const { RecordedRun } = await import('../run/recorded-run.ts')
   try {
-    const judge = async (reporter: Reporter) => {
-      const run = await RecordedRun.open({ ...common, ...replayed, reporter, file })
-      return { record: await run.judgeTargets(), inputs: run.inputs }
-    }
-    const options = { drawsState: replayed.speed !== undefined }
-    const { record, inputs } = isJson ? await judge({}) : await printGate(stdout, args, context, judge, options)
+    const print = (lines: readonly string[]) => printLines(stdout, lines)
+    const log = isJson ? undefined : new LogPrinter(print, logStyle(stdout, args.flags, context))
+    const run = await RecordedRun.open({ ...common, overrides, reporter: log ?? {}, file })
+    const record = await run.judgeTargets()
+    log?.end(record)
     if (isJson) printReport(stdout, record)
-    return exitCodeOf(record, inputs.onSuperseded)
+    return exitCodeOf(record, run.inputs.onSuperseded)
   } catch (error) {
     // The other files are still replayed.
     if (!cancelled.aborted && !(error instanceof UserError)) {
@@ -186,18 +183,10 @@ async function replayFile(file: string, replayOptions: ReplayOptions, context: C
   }
 }
 
-function readSpeed(written: string | undefined, mistakes: Mistake[]): number | undefined {
-  if (written === undefined) return undefined
-  const speed = Number(written)
-  if (speed > 0 && speed <= 1e6) return speed
-  mistakes.push({ input: '--speed', message: 'Write 1 for real time, 10 for ten times as fast, or leave it out.' })
-  return undefined
-}
-
 /** `merge`: one outcome, log, summary or report from the reports of several gates. Returns the exit code of `wait`. */
 export async function merge(args: Arguments, context: CommandContext): Promise<number> {
   const { flags, files, mistakes } = args
-  const { stdout, stderr, env, program } = context
+  const { stdout, stderr, program } = context
   const isJson = flags.has('json')
   const isSummary = flags.has('summary')
   try {
@@ -218,8 +207,7 @@ export async function merge(args: Arguments, context: CommandContext): Promise<n
     const merged = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
     const record = redactRecord(merged, stdout.redact)
     const log = isJson || isSummary ? stderr : stdout
-    const groups = env['GITHUB_ACTIONS'] === 'true' && log.isTTY !== true
-    printLines(log, renderMergedLog(record, { color: usesColor(log, flags.get('color')), groups }))
+    printLines(log, renderMergedLog(record, logStyle(log, flags, context)))
     if (isSummary) stdout.write((await import('../report/summary.ts')).renderSummary(record))
     if (isJson) printReport(stdout, record)
     return exitCodeOf(record, inputs.onSuperseded)

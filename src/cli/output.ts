@@ -57,6 +57,22 @@ export function isInteractive({ isTTY }: Output, env: CommandContext['env']): bo
   return isTTY === true && !env['CI'] && env['TERM'] !== 'dumb'
 }
 
+export interface LogStyle {
+  readonly color: boolean
+  /** Print evidence in groups, which GitHub's job log collapses. */
+  readonly groups: boolean
+}
+
+/** @param flags of the command line */
+export function logStyle(
+  output: Output,
+  flags: ReadonlyMap<string, string>,
+  { env }: Pick<CommandContext, 'env'>,
+): LogStyle {
+  const groups = env['GITHUB_ACTIONS'] === 'true' && output.isTTY !== true
+  return { color: usesColor(output, flags.get('color')), groups }
+}
+
 export function printLines(output: Output, lines: readonly string[]): void {
   output.write(lines.map((line) => `${line}\n`).join(''))
 }

@@ -5,33 +5,32 @@ import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
 import type { Reporter } from '../run/redacted-output.ts'
 import { dim, type Line, line, paintLine, type Span } from '../views/line.ts'
-import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
+import {
+  type CommandContext,
+  isInteractive,
+  type LogStyle,
+  logStyle,
+  type Output,
+  printLines,
+  Screen,
+} from './output.ts'
 
 const redrawMs = 100
 
-interface TerminalLogOptions {
-  readonly color: boolean
+interface TerminalLogOptions extends LogStyle {
   /** Draw the present state below the log. */
   readonly drawsState: boolean
-  /** Print evidence in groups, which GitHub's job log collapses. */
-  readonly groups: boolean
 }
 
-/**
- * @param flags of the command line
- * @param options.drawsState false for a replay at full speed, which has no present state to draw
- */
+/** @param flags of the command line */
 export function openTerminalLog(
   output: Output,
   flags: ReadonlyMap<string, string>,
-  { env, cancelled }: Pick<CommandContext, 'env' | 'cancelled'>,
-  { drawsState = true } = {},
+  context: Pick<CommandContext, 'env' | 'cancelled'>,
 ): TerminalLog {
-  const log = new TerminalLog(output, {
-    color: usesColor(output, flags.get('color')),
-    drawsState: drawsState && isInteractive(output, env),
-    groups: env['GITHUB_ACTIONS'] === 'true' && output.isTTY !== true,
-  })
+  const { env, cancelled } = context
+  const style = logStyle(output, flags, context)
+  const log = new TerminalLog(output, { ...style, drawsState: isInteractive(output, env) })
   // Restore the terminal at the first Ctrl-C: a second one may end the process at once.
   cancelled.addEventListener('abort', () => log.close())
   return log

@@ -26,6 +26,7 @@ import {
   cancelledCode,
   connectionOf,
   isInteractive,
+  logStyle,
   printLines,
   printMessage,
   printReport,
@@ -117,7 +118,7 @@ function readMoment(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): 
  */
 export function why(args: Arguments, context: CommandContext): Promise<number> {
   const { flags } = args
-  const { cancelled, stdout, env } = context
+  const { cancelled, stdout } = context
   const isJson = flags.has('json')
   const options = {
     purpose: 'single-check',
@@ -129,9 +130,8 @@ export function why(args: Arguments, context: CommandContext): Promise<number> {
   return showRun('why', args, context, options, async (run) => {
     const record = await run.judgeNow()
     if (cancelled.aborted) return cancelledCode
-    const groups = env['GITHUB_ACTIONS'] === 'true' && !isInteractive(stdout, env)
     if (isJson) printReport(stdout, record)
-    else printLines(stdout, renderSingleCheck(record, { color: usesColor(stdout, flags.get('color')), groups }))
+    else printLines(stdout, renderSingleCheck(record, logStyle(stdout, flags, context)))
     return record.outcome === 'progressing' || record.outcome === 'ready' ? 0 : 1
   })
 }

@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../cluster/clock.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import { type EventConsumer, maxTogether } from '../cluster/follower.ts'
@@ -21,16 +21,6 @@ import { RedactedOutput } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
 import { importChecks, type RunOptions, readChecks, resolveKinds } from './run-plan.ts'
 
-/** The clock of a recorded run. */
-interface RecordedClock {
-  now(): number
-  /**
-   * Waits until `at`, a time of the recording, and returns the time reached: earlier only if the replay was cancelled.
-   * Called only while the gate is open.
-   */
-  waitUntil(at: number, now: number): Promise<number>
-}
-
 interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | 'cancelled' | 'usesFlags'> {
   readonly file: string
   readonly purpose: Purpose
@@ -40,8 +30,6 @@ interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | '
   readonly references?: ParsedReferences | undefined
   /** The moment that a view shows, in milliseconds since the start of the gate; by default the end. A gate does not stop there. */
   readonly atMs?: number | undefined
-  /** Recorded seconds for each second of real time; by default, a replay does not wait. */
-  readonly speed?: number | undefined
   /** Called with a warning about a line of the recording; the first is 1. */
   readonly warn: (line: number, text: string) => void
 }
@@ -54,7 +42,10 @@ export class RecordedRun extends Run {
   readonly isLive = false
   readonly #options: RecordedRunOptions
   readonly #index: RecordingIndex
-  readonly #clock: RecordedClock
+  /** The moment that a view shows. */
+  readonly #shownAt: number
+  /** When the process could handle signals last, in real time. */
+  #handledSignalsAt = performance.now()
 
   /** Only for `open`. */
   constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan) {
@@ -65,10 +56,8 @@ export class RecordedRun extends Run {
     this.output = new RedactedOutput(options.reporter, options.secrets, systemClock)
     this.#options = options
     this.#index = index
-    const { atMs, speed, cancelled } = options
-    const { startedAt } = plan.settings
-    const until = atMs === undefined ? index.lastAt : startedAt + atMs
-    this.#clock = speed === undefined ? untimed(until, cancelled) : timed(startedAt, speed, cancelled)
+    const { atMs } = options
+    this.#shownAt = atMs === undefined ? index.lastAt : plan.settings.startedAt + atMs
   }
 
   /**
@@ -107,9 +96,8 @@ export class RecordedRun extends Run {
     })
   }
 
-  /** The moment that a view shows: fixed, or moving if the replay has a speed. */
   now(): number {
-    return this.#clock.now()
+    return this.#shownAt
   }
 
   willSync(request: WatchRequest): boolean {
@@ -131,19 +119,20 @@ export class RecordedRun extends Run {
   async follow(consumer: EventConsumer): Promise<void> {
     const { purpose, cancelled } = this.#options
     if (purpose !== 'gate') {
-      await this.#passUntil(this.now(), consumer)
+      await this.#passUntil(this.#shownAt, consumer)
       return
     }
-    const { waitUntil } = this.#clock
     let reached = this.plan.settings.startedAt
     const advanceTo = async (at: number) => {
       const end = Math.max(reached, at)
       for (let next = consumer.nextDeadline(); next !== undefined && next < end; next = consumer.nextDeadline()) {
-        reached = await waitUntil(next, reached)
+        await this.#handleSignals()
         if (cancelled.aborted) return
+        reached = next
         consumer.advance(reached)
       }
-      reached = consumer.isOver ? end : await waitUntil(end, reached)
+      await this.#handleSignals()
+      if (!cancelled.aborted) reached = end
     }
     for await (const events of momentsOf(this.#events('replayed'))) {
       await advanceTo(events[0].at)
@@ -153,6 +142,13 @@ export class RecordedRun extends Run {
     const clocksMs = longestTimeoutMs(this.plan) + (this.plan.afterReady?.holdMs ?? 0)
     if (!cancelled.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
     consumer.handle([{ type: 'CANCEL', at: reached }], noWatch)
+  }
+
+  /** Lets the process handle signals, at an interval of real time. */
+  async #handleSignals(): Promise<void> {
+    if (performance.now() - this.#handledSignalsAt < replaySliceMs) return
+    await setImmediate()
+    this.#handledSignalsAt = performance.now()
   }
 
   async #passUntil(moment: number, consumer: EventConsumer): Promise<void> {
@@ -297,31 +293,6 @@ function withScope<T extends { readonly namespace?: string }>(
   if (isNamespaced) return { ...named, namespace }
   const { namespace: _none, ...rest } = named
   return rest as T
-}
-
-/** A clock for a replay that never waits, but lets the process handle signals. @param until the moment that is shown */
-function untimed(until: number, cancelled: AbortSignal): RecordedClock {
-  let since = performance.now()
-  const waitUntil = async (at: number, now: number) => {
-    if (performance.now() - since < replaySliceMs) return at
-    await setImmediate()
-    since = performance.now()
-    return cancelled.aborted ? now : at
-  }
-  return { now: () => until, waitUntil }
-}
-
-/** A clock on which recorded time passes `speed` times as fast as real time. */
-function timed(startedAt: number, speed: number, signal: AbortSignal): RecordedClock {
-  const beganAt = performance.now()
-  const now = () => Math.round(startedAt + (performance.now() - beganAt) * speed)
-  const waitUntil = async (at: number) => {
-    // Timers of Node.js are limited to 24 days.
-    const waitMs = Math.min((at - now()) / speed, 2 ** 31 - 1)
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
-    return signal.aborted ? Math.min(at, now()) : at
-  }
-  return { now, waitUntil }
 }
 
 function longestTimeoutMs({ targets, settings }: RunPlan): number {
