@@ -229,7 +229,7 @@ export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(he
 
 /**
  * The targets: of the user's own references, else those in the header, else of the `resources` in the header. With the
- * checks after the targets are ready. A timeout in the overrides replaces the recorded timeout of each target.
+ * checks after the targets are ready.
  * @throws UserError if the targets cannot be found, or with the mistakes of the checks
  */
 async function planTargets(
@@ -252,9 +252,8 @@ async function planTargets(
     recorded.length > 0
       ? { ...noPlan, targets: recorded.map((target) => withScope(target, target, namespace, kinds)) }
       : resolveTargets(resolution, (selection) => index.namesOf(selection))
-  const targets = isWritten ? found.targets : found.targets.map((target) => withoutReplacedTimeouts(target, overrides))
-  const checks = resolved && (await importChecks()).addNamespaces(resolved, targets, namespace)
-  return { ...found, targets, checks }
+  const checks = resolved && (await importChecks()).addNamespaces(resolved, found.targets, namespace)
+  return { ...found, checks }
 }
 
 /** The namespace of references without one. */
@@ -266,19 +265,6 @@ function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inpu
 async function recordedTargets({ targets }: RecordingHeader): Promise<readonly Target[]> {
   const { areTargets } = await import('../recording/recording-schema.ts')
   return areTargets(targets) ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : []
-}
-
-/** By clock of a target: the input with the same meaning, which holds for all targets. */
-const inputOfTimeout = {
-  timeoutMs: 'timeout',
-  stallTimeoutMs: 'stall-timeout',
-  milestoneTimeoutsMs: 'milestone-timeouts',
-  requireChangeMs: 'require-change',
-} as const satisfies Record<keyof Target['clocks'], string>
-
-function withoutReplacedTimeouts(target: Target, overrides: RecordedRunOptions['overrides']): Target {
-  const isKept = ([name]: [string, unknown]) => overrides[inputOfTimeout[name as keyof Target['clocks']]] === undefined
-  return { ...target, clocks: Object.fromEntries(Object.entries(target.clocks).filter(isKept)) }
 }
 
 /** Adds a missing namespace, or removes that of a cluster-scoped kind, since a recording of another tool may be wrong. */
