@@ -154,7 +154,7 @@ export function readReferences(
 ): CommandReferences {
   const { references, flags } = args
   const ofArguments = references.flatMap((words) => (isStdin(words) ? textLines(stdin, 'stdin') : argumentLine(words)))
-  const lines = [...ofArguments, ...textLines(flags.get('resources') ?? '', '--resources')]
+  const lines = [...ofArguments, ...textLines(flags.get('resources') ?? '', 'resources')]
   const isOnlyStdin = references.some(isStdin) && lines.every(({ place }) => place.input === 'stdin')
   const { waitFor, mistakes, shared } = readSharedFlags(args)
   const parsed = parseLines(lines, isOnlyStdin ? 'stdin' : 'arguments', {
@@ -162,17 +162,15 @@ export function readReferences(
     sharedFlags: shared,
     acceptedFlags: args.referenceOptions,
   })
-  const places = lines.map(({ place }) => place)
   const named = parsed.references.find(({ exclude, name }) => !exclude && name !== undefined)
-  const place = named && places[named.line - 1]
-  const what = place === undefined ? hasManifests && 'an object of a manifest' : describePlace(place)
+  const what = named === undefined ? hasManifests && 'an object of a manifest' : describePlace(named.place)
   const select = ['selector', 'all'].find((flag) => args.referenceFlags.has(flag))
   if (select !== undefined && what)
     mistakes.push({
       input: flagAsWritten(args, select),
       message: `It stands for all references, and ${what} has a name. Remove it, or write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
     })
-  return { text: lines.map(({ text }) => text).join('\n'), parsed: { ...parsed, places }, waitFor, mistakes }
+  return { text: lines.map(({ text }) => text).join('\n'), parsed, waitFor, mistakes }
 }
 
 /** The line of an argument. A reference in quotes is one word that is written like a line. */

@@ -7,7 +7,7 @@ import { eventKind } from '../gate/watch-requests.ts'
 import { needsMoreThanToExist } from '../lifecycle/rules.ts'
 import { kindsOfRelease } from '../plan/helm-release.ts'
 import { parseReferences } from '../plan/parse-references.ts'
-import { displayName, type ParsedReferences, placeOf, type Target } from '../plan/target.ts'
+import { displayName, type ParsedReferences, type Target } from '../plan/target.ts'
 import { safeLine } from '../report/escape.ts'
 import { renderSingleCheck } from '../report/why.ts'
 import { withRun } from '../run/live-run.ts'
@@ -301,7 +301,7 @@ function messagesTo(stderr: CommandContext['stderr']): Pick<ChangeListener, 'onW
 /** @throws UserError if a selector matches nothing */
 function existingTargets(plan: RunPlan): readonly Target[] {
   const unmatched = plan.targets.find(({ selector }) => selector !== undefined)
-  if (unmatched !== undefined) throw mistake(unmatched, plan, `${displayName(unmatched)} matches nothing.`)
+  if (unmatched !== undefined) throw mistake(`${displayName(unmatched)} matches nothing.`)
   return plan.targets
 }
 
@@ -311,19 +311,17 @@ function existingTargets(plan: RunPlan): readonly Target[] {
  */
 function onlyTarget(plan: RunPlan): Target {
   const [target, ...others] = existingTargets(plan)
-  if (target === undefined)
-    throw mistake(target, plan, 'trace shows one resource, and none is named. Write deployment/web.')
+  if (target === undefined) throw mistake('trace shows one resource, and none is named. Write deployment/web.')
   if (others.length === 0) return target
   const shown = plan.targets.slice(0, maxNames).map(displayName).join(', ')
   const more = plan.targets.length > maxNames ? ', …' : ''
-  const message = `trace shows one resource, and ${plan.targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`
-  throw mistake(target, plan, message)
+  throw mistake(
+    `trace shows one resource, and ${plan.targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`,
+  )
 }
 
-function mistake(target: Target | undefined, { references }: RunPlan, message: string): UserError {
-  const { file: input = references.input, line } = target?.source ?? {}
-  const isLine = line !== undefined && input === references.input
-  return new UserError([{ ...(isLine ? placeOf(references, line) : { input, line }), message }])
+function mistake(message: string): UserError {
+  return new UserError([{ input: 'REFERENCE', message }])
 }
 
 /**

@@ -245,11 +245,11 @@ export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): reado
  */
 export function resolveCheckKinds(checks: Checks, resources: readonly ApiResource[]): Checks {
   const references = checks.httpChecks.map(({ reference: { kind, name, namespace }, line }) => ({
-    ...{ line, kind, name, namespace },
+    ...{ place: { input, line }, kind, name, namespace },
     exclude: false,
     clocks: {},
   }))
-  const { resolved } = resolveReferences({ input, references, skipped: [], mistakes: [] }, resources, noDefaults)
+  const { resolved } = resolveReferences({ references, skipped: [], mistakes: [] }, resources, noDefaults)
   const httpChecks = checks.httpChecks.map((check, index) => {
     const { resource } = resolved.find(({ reference }) => reference === references[index]) ?? {}
     if (resource === undefined) return check

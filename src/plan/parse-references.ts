@@ -32,11 +32,9 @@ export async function readTargetInputs(
 /** The references of two sources, in their order. */
 export function mergeReferences(first: ParsedReferences, second: ParsedReferences): ParsedReferences {
   return {
-    input: first.input,
-    places: first.places,
     references: [...first.references, ...second.references],
     invalid: [...(first.invalid ?? []), ...(second.invalid ?? [])],
-    skipped: [...first.skipped, ...second.skipped.map((line) => ({ file: second.input, ...line }))],
+    skipped: [...first.skipped, ...second.skipped],
     notices: [...(first.notices ?? []), ...(second.notices ?? [])],
     mistakes: [...first.mistakes, ...second.mistakes],
   }
@@ -86,7 +84,10 @@ export function linesOf(text: string, input: string): ReferenceLine[] {
   return lines.map((line, index) => ({ text: line, place: { input, line: index + 1 } }))
 }
 
-/** Reads references as `parseReferences` does, from lines of several places. */
+/**
+ * Reads references as `parseReferences` does, from lines of several places.
+ * @param input the name of the input, for the mistake that no line names a resource
+ */
 export function parseLines(
   lines: readonly ReferenceLine[],
   input: string,
@@ -98,21 +99,20 @@ export function parseLines(
   const texts = lines.map(({ text }) => text)
   const mistakeAt = (line: number, message: string) => ({ input, ...lines[line - 1]?.place, message })
   const foreign = recognizeForeignOutput(texts)
-  if (foreign !== undefined) return { input, references, skipped, mistakes: [mistakeAt(foreign.line, foreign.message)] }
+  if (foreign !== undefined) return { references, skipped, mistakes: [mistakeAt(foreign.line, foreign.message)] }
 
   const mistakes: Mistake[] = excludesInOutput(texts).map((line) => mistakeAt(line, excludeInOutput))
   const printedLines = readKubectlLines(texts.map((text) => text.trim().replace(/^#.*/, '')))
   for (const [index, { text, place, words: argument }] of lines.entries()) {
-    const line = index + 1
     const addMistake: AddMistake = (message) => mistakes.push({ ...place, message })
     const printed = argument === undefined ? printedLines[index] : undefined
     if (printed?.type === 'failure') addMistake(explainFailure(printed.message))
-    else if (printed?.type === 'skipped') skipped.push({ line, text: text.trim(), why: printed.why })
+    else if (printed?.type === 'skipped') skipped.push({ place, text: text.trim(), why: printed.why })
     if (printed !== undefined && printed.type !== 'resource') continue
     const words = argument ?? printed?.words ?? splitWords(text.trim(), addMistake)?.map((word) => word.text) ?? []
     if (words.length === 0) continue
     const mistakesBefore = mistakes.length
-    const parsed = parseWords(words, line, addMistake, flagOptions)
+    const parsed = parseWords(words, place, addMistake, flagOptions)
     const list = mistakes.length === mistakesBefore ? references : invalid
     list.push(...(printed === undefined ? parsed : parsed.map((each) => ({ ...each, applied: printed.applied }))))
     if (references.length > maxNamedObjects) {
@@ -123,7 +123,7 @@ export function parseLines(
 
   if (alone && references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0)
     mistakes.push({ input, message: references.length === 0 ? emptyMessage : onlyExcludes })
-  return { input, references, invalid: invalid.length === 0 ? undefined : invalid, skipped, mistakes }
+  return { references, invalid: invalid.length === 0 ? undefined : invalid, skipped, mistakes }
 }
 
 /**
@@ -133,7 +133,7 @@ export function parseLines(
  */
 function parseWords(
   words: readonly string[],
-  line: number,
+  place: Place,
   addMistake: AddMistake,
   { sharedFlags = new Map(), acceptedFlags }: Pick<ParseOptions, 'sharedFlags' | 'acceptedFlags'>,
 ): Reference[] {
@@ -172,7 +172,7 @@ function parseWords(
   const selector = readSelector(flags, addFlagMistake)
   // If a flag has a mistake, a word that seems to be missing may be the value of the flag.
   const resources = readResources(named, selector, hasMistake ? () => {} : addMistake)
-  return resources.map((resource) => ({ line, exclude, ...resource, ...values }))
+  return resources.map((resource) => ({ place, exclude, ...resource, ...values }))
 }
 
 /** Adds the shared flags to those of a reference: `-l` and `--all` only if the reference has a kind, but no name or selector. */

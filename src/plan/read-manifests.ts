@@ -20,10 +20,9 @@ import { describeAnnotation, type Manifest, type ParsedReferences, type Referenc
 export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
   const { files, unusedExcludes, notices, mistakes } = readManifestFiles(lines, workspace, input)
   const parsed = parseFiles(files)
-  const skipped = unusedExcludes.map(({ line, text }) => ({ line, text, why: 'it excludes nothing' }))
+  const skipped = unusedExcludes.map(({ line, text }) => ({ place: { input, line }, text, why: 'it excludes nothing' }))
   return {
     ...parsed,
-    input,
     notices: notices.map(describeMistake),
     skipped: [...skipped, ...parsed.skipped],
     mistakes: [...mistakes, ...parsed.mistakes],
@@ -36,7 +35,7 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
  */
 export function parseManifests(text: string, file: string): ParsedReferences {
   const printed = readPrintedObjects(text, file)
-  if (printed.mistakes.length > 0) return { input: file, references: [], skipped: [], mistakes: printed.mistakes }
+  if (printed.mistakes.length > 0) return { references: [], skipped: [], mistakes: printed.mistakes }
   return parseFiles([{ name: file, text: printed.text }])
 }
 
@@ -61,7 +60,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
   if (files.length > 0 && references.length + skipped.length + mistakes.length === 0) {
     mistakes.push({ input, message: `There is no object in ${files.length === 1 ? 'the file' : 'the files'}.` })
   }
-  return { input, references, skipped, mistakes }
+  return { references, skipped, mistakes }
 }
 
 /** The reference to an object, or why it is skipped. */
@@ -75,14 +74,15 @@ function readManifest(
   const { skip, ...settings } = readGateAnnotations(annotations, (key, message) =>
     addMistake(['metadata', 'annotations', key], message),
   )
-  const skipped = { file, line, text: shortName(object) }
+  const place = { input: file, line }
+  const skipped = { place, text: shortName(object) }
   if (skip) return { ...skipped, why: 'rollout-gate/skip', annotation: describeAnnotation('skip', object) }
   if (hook?.isSkipped) return { ...skipped, why: `no deploy runs this hook: ${hook.annotation}` }
   if (hasGeneratedName) {
     const why = 'the server generates its name: pass the output of kubectl create'
     return { ...skipped, why, hasGeneratedName }
   }
-  return { line, exclude: false, kind: object.kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
+  return { place, exclude: false, kind: object.kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
 }
 
 /** An object of a manifest. If the server generates the name, `metadata.name` is the beginning of the name: `migrate-…`. */

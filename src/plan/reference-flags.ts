@@ -4,7 +4,7 @@ import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
 import { parseRevision, type WantedRevision } from './revision.ts'
-import { definedClocks, type ParsedReferences, placeOf, type TargetClocks, type WaitFor } from './target.ts'
+import { definedClocks, type Reference, type TargetClocks, type WaitFor } from './target.ts'
 
 const flagOptions = {
   all: { type: 'boolean' },
@@ -202,19 +202,14 @@ function areBracketsClosed(path: string): boolean {
  * @param gateMs the input `timeout` in milliseconds; undefined if not set: then the timeouts of the references can extend it
  * @returns one mistake for each line, in the order of the references
  */
-export function timeoutMistakes(
-  parsed: Pick<ParsedReferences, 'input' | 'places' | 'references'>,
-  gateMs: number | undefined,
-): readonly Mistake[] {
+export function timeoutMistakes(references: readonly Reference[], gateMs: number | undefined): readonly Mistake[] {
   const mistakes = new Map<string, Mistake>()
-  for (const { line, clocks, manifest, exclude } of parsed.references) {
+  for (const { place, clocks, manifest, exclude } of references) {
     const message = exclude ? undefined : explainLongTimeout(clocks.timeoutMs, gateMs)
     if (message === undefined) continue
-    const place =
-      manifest === undefined
-        ? placeOf(parsed, line)
-        : { input: manifest.file, line: manifest.lineOf(['metadata', 'annotations', 'rollout-gate/timeout']) }
-    mistakes.set(JSON.stringify(place), { ...place, message })
+    const line = manifest?.lineOf(['metadata', 'annotations', 'rollout-gate/timeout']) ?? place.line
+    const mistake = { ...place, line, message }
+    mistakes.set(JSON.stringify(mistake), mistake)
   }
   return [...mistakes.values()]
 }

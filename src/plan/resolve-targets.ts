@@ -15,10 +15,10 @@ import {
   type Manifest,
   nameKey,
   type ParsedReferences,
-  placeOf,
   type Reference,
   type ReleaseHistory,
   type SkippedLine,
+  type Source,
   type Target,
 } from './target.ts'
 
@@ -108,7 +108,7 @@ export async function matchSelections(
     clock.now() - startedAt < limitMs(first.reference)
   if (waiting.some(isOpen))
     onWaiting([
-      ...new Set(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '', '').target)))),
+      ...new Set(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '').target)))),
     ])
   while ((waiting.some(isOpen) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
     await sleep(clock, selectorPollMs, signal)
@@ -137,24 +137,22 @@ export function resolveTargets(
   namesOf: NamesOf,
   historyOf: (release: Release) => ReleaseHistory | undefined = () => undefined,
 ): Plan {
-  const { input, skipped } = parsed
+  const { skipped } = parsed
   const matched = resolved.map((entry): MatchedReference => {
     const { name = '', selector } = entry.reference
     return { ...entry, names: selector === undefined ? [name] : [...namesOf(listRequest(entry))].sort() }
   })
-  const drafts = collectDrafts(matched, parsed, historyOf)
-  const excluded = new Set(
-    matched.filter(({ reference }) => reference.exclude).flatMap((each) => excludes(each, input)),
-  )
-  const waits = annotatedWaits(matched, input, drafts)
+  const drafts = collectDrafts(matched, historyOf)
+  const excluded = new Set(matched.filter(({ reference }) => reference.exclude).flatMap(excludes))
+  const waits = annotatedWaits(matched, drafts)
   const kept = [...drafts.values()].filter(
     ({ target }) => !excluded.has(targetKey(target)) && !excluded.has(nameKey({ ...target, name: '' })),
   )
   if (kept.length === 0) {
     throwMistakes(skipped.flatMap(nothingLeftMistake))
-    const line = resolved.find(({ reference }) => reference.exclude)?.reference.line
+    const exclude = resolved.find(({ reference }) => reference.exclude)?.reference
     const message = 'The excludes leave nothing to gate. Remove "!" before a resource to gate.'
-    if (drafts.size > 0 && line !== undefined) throwMistakes([{ ...placeOf(parsed, line), message }])
+    if (drafts.size > 0 && exclude !== undefined) throwMistakes([{ ...exclude.place, message }])
   }
   return {
     targets: kept.map(({ target }) => target),
@@ -170,10 +168,8 @@ export function resolveTargets(
 /** The targets of all lines without `!`, by key. */
 function collectDrafts(
   matched: readonly MatchedReference[],
-  parsed: ParsedReferences,
   historyOf: (release: Release) => ReleaseHistory | undefined,
 ): ReadonlyMap<string, Draft> {
-  const { input } = parsed
   const asWritten = selectorsAsWritten(matched)
   const excludedReleases = new Set(
     matched.flatMap((entry) => (entry.reference.exclude && entry.release ? releaseKey(entry) : [])),
@@ -185,14 +181,14 @@ function collectDrafts(
     // A line without a match is a target without a name.
     const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
     const history = release && !excludedReleases.has(releaseKey(entry)) ? historyOf(release) : undefined
-    const revision = history && revisionDraft(entry, input, history, isMatched === true)
+    const revision = history && revisionDraft(entry, history, isMatched === true)
     if (revision !== undefined && !isMatched) return [revision]
-    return [...(revision === undefined ? [] : [revision]), ...all.map((name) => draftOf(entry, input, name, history))]
+    return [...(revision === undefined ? [] : [revision]), ...all.map((name) => draftOf(entry, name, history))]
   })
   const mistakes: MistakeWithReason[] = []
   const byKey = new Map<string, Draft>()
   for (const [key, [first, ...further]] of Map.groupBy(drafts, ({ target }) => targetKey(target)))
-    if (first !== undefined) byKey.set(key, combine(first, further, parsed, mistakes))
+    if (first !== undefined) byKey.set(key, combine(first, further, mistakes))
   throwMistakes(mistakes)
   return byKey
 }
@@ -208,25 +204,24 @@ function selectorsAsWritten<T extends ResolvedReference>(matched: readonly T[]):
  * releases. Several references have the same key if they come from the same written selector.
  */
 function writtenKey({ reference, release }: ResolvedReference): string {
-  return `${reference.line} ${release?.name ?? ''}`
+  return JSON.stringify([reference.place, release?.name])
 }
 
 /** The keys of the targets that a line with `!` excludes. For a whole kind: one key, with an empty name. */
-function excludes(entry: MatchedReference, input: string): readonly string[] {
-  if (excludesKind(entry.reference)) return [nameKey(draftOf(entry, input, '').target)]
-  return entry.names.map((name) => targetKey(draftOf(entry, input, name).target))
+function excludes(entry: MatchedReference): readonly string[] {
+  if (excludesKind(entry.reference)) return [nameKey(draftOf(entry, '').target)]
+  return entry.names.map((name) => targetKey(draftOf(entry, name).target))
 }
 
 /** The manifests with the annotation `rollout-gate/for`. `isUsed` is false if a line in `resources` overrides the annotation. */
 function annotatedWaits(
   matched: readonly MatchedReference[],
-  input: string,
   drafts: ReadonlyMap<string, Draft>,
 ): readonly { readonly manifest: Manifest; readonly isUsed: boolean }[] {
   return matched.flatMap((entry) => {
     const { manifest, name = '' } = entry.reference
     if (manifest === undefined || annotationOf('for', manifest.object) === undefined) return []
-    const draft = drafts.get(targetKey(draftOf(entry, input, name).target))
+    const draft = drafts.get(targetKey(draftOf(entry, name).target))
     return [{ manifest, isUsed: draft?.target.waitFor !== undefined }]
   })
 }
@@ -237,29 +232,24 @@ function noticesOf(
   matched: readonly MatchedReference[],
   drafts: ReadonlyMap<string, Draft>,
 ): readonly string[] {
-  const { input, skipped, notices = [] } = parsed
-  const nameLine = (line: number, file?: string) =>
-    describePlace(file === undefined ? placeOf(parsed, line) : { input: file, line })
+  const { skipped, notices = [] } = parsed
   return [
     ...notices,
-    ...skipped.map(({ file, line, why, text }) => `${nameLine(line, file)} is skipped (${why}): ${text}`),
-    ...matched.flatMap(({ reference: { namespace, line, manifest }, resource, release }) => {
+    ...skipped.map(({ place, why, text }) => `${describePlace(place)} is skipped (${why}): ${text}`),
+    ...matched.flatMap(({ reference: { namespace, place }, resource, release }) => {
       if (namespace === undefined || resource.namespaced || release !== undefined) return []
-      return [`${nameLine(line, manifest?.file)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
+      return [`${describePlace(place)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
     }),
-    ...annotatedWaits(matched, input, drafts).flatMap(({ manifest: { file, line, object }, isUsed }) => {
+    ...annotatedWaits(matched, drafts).flatMap(({ manifest: { file, line, object }, isUsed }) => {
       if (isUsed) return []
-      return [
-        `${nameLine(line, file)}: rollout-gate/for is not used: ${shortName(object)} is also named without --for.`,
-      ]
+      const place = describePlace({ input: file, line })
+      return [`${place}: rollout-gate/for is not used: ${shortName(object)} is also named without --for.`]
     }),
-    ...[...selectorsAsWritten(matched).values()].flatMap((entries) =>
-      unmatchedNotice(entries).map((text) => `${nameLine(entries[0]?.reference.line ?? 0)}: ${text}`),
-    ),
+    ...[...selectorsAsWritten(matched).values()].flatMap(unmatchedNotice),
     ...matched.flatMap((entry) => {
-      const { exclude, name, kind, line } = entry.reference
-      if (!exclude || name === undefined || drafts.has(targetKey(draftOf(entry, input, name).target))) return []
-      return [`${nameLine(line)}: excludes ${kind}/${name}, which no line names.`]
+      const { exclude, name, kind, place } = entry.reference
+      if (!exclude || name === undefined || drafts.has(targetKey(draftOf(entry, name).target))) return []
+      return [`${describePlace(place)}: excludes ${kind}/${name}, which no line names.`]
     }),
   ]
 }
@@ -272,18 +262,19 @@ function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[
   const unmatched = entries.filter(({ names }) => names.length === 0)
   const [first] = unmatched
   if (first === undefined) return []
-  const { selector, waitFor } = first.reference
+  const { selector, waitFor, place } = first.reference
+  const at = describePlace(place)
   if (unmatched.length === entries.length)
-    return waitFor?.type === 'delete' ? ['nothing matches, so nothing is left to be deleted.'] : []
+    return waitFor?.type === 'delete' ? [`${at}: nothing matches, so nothing is left to be deleted.`] : []
   // A release contains objects of few kinds.
   if (first.release !== undefined) return []
   const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
-  return [selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.`]
+  return [selector ? `${at}: ${kinds} matches -l ${selector}.` : `${at}: there is ${kinds}.`]
 }
 
 /** The mistake of an object that its manifest excludes, if nothing else is left to gate. */
-function nothingLeftMistake({ file = '', line, text, annotation, hasGeneratedName }: SkippedLine): MistakeWithReason[] {
-  const mistake = (why: string) => [{ input: file, line, message: `Nothing is left to gate: ${why}` }]
+function nothingLeftMistake({ place, text, annotation, hasGeneratedName }: SkippedLine): MistakeWithReason[] {
+  const mistake = (why: string) => [{ ...place, message: `Nothing is left to gate: ${why}` }]
   if (hasGeneratedName)
     return mistake(`the server generates the name of ${text}. Pass the output of kubectl create in resources.`)
   if (annotation === undefined) return []
@@ -297,7 +288,8 @@ function targetKey(target: Target): string {
 
 /** A target of one line. */
 interface Draft {
-  readonly target: Target & Required<Pick<Target, 'source'>>
+  readonly target: Target
+  readonly place: Place
   /** Whether a line contains the name of the target, not a selector. */
   readonly byName: boolean
   readonly manifest: Manifest | undefined
@@ -317,16 +309,15 @@ function revisionName(
  * other target. Undefined if none is needed.
  */
 function revisionDraft(
-  { reference: { clocks, waitFor, line }, release }: ResolvedReference,
-  input: string,
+  { reference: { clocks, waitFor, place }, release }: ResolvedReference,
   history: ReleaseHistory,
   isMatched: boolean,
 ): Draft | undefined {
   const last = history.revisions.at(-1)
   const isOver = last === undefined || (isMatched && last.status === 'deployed') || last.status.startsWith('uninstall')
   if (isOver || waitFor !== undefined || release === undefined) return undefined
-  const target = { ...revisionName(history, last.number), release: history, clocks, source: { file: input, line } }
-  return { target, byName: false, manifest: undefined }
+  const target = { ...revisionName(history, last.number), release: history, clocks, source: sourceOf(place) }
+  return { target, place, byName: false, manifest: undefined }
 }
 
 /**
@@ -335,11 +326,10 @@ function revisionDraft(
  */
 function draftOf(
   { reference, resource, namespace, release }: ResolvedReference,
-  input: string,
   name: string,
   history?: ReleaseHistory,
 ): Draft {
-  const { line, selector, clocks, waitFor, revisions, applied, hook, manifest } = reference
+  const { place, selector, clocks, waitFor, revisions, applied, hook, manifest } = reference
   const object = { ...kindNameOf(resource), namespace, name }
   const { apiVersion, kind } = releaseKind
   return {
@@ -354,8 +344,9 @@ function draftOf(
       ...(revisions && { revisions }),
       applied,
       ...(hook && { hook }),
-      source: { file: manifest?.file ?? input, line },
+      source: sourceOf(place),
     },
+    place,
     byName: selector === undefined,
     manifest,
   }
@@ -365,12 +356,7 @@ function draftOf(
  * Combines the drafts of a target that several lines select. The flags are those of a line with the target's name, else
  * of a line with a selector. Different flags in two such lines are a mistake.
  */
-function combine(
-  first: Draft,
-  further: readonly Draft[],
-  parsed: ParsedReferences,
-  mistakes: MistakeWithReason[],
-): Draft {
+function combine(first: Draft, further: readonly Draft[], mistakes: MistakeWithReason[]): Draft {
   if (further.length === 0) return first
   const drafts = [first, ...further]
   const [ofManifest, ...duplicates] = drafts.filter(({ manifest }) => manifest !== undefined)
@@ -389,9 +375,8 @@ function combine(
   const [chosen = first, ...others] = named.length > 0 ? named : withFlags
   const other = others.find((draft) => !isDeepStrictEqual(flagsOf(draft), flagsOf(chosen)))
   if (other !== undefined) {
-    const place = describePlace(placeOfDraft(chosen, parsed))
-    const message = `${displayName(first.target)} is named in ${place} too, with other flags. Write all of them in one line.`
-    mistakes.push({ ...placeOfDraft(other, parsed), message })
+    const message = `${displayName(first.target)} is named in ${describePlace(chosen.place)} too, with other flags. Write all of them in one line.`
+    mistakes.push({ ...other.place, message })
   }
   const hook = ofManifest?.target.hook
   return {
@@ -407,6 +392,6 @@ function combine(
   }
 }
 
-function placeOfDraft({ manifest, target: { source } }: Draft, parsed: ParsedReferences): Place {
-  return manifest === undefined ? placeOf(parsed, source.line) : { input: manifest.file, line: manifest.line }
+function sourceOf({ input, line }: Place): Source | undefined {
+  return line === undefined ? undefined : { file: input, line }
 }

@@ -19,7 +19,7 @@ import {
 import { definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { takesRevision } from './revision.ts'
-import { type ParsedReferences, placeOf, type Reference, type WaitFor } from './target.ts'
+import type { ParsedReferences, Reference, WaitFor } from './target.ts'
 
 /* The first step from references to targets: the kind of each reference. The second is `resolve-targets.ts`. */
 
@@ -69,10 +69,7 @@ export function resolveReferences(
 
   for (const reference of references) {
     const { name, manifest } = reference
-    const place =
-      manifest === undefined
-        ? placeOf(parsed, reference.line)
-        : { input: manifest.file, line: manifest.lineOf(['kind']) }
+    const place = manifest === undefined ? reference.place : { input: manifest.file, line: manifest.lineOf(['kind']) }
     const addMistake = (message: string, reason?: MistakeReason) => addOnce(mistakes, { ...place, message, reason })
     if (manifest === undefined && reference.kind.toLowerCase() === releaseKind.word) {
       resolved.push(...resolveRelease(reference, kinds, defaults, addMistake))

@@ -16,9 +16,8 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
   const withClocks = references
     .filter(({ waitFor, clocks }) => waitFor !== undefined || Object.keys(clocks).length > 0)
-    .map(({ line }) => ({
-      input,
-      line,
+    .map(({ place }) => ({
+      ...place,
       message: 'It takes no --for and no clocks. Write them after the reference in resources.',
     }))
   return { references, mistakes: [...mistakes, ...withClocks].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
@@ -34,7 +33,7 @@ export function resolveStreamLogs(
   resources: readonly ApiResource[],
   hasPods: (kind: KindName) => boolean,
 ): Resolution {
-  const parsed = { input, references, skipped: [], mistakes: [] }
+  const parsed = { references, skipped: [], mistakes: [] }
   const resolution = resolveReferences(parsed, resources, {
     namespace: 'default',
     milestones: [],
@@ -67,8 +66,8 @@ export async function selectStreamedTargets(
   const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(indexesOf))
   const included = resolved.filter(({ reference }) => !reference.exclude)
   // A selector for several kinds, as `deploy,sts -l app=web`, needs a match in one kind only.
-  const together = Map.groupBy(included, ({ reference: { line, kind, name }, release }) =>
-    name === undefined ? `${line} ${release?.name ?? ''}` : `${line} ${kind}/${name}`,
+  const together = Map.groupBy(included, ({ reference: { place, kind, name }, release }) =>
+    JSON.stringify([place, ...(name === undefined ? [release?.name] : [kind, name])]),
   )
   const mistakes: MistakeWithReason[] = []
   for (const entries of together.values())
@@ -140,6 +139,6 @@ function explainUnwatched(target: Target): string | undefined {
   return `${displayName(target)} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`
 }
 
-function mistakeOf({ line }: Reference, message: string): MistakeWithReason {
-  return { input, line, message }
+function mistakeOf({ place }: Reference, message: string): MistakeWithReason {
+  return { ...place, message }
 }

@@ -6,7 +6,7 @@ import type { WantedRevision } from './revision.ts'
 
 /* What is gated: targets, the references and manifests that name them, and their names in texts. */
 
-/** The source of a target: a line of an input or of a manifest file. */
+/** The source of a target: a line of an input or of a manifest file. A target that an argument names has none. */
 export interface Source {
   /** `resources` or the manifest's path, relative to the workspace. */
   readonly file: string
@@ -164,8 +164,8 @@ export function namespacesOf(targets: readonly Pick<Target, 'namespace'>[]): str
 
 /** One kind with one name or selector, as the user wrote it. Not yet resolved in the cluster. */
 export interface Reference {
-  /** Line in the input or in the manifest's file, counted from 1. */
-  readonly line: number
+  /** Where the user wrote it: a line of an input or of a file, or an argument of the command line, which has no line. */
+  readonly place: Place
   /** `!`: the objects of this reference are no targets, even if other references select them. */
   readonly exclude: boolean
   /** The word for the kind: `deploy`, `Deployment`, `deployments.v1.apps`. */
@@ -187,9 +187,7 @@ export interface Reference {
 
 /** A line without anything to gate. */
 export interface SkippedLine {
-  /** The file that contains the line; absent if an input contains it. */
-  readonly file?: string
-  readonly line: number
+  readonly place: Place
   readonly text: string
   /** For example `deleted` or `a dry run`. */
   readonly why: string
@@ -200,10 +198,6 @@ export interface SkippedLine {
 }
 
 export interface ParsedReferences {
-  /** The input or file that contains the lines. */
-  readonly input: string
-  /** Where the user wrote each line, if `input` does not contain the lines: arguments of the command line. */
-  readonly places?: readonly Place[]
   readonly references: readonly Reference[]
   /** References with a mistake in their flags. They are kept so that their kinds and names are checked too. */
   readonly invalid?: readonly Reference[]
@@ -211,11 +205,6 @@ export interface ParsedReferences {
   /** Messages about lines without a mistake. Each message contains the place of the line. */
   readonly notices?: readonly string[]
   readonly mistakes: readonly Mistake[]
-}
-
-/** Where the user wrote a line of references. */
-export function placeOf({ input, places }: Pick<ParsedReferences, 'input' | 'places'>, line: number): Place {
-  return places?.[line - 1] ?? { input, line }
 }
 
 /** One object of a manifest file, with the lines of its fields. */

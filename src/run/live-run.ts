@@ -97,7 +97,7 @@ async function completePlan(
   { options, startedAt, healthChecks, cluster }: LiveSource,
   planned: LivePlan,
 ): Promise<Plan> {
-  const { purpose, inputs, clock, references, usesFlags = false } = options
+  const { purpose, inputs, clock, usesFlags = false } = options
   const { context, version: serverVersion = '', serverOffsetMs } = cluster
   const judged = planned.targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
   const settings = gateSettings(inputs, {
@@ -111,7 +111,7 @@ async function completePlan(
     healthCheckKinds: [...new Set(judged.map(({ kind }) => kind))],
   })
   const singleCheckEndsAt = clock.now() + singleCheckMs
-  const plan = { ...planned, settings: settingsFor(purpose, settings, singleCheckEndsAt), references, usesFlags }
+  const plan = { ...planned, settings: settingsFor(purpose, settings, singleCheckEndsAt), usesFlags }
   const { checks } = planned
   if (purpose !== 'gate' || checks === undefined) return plan
   const { afterReady } = await import('../gate/after-ready.ts')

@@ -65,7 +65,7 @@ export class RecordedRun extends Run {
    * @throws UserError with every mistake, or the reason of the signal
    */
   static async open(options: RecordedRunOptions): Promise<RecordedRun> {
-    const { file, purpose, overrides, references, cancelled, usesFlags = false, warn } = options
+    const { file, purpose, overrides, cancelled, usesFlags = false, warn } = options
     const header = await readHeader(file)
     for (const name of Object.keys(header.inputs))
       if (header.inputs[name] !== null && !known.has(name))
@@ -91,7 +91,6 @@ export class RecordedRun extends Run {
       ...planned,
       settings: settingsFor(purpose, settings),
       afterReady: isChecked ? (await import('../gate/after-ready.ts')).afterReady(checks) : undefined,
-      references: references ?? noReferences,
       usesFlags,
     })
   }
@@ -201,7 +200,7 @@ async function* momentsOf(events: AsyncIterable<FeedEvent>): AsyncGenerator<read
   if (moment !== undefined) yield moment
 }
 
-const noReferences = { input: 'resources', references: [], skipped: [], mistakes: [] }
+const noReferences = { references: [], skipped: [], mistakes: [] }
 
 const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
 

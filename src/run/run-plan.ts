@@ -99,7 +99,7 @@ export async function checkInputs(
   const all = [
     ...mistakes,
     ...references.mistakes,
-    ...timeoutMistakes(references, writtenTimeoutMs(inputs)),
+    ...timeoutMistakes(references.references, writtenTimeoutMs(inputs)),
     ...streamLogs.mistakes,
     ...(checks?.mistakes ?? []),
   ]

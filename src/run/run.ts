@@ -7,7 +7,6 @@ import { type EndedRunRecord, hasEnded, type JudgedRunRecord, type RunRecord } f
 import type { GateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
-import type { ParsedReferences } from '../plan/target.ts'
 import type { RedactedOutput } from './redacted-output.ts'
 
 /** What a run judges, and how. */
@@ -15,8 +14,6 @@ export interface RunPlan extends Plan {
   readonly settings: GateSettings
   /** The checks after the targets are ready, if there are any. */
   readonly afterReady?: AfterReady | undefined
-  /** Where the user wrote the targets. */
-  readonly references: Pick<ParsedReferences, 'input' | 'places'>
   /** Whether hints name flags of the command line, not inputs of the action. */
   readonly usesFlags: boolean
 }

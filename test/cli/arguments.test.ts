@@ -69,7 +69,7 @@ describe('references', () => {
   test('of stdin keep their line numbers, and get the flags for all', () => {
     const printed = 'deployment.apps/web configured\n\nWarning: old\njob.batch/old deleted\n'
     const { references, skipped } = readReferences(read('-'), printed).parsed
-    expect([...references, ...skipped].map(({ line }) => line)).toEqual([1, 3, 4])
+    expect([...references, ...skipped].map(({ place }) => place.line)).toEqual([1, 3, 4])
     const created = readReferences(read('- --for=create'), printed).parsed.references
     expect(created.map(textOf)).toEqual(['deployment.apps web --for=create'])
   })

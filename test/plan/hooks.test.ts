@@ -56,8 +56,12 @@ it('a hook that no deploy runs is a notice, with and without a generated name', 
     jobText({ generateName: 'c-', annotations: argo('PreSync') }),
   ].join('\n')
   expect(parseManifests(text, 'a.yaml').skipped).toEqual([
-    { file: 'a.yaml', line: 1, text: 'job/a', why: 'no deploy runs this hook: helm.sh/hook=test' },
-    { file: 'a.yaml', line: 2, text: 'job/b-…', why: 'no deploy runs this hook: argocd.argoproj.io/hook=Skip' },
-    expect.objectContaining({ line: 3, hasGeneratedName: true }),
+    { place: { input: 'a.yaml', line: 1 }, text: 'job/a', why: 'no deploy runs this hook: helm.sh/hook=test' },
+    {
+      place: { input: 'a.yaml', line: 2 },
+      text: 'job/b-…',
+      why: 'no deploy runs this hook: argocd.argoproj.io/hook=Skip',
+    },
+    expect.objectContaining({ place: { input: 'a.yaml', line: 3 }, hasGeneratedName: true }),
   ])
 })

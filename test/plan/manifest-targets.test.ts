@@ -99,7 +99,7 @@ describe('inputs', () => {
       workspace,
     )
     expect(mistakes).toEqual([])
-    expect(references).toMatchObject([{ exclude: true }, { kind: 'Deployment', name: 'web', line: 1 }])
+    expect(references).toMatchObject([{ exclude: true }, { kind: 'Deployment', name: 'web', place: { line: 1 } }])
   })
 
   it('the mistakes of resources and manifests are reported at once', async () => {
@@ -114,6 +114,6 @@ describe('inputs', () => {
 
   it('an exclude in manifests that excludes nothing is a skipped line', async () => {
     const { skipped } = await readTargetInputs({ manifests: 'k8s/web.yaml\n!x.yaml' }, workspace)
-    expect(skipped).toEqual([{ file: 'manifests', line: 2, text: '!x.yaml', why: 'it excludes nothing' }])
+    expect(skipped).toEqual([{ place: { input: 'manifests', line: 2 }, text: '!x.yaml', why: 'it excludes nothing' }])
   })
 })

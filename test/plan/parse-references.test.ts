@@ -50,7 +50,7 @@ it.each(rows<[string, WaitFor]>(data, 'the flag --for= is read as kubectl wait r
 
 it('the number of a line is that in an editor, whatever ends the lines', () => {
   const text = '\n# the shop\r\ndeployment/web\r\rservice/web svc/api\n'
-  expect(parseReferences(text).references.map(({ line, name }) => [line, name])).toEqual([
+  expect(parseReferences(text).references.map(({ place, name }) => [place.line, name])).toEqual([
     [3, 'web'],
     [5, 'web'],
     [5, 'api'],
@@ -68,9 +68,8 @@ it.each(rows<[string, string]>(data, 'the printed line "" is skipped as'))(
   'the printed line "%s" is skipped as %s',
   (text, why) => {
     expect(parseReferences(text)).toEqual({
-      input: 'resources',
       references: [],
-      skipped: [{ line: 1, text, why }],
+      skipped: [{ place: { input: 'resources', line: 1 }, text, why }],
       mistakes: [],
     })
   },

@@ -8,10 +8,12 @@ const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const parse = (text: string, file = 'k8s/web.yaml') => parseManifests(text, file)
 const placesOf = (text: string) =>
-  parse(text).references.map(({ kind, name, namespace, line }) => `${line} ${kind} ${namespace ?? ''}/${name}`)
+  parse(text).references.map(({ kind, name, namespace, place }) => `${place.line} ${kind} ${namespace ?? ''}/${name}`)
 const messagesOf = (text: string, file?: string) =>
   parse(text, file).mistakes.map(({ line, message }) => `${line}: ${message}`)
 
+/** The first line of the file. */
+const place = { input: 'k8s/web.yaml', line: 1 }
 const { deployment } = readData(data) as { readonly deployment: string }
 
 it.each(rows<[string, string, readonly string[]]>(data, 'objects are read with their lines'))(
@@ -39,7 +41,7 @@ it('objects whose name the server generates are reported, not gated', () => {
   expect(parse(text)).toMatchObject({
     references: [],
     mistakes: [],
-    skipped: [{ file: 'k8s/web.yaml', line: 1, text: 'job/migrate-…', why: expect.stringContaining('kubectl create') }],
+    skipped: [{ place, text: 'job/migrate-…', why: expect.stringContaining('kubectl create') }],
   })
 })
 
@@ -130,7 +132,7 @@ it('annotations set the clocks and the definition of ready of a target', () => {
 it('annotations leave an object out, which is reported', () => {
   expect(withAnnotations('rollout-gate/skip: "true"')).toMatchObject({
     references: [],
-    skipped: [{ file: 'k8s/web.yaml', line: 1, text: 'pod/a', why: 'rollout-gate/skip' }],
+    skipped: [{ place, text: 'pod/a', why: 'rollout-gate/skip' }],
     mistakes: [],
   })
   expect(withAnnotations('rollout-gate/skip: "false"').references).toHaveLength(1)

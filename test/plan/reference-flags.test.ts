@@ -2,7 +2,9 @@ import { parseReferences } from '../../src/plan/parse-references.ts'
 import { timeoutMistakes } from '../../src/plan/reference-flags.ts'
 
 const mistakesOf = (text: string, timeout?: number) =>
-  timeoutMistakes(parseReferences(text), timeout).map(({ input, line, message }) => `${input} ${line}: ${message}`)
+  timeoutMistakes(parseReferences(text).references, timeout).map(
+    ({ input, line, message }) => `${input} ${line}: ${message}`,
+  )
 
 const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'
 
