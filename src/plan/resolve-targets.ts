@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import { kindNameOf } from '../cluster/feed.ts'
-import { type ObjectName, shortName } from '../cluster/objects.ts'
+import type { ObjectName } from '../cluster/objects.ts'
 import { describePlace, type MistakeWithReason, type Place, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
@@ -144,7 +144,6 @@ export function resolveTargets(
   })
   const drafts = collectDrafts(matched, historyOf)
   const excluded = new Set(matched.filter(({ reference }) => reference.exclude).flatMap(excludes))
-  const waits = annotatedWaits(matched, drafts)
   const kept = [...drafts.values()].filter(
     ({ target }) => !excluded.has(targetKey(target)) && !excluded.has(nameKey({ ...target, name: '' })),
   )
@@ -157,10 +156,7 @@ export function resolveTargets(
   return {
     targets: kept.map(({ target }) => target),
     notices: noticesOf(parsed, matched, drafts),
-    annotations: [
-      ...skipped.flatMap(({ annotation }) => annotation ?? []),
-      ...waits.flatMap(({ manifest, isUsed }) => (isUsed ? describeAnnotation('for', manifest.object) : [])),
-    ],
+    annotations: [...skipped.flatMap(({ annotation }) => annotation ?? []), ...kept.flatMap(annotatedWait)],
     manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
   }
 }
@@ -213,17 +209,10 @@ function excludes(entry: MatchedReference): readonly string[] {
   return entry.names.map((name) => targetKey(draftOf(entry, name).target))
 }
 
-/** The manifests with the annotation `rollout-gate/for`. `isUsed` is false if a line in `resources` overrides the annotation. */
-function annotatedWaits(
-  matched: readonly MatchedReference[],
-  drafts: ReadonlyMap<string, Draft>,
-): readonly { readonly manifest: Manifest; readonly isUsed: boolean }[] {
-  return matched.flatMap((entry) => {
-    const { manifest, name = '' } = entry.reference
-    if (manifest === undefined || annotationOf('for', manifest.object) === undefined) return []
-    const draft = drafts.get(targetKey(draftOf(entry, name).target))
-    return [{ manifest, isUsed: draft?.target.waitFor !== undefined }]
-  })
+/** The annotation `rollout-gate/for` of the manifest, if it decides when the target is ready. */
+function annotatedWait({ manifest, target }: Draft): readonly string[] {
+  if (target.waitFor === undefined || manifest === undefined) return []
+  return annotationOf('for', manifest.object) === undefined ? [] : [describeAnnotation('for', manifest.object)]
 }
 
 /** The messages about skipped lines, unused namespaces, and selectors and excludes without a match. */
@@ -239,11 +228,6 @@ function noticesOf(
     ...matched.flatMap(({ reference: { namespace, place }, resource, release }) => {
       if (namespace === undefined || resource.namespaced || release !== undefined) return []
       return [`${describePlace(place)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
-    }),
-    ...annotatedWaits(matched, drafts).flatMap(({ manifest: { file, line, object }, isUsed }) => {
-      if (isUsed) return []
-      const place = describePlace({ input: file, line })
-      return [`${place}: rollout-gate/for is not used: ${shortName(object)} is also named without --for.`]
     }),
     ...[...selectorsAsWritten(matched).values()].flatMap(unmatchedNotice),
     ...matched.flatMap((entry) => {
