@@ -50,38 +50,25 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
   const ports = spec.ports ?? []
   const target = (port: ServicePort) =>
     dim(`→ port ${formatTargetPort(port, selected)} of ${spec.selector ? 'the pods' : 'the endpoints'}`)
-  const isHeadless = spec.clusterIP === 'None'
   const all = ports.map((port) => {
     const label = `${port.port}/${port.protocol ?? 'TCP'}${port.name ? ` (${port.name})` : ''}`
     return { port, label, nodePort: port.nodePort }
   })
-  const external = addressesOf(service)
   return [
-    ...all.map(({ port, label }) =>
-      line(
-        2,
-        mark('·'),
-        name,
-        label,
-        target(port),
-        isUndeclaredPort(port, selected) ? colored('· which none of their containers declares', '!') : undefined,
-        isHeadless ? dim('· DNS names the pods themselves') : undefined,
-      ),
-    ),
-    ...(ports.length === 0
-      ? [line(2, mark('·'), name, dim(isHeadless ? 'DNS names the pods themselves' : 'no ports'))]
-      : []),
+    ...all.map(({ port, label }) => {
+      const isUndeclared = isUndeclaredPort(port, selected)
+      const remark = isUndeclared ? colored('· which none of their containers declares', '!') : undefined
+      return line(2, mark('·'), name, label, target(port), remark)
+    }),
+    ...(ports.length === 0 ? [line(2, mark('·'), name, dim('no ports'))] : []),
     ...all.flatMap(({ port, label, nodePort }) =>
       nodePort === undefined
         ? []
         : [line(2, mark('·'), 'every node', `${nodePort}/${port.protocol ?? 'TCP'}`, dim(`→ ${label}`))],
     ),
-    ...[...(spec.externalIPs ?? []), ...external].map((address) =>
+    ...[...(spec.externalIPs ?? []), ...addressesOf(service)].map((address) =>
       line(2, mark('✓'), 'outside', { text: address, style: 'bold' }, dim(all.map(({ label }) => label).join(', '))),
     ),
-    ...(spec.type === 'LoadBalancer' && external.length === 0
-      ? [line(2, mark('…'), 'outside', colored('no address yet: a load balancer controller has to assign one', '…'))]
-      : []),
   ]
 }
 
