@@ -1,8 +1,7 @@
 import { type ContainerState, compareTimestamps, type EventObject, type Pod, type Probe } from '../cluster/objects.ts'
 import type { ContainerView, PodContainer } from '../lifecycle/pod-view.ts'
 import type { Reader } from '../lifecycle/reader.ts'
-import { pullFailure } from '../lifecycle/workloads/image-pull.ts'
-import { condition, containersOf } from '../lifecycle/workloads/pod-fields.ts'
+import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { examinePod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
@@ -36,7 +35,7 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
     return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }
   }
   if (!state.scheduled) return { mark: '…', text: 'waiting for a node' }
-  if (state.running) return { mark: '…', text: explainNotReady(pod, reader.events(pod)) }
+  if (state.running) return { mark: '…', text: explainNotReady(reader.events(pod)) }
   if (state.isPulling) return { mark: '…', text: 'pulling its image' }
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
@@ -57,18 +56,10 @@ function exitReason(reason: string | undefined): string {
   return reason === undefined || reason === 'Error' || reason === 'Completed' ? '' : ` (${reason})`
 }
 
-/** Why a pod with running containers is not ready: its readiness gates, else its failing probes. */
-function explainNotReady(pod: Pod, events: readonly EventObject[]): string {
-  const gate = (pod.spec?.readinessGates ?? []).find(
-    ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
-  )
-  if (gate !== undefined && condition(pod, 'ContainersReady')?.status === 'True') {
-    const found = condition(pod, gate.conditionType)
-    const value = found === undefined ? 'is not set' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`
-    return `running, not ready: its readiness gate ${gate.conditionType} ${value}`
-  }
+/** That a pod with running containers is not ready, with the last result of a failing startup or readiness probe. */
+function explainNotReady(events: readonly EventObject[]): string {
   const failure = events.findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
-  return failure?.message === undefined ? 'running, not ready yet' : `running, not ready yet: ${failure.message}`
+  return ['running, not ready yet', failure?.message].filter(Boolean).join(': ')
 }
 
 function terminating(deadline: number | undefined, now: number): PodSummary {
@@ -137,23 +128,13 @@ function describeState({ status, isInit, runsOnce }: PodContainer): readonly [Ma
   return describeWaiting(state.waiting?.reason ?? '', state.waiting?.message)
 }
 
-/** The kubelet's reasons: pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime. */
+/** The marks of the kubelet's reasons for the start of a container; any other reason is a failure. */
+const waitingMarks: Readonly<Record<string, Mark>> = { '': '·', PodInitializing: '·', ContainerCreating: '…' }
+
+/** The kubelet's own words. */
 function describeWaiting(reason: string, message: string | undefined): readonly [Mark, string] {
-  switch (reason) {
-    case '':
-      return ['·', 'not started']
-    case 'ContainerCreating':
-      return ['…', 'being created']
-    case 'PodInitializing':
-      return ['·', 'waits for the init containers']
-    case 'ErrImagePull':
-    case 'ImagePullBackOff':
-      return ['✗', `its image cannot be pulled (${reason}): ${pullFailure(message ?? '').answer}`]
-    case 'CrashLoopBackOff':
-      return ['✗', 'waits for its restart (CrashLoopBackOff)']
-    default:
-      return ['✗', message === undefined || message === '' ? reason : `${reason}: ${message}`]
-  }
+  const as = Object.hasOwn(waitingMarks, reason) ? waitingMarks[reason] : undefined
+  return [as ?? '✗', [reason || 'not started', message].filter(Boolean).join(': ')]
 }
 
 function probeLines({ container, status, failedProbes }: ContainerView): readonly Line[] {

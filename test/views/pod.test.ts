@@ -62,7 +62,7 @@ describe('the containers of a pod', () => {
     expect(containers(status, spec)).toEqual([
       '  ✓ migrate (init) done (exit code 0) · acme/web:v1',
       '  ✓ proxy   (sidecar) running, ready · started 2 s ago · acme/web:v1',
-      '  · app     waits for the init containers · acme/web:v1',
+      '  · app     PodInitializing · acme/web:v1',
     ])
   })
 
