@@ -16,7 +16,8 @@ import {
 } from '../gate/run-record.ts'
 import { recordProblem } from '../gate/target-record.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
-import { displayName, fullNames, type Manifest, type Target } from '../plan/target.ts'
+import type { Plan } from '../plan/resolve-targets.ts'
+import { displayName, fullNames, type Manifest, nameKey, type Target } from '../plan/target.ts'
 import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import { describeGrants } from '../reasons/wording.ts'
@@ -38,7 +39,7 @@ export function explain(
   record: JudgedRunRecord,
   store: Store,
   serverOffsetMs: number,
-  manifests: ReadonlyMap<Target, Manifest> = new Map(),
+  manifests: Plan['manifests'] = new Map(),
   usesFlags = false,
 ): RunRecord {
   const own = new Set(record.targets.flatMap(({ problems }) => problems.map(({ basis }) => placeKey(basis))))
@@ -58,7 +59,7 @@ export function explain(
 }
 
 interface Context extends EvidenceContext {
-  readonly manifests: ReadonlyMap<Target, Manifest>
+  readonly manifests: Plan['manifests']
   /** The target that ended the gate, and how: `deployment/web failed`. */
   readonly endedBy: string | undefined
   /** See `HintFacts`. */
@@ -103,7 +104,7 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
     basis: { target },
   } = judged
   const facts = new TargetFacts(judged, context.store)
-  const manifest = context.manifests.get(target)
+  const manifest = context.manifests.get(nameKey(target))
   const isQuoted = isQuotable(target, context.store)
   const lost = lostNodeProblem(judged, facts, context)
   const found = lost ?? waitingPodProblem(judged, facts, context)

@@ -34,13 +34,12 @@ export class ManifestDrift {
 
   /** @param redact redacts the manifests in the same way as live objects, so that hashed values can be compared */
   constructor({ targets, manifests }: Plan, redact: Redactor) {
-    this.#awaited = new Map(
-      targets.flatMap((target, index) => {
-        const manifest = manifests.get(target)
-        return manifest === undefined ? [] : [[nameKey(target), { index, target, manifest }]]
-      }),
-    )
-    this.#scaled = new Set([...manifests].flatMap(([target, manifest]) => scaledBy(target, manifest)))
+    const awaited = targets.flatMap((target, index) => {
+      const manifest = manifests.get(nameKey(target))
+      return manifest === undefined ? [] : [{ index, target, manifest }]
+    })
+    this.#awaited = new Map(awaited.map((each) => [nameKey(each.target), each]))
+    this.#scaled = new Set(awaited.flatMap(({ target, manifest }) => scaledBy(target, manifest)))
     this.#redact = redact
   }
 

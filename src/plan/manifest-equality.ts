@@ -6,7 +6,7 @@ import { durationToMs } from '../duration.ts'
 import { isBuiltIn } from './kinds.ts'
 import { words } from './names.ts'
 import type { Plan } from './resolve-targets.ts'
-import type { ManifestObject } from './target.ts'
+import { type ManifestObject, nameKey } from './target.ts'
 
 /*
  * When a manifest and a live object are equal: where the API server would store the same. Built-in kinds follow the API
@@ -635,16 +635,11 @@ function isEncrypted(manifest: ManifestObject): boolean {
  * live objects, to compare hashed values.
  */
 export function withComparableManifests<P extends Plan>(plan: P, redact: Redactor): P {
-  const pairs = plan.targets.map((target) => {
-    const manifest = plan.manifests.get(target)
+  const targets = plan.targets.map((target) => {
+    const manifest = plan.manifests.get(nameKey(target))
     // Values that SOPS has encrypted cannot be compared, so any new generation counts as the change.
-    if (manifest === undefined || isEncrypted(manifest.object)) return [target, target] as const
-    return [target, { ...target, manifest: comparableManifest(manifest.object, redact) }] as const
+    if (manifest === undefined || isEncrypted(manifest.object)) return target
+    return { ...target, manifest: comparableManifest(manifest.object, redact) }
   })
-  const awaited = new Map(pairs)
-  return {
-    ...plan,
-    targets: pairs.map(([, target]) => target),
-    manifests: new Map([...plan.manifests].map(([target, manifest]) => [awaited.get(target) ?? target, manifest])),
-  }
+  return { ...plan, targets }
 }

@@ -32,7 +32,8 @@ export interface Plan {
   readonly notices: readonly string[]
   /** See `RunRecord.annotations`. */
   readonly annotations: readonly string[]
-  readonly manifests: ReadonlyMap<Target, Manifest>
+  /** The manifest of each target that has one, by `nameKey`. */
+  readonly manifests: ReadonlyMap<string, Manifest>
 }
 
 /** A plan without targets. */
@@ -157,7 +158,7 @@ export function resolveTargets(
     targets: kept.map(({ target }) => target),
     notices: noticesOf(parsed, matched, drafts),
     annotations: [...skipped.flatMap(({ annotation }) => annotation ?? []), ...kept.flatMap(annotatedWait)],
-    manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
+    manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest ? [[nameKey(target), manifest]] : []))),
   }
 }
 

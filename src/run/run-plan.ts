@@ -36,7 +36,7 @@ import {
 } from '../plan/resolve-targets.ts'
 import { gitNameOf } from '../plan/revision.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from '../plan/stream-logs.ts'
-import type { ParsedReferences, Reference, Target } from '../plan/target.ts'
+import { nameKey, type ParsedReferences, type Reference, type Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/wording.ts'
 import { furtherMistakesMs } from '../thresholds.ts'
 import { version } from '../version.ts'
@@ -258,7 +258,7 @@ export async function planTargets(
   const pending = isAwaiting ? plan.targets.filter(isRevision) : []
   if (pending.length > 0)
     return { ...noPlan, targets: pending, kinds: gatedKinds, streamed: new Set(), awaitsHelm: true }
-  cluster.redact.keepRecordsOf([...plan.manifests.keys()])
+  cluster.redact.keepRecordsOf(plan.targets.filter((target) => plan.manifests.has(nameKey(target))))
   const dated = await withCommits(plan)
   return {
     ...dated,
@@ -309,10 +309,5 @@ async function withCommits<P extends Plan>(plan: P): Promise<P> {
       return { ...target, revisions: await Promise.all(revisions) }
     }),
   )
-  const manifests = plan.targets.map((target, index) => [dated[index] ?? target, plan.manifests.get(target)] as const)
-  return {
-    ...plan,
-    targets: dated,
-    manifests: new Map(manifests.flatMap(([target, manifest]) => (manifest === undefined ? [] : [[target, manifest]]))),
-  }
+  return { ...plan, targets: dated }
 }

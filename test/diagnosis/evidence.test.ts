@@ -3,7 +3,7 @@ import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
-import type { Manifest } from '../../src/plan/target.ts'
+import { type Manifest, nameKey } from '../../src/plan/target.ts'
 import { toSubject } from '../kit/subject.ts'
 import { at, createProblem, createRecord, createTarget, createTargetRecord, start } from '../report/builders.ts'
 
@@ -69,7 +69,7 @@ function fill(...more: object[]): Store {
 function explained(
   problem: Parameters<typeof createProblem>[0],
   store = fill(),
-  manifests?: ReadonlyMap<typeof target, Manifest>,
+  manifests?: ReadonlyMap<string, Manifest>,
 ) {
   const judged = createTargetRecord({
     target,
@@ -147,7 +147,7 @@ describe('a target that is not ready', () => {
     ].join('\n')
     const [reference] = parseManifests(text, 'k8s/web.yaml').references
     if (reference?.manifest === undefined) throw new Error('no manifest')
-    const judged = explained({ reason: 'image-not-found' }, fill(), new Map([[target, reference.manifest]]))
+    const judged = explained({ reason: 'image-not-found' }, fill(), new Map([[nameKey(target), reference.manifest]]))
     expect(judged.source).toEqual({ file: 'k8s/web.yaml', line: 9 })
     expect(judged.problems[0]?.evidence[0]).toEqual({
       type: 'manifest',

@@ -6,7 +6,7 @@ import { mergeReferences, parseReferences, readTargetInputs } from '../../src/pl
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
 import { type Plan, resolveTargets } from '../../src/plan/resolve-targets.ts'
-import { type Target, targetId } from '../../src/plan/target.ts'
+import { nameKey, type Target, targetId } from '../../src/plan/target.ts'
 import { documentedBlock } from '../act/documented.ts'
 import { rows, titled } from '../kit/rows.ts'
 import { toPattern } from '../kit/words.ts'
@@ -52,7 +52,7 @@ it.each(
   const { targets, manifests, ...said } = plan(lines, files)
   expect(targets.map(textOf)).toEqual(expected)
   expect(said).toEqual({ notices, annotations })
-  expect([...manifests.keys()]).toEqual(targets.filter(({ source }) => source?.file !== 'resources'))
+  expect([...manifests.keys()]).toEqual(targets.filter(({ source }) => source?.file !== 'resources').map(nameKey))
 })
 
 it.each(rows<[string, string, Manifests, readonly string[]]>(data, 'mistakes'))('%s', (_, lines, files, expected) => {
