@@ -1,6 +1,6 @@
 import { type ApiResource, kindNameOf } from '../cluster/feed.ts'
 import { groupOf, type KindName } from '../cluster/objects.ts'
-import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
+import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import { releaseKind, type Selection } from './helm-release.ts'
 import { parseReferences } from './parse-references.ts'
 import { listRequest, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
@@ -70,9 +70,9 @@ export async function selectStreamedTargets(
     JSON.stringify([place, ...(name === undefined ? [release?.name] : [kind, name])]),
   )
   const mistakes: MistakeWithReason[] = []
-  for (const entries of together.values())
-    if (entries[0] !== undefined && entries.flatMap(indexesOf).length === 0)
-      mistakes.push(mistakeOf(entries[0].reference, explainNoMatch(entries, targets)))
+  for (const [first, ...others] of together.values())
+    if (first !== undefined && [first, ...others].flatMap(indexesOf).length === 0)
+      mistakes.push(mistakeOf(first.reference, explainNoMatch([first, ...others])))
   const selected = new Set<number>()
   for (const entry of included) {
     for (const index of indexesOf(entry)) {
@@ -120,16 +120,13 @@ function candidatesOf(
 }
 
 /** @param entries what one written reference resolved to: an entry for each of its kinds */
-function explainNoMatch(entries: readonly ResolvedReference[], targets: readonly Target[]): string {
-  const { reference, release } = entries[0] ?? {}
-  const { name = release?.name ?? '', selector, namespace } = reference ?? {}
-  const kind = release === undefined ? entries.map(({ resource }) => resource.kind).join(',') : releaseKind.kind
-  const display = (it: Pick<Target, 'name' | 'selector'>) => displayName({ apiVersion: '', kind, ...it })
+function explainNoMatch(entries: readonly [ResolvedReference, ...ResolvedReference[]]): string {
+  const [{ reference, release }] = entries
+  const { name = release?.name ?? '', selector, namespace } = reference
+  const kind = [...new Set(entries.map((entry) => entry.reference.kind))].join(',')
   const where = namespace === undefined ? '' : ` in ${namespace}`
-  const siblings = entries.flatMap((entry) => candidatesOf(entry, targets)).map(([, target]) => target.name)
-  const near = nearest(name, siblings).map((sibling) => display({ name: sibling }))
-  const remedy = near.length === 0 ? 'Name it in resources, too.' : `Did you mean ${near.join(' or ')}?`
-  return `${display({ name, selector })}${where} is not among the gated resources. ${remedy}`
+  const shown = displayName({ apiVersion: '', kind, name, selector })
+  return `${shown}${where} is not among the gated resources. Name it in resources, too.`
 }
 
 /** Why the pods of a target are not watched; undefined if they are. */

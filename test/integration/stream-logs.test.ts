@@ -256,7 +256,7 @@ test('a reference that is not gated is a mistake, reported at the start', async 
   const { lines, outputs } = await linesOf(start({ 'stream-logs': '\njob/migrat' }))
   expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
   expect(lines.join('\n')).toContain(
-    'stream-logs, line 2: job/migrat is not among the gated resources. Did you mean job/migrate?',
+    'stream-logs, line 2: job/migrat is not among the gated resources. Name it in resources, too.',
   )
 })
 
