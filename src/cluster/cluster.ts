@@ -135,11 +135,6 @@ export class Cluster {
     return this.#client.serverOffsetMs
   }
 
-  /** Group versions whose API server did not answer (`metrics.k8s.io/v1beta1`): their kinds may be missing. */
-  get staleGroups(): readonly string[] {
-    return this.#discovered?.stale ?? []
-  }
-
   /**
    * Reads the resource types and the version of the server. Repeats the requests for `maxInitialMs` while the server does
    * not answer, then throws a `UserError`; at once for refused credentials, missing access or a bad certificate.

@@ -3,7 +3,7 @@ import { type Cluster, connect } from '../cluster/cluster.ts'
 import { deniedAccess } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
-import { collectMistakes, type Mistake, mapMistakes, throwMistakes, UserError } from '../errors.ts'
+import { collectMistakes, type Mistake, throwMistakes } from '../errors.ts'
 import type { Purpose } from '../gate/settings.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
@@ -226,10 +226,8 @@ export async function planTargets(
   const { purpose, inputs } = options
   const isWritten = options.references.references.length > 0 || options.references.skipped.length > 0
   const references = (isWritten ? undefined : await options.findReferences?.(cluster, kinds)) ?? options.references
-  const resolving = resolveKinds({ ...options, references }, kinds, cluster.namespace, healthChecks)
-  const [[resolution, streamed], checks] = await resolving.catch((error) => {
-    throw withStaleGroups(error, cluster.staleGroups)
-  })
+  const read = { ...options, references }
+  const [[resolution, streamed], checks] = await resolveKinds(read, kinds, cluster.namespace, healthChecks)
   // The remedy grants all missing access, so it is the same for every forbidden list.
   let remedy: Promise<string | undefined> | undefined
   const remedyOf = () => {
@@ -267,13 +265,6 @@ export async function planTargets(
     streamed: await selectStreamedTargets(streamed, dated.targets, namesOf),
     checks: checks && (await importChecks()).addNamespaces(checks, dated.targets, cluster.namespace),
   }
-}
-
-/** Adds a note to the error about an unknown kind, if API groups that may contain the kind were not discovered. */
-function withStaleGroups(error: unknown, stale: readonly string[]): unknown {
-  if (!(error instanceof UserError && error.reason === 'kind-unknown') || stale.length === 0) return error
-  const note = `Discovery of ${stale.join(', ')} failed, so kinds of it may be missing ("kubectl get apiservices").`
-  return mapMistakes(error, (mistake) => ({ ...mistake, message: `${mistake.message} ${note}` }))
 }
 
 function matchWait({ inputs, clock, onRetry }: RunOptions, signal: AbortSignal): MatchWait {
