@@ -138,8 +138,8 @@ interface ForeignOutput {
 }
 
 /**
- * Recognizes output of another command, which contains no references: a table of `kubectl get`, a manifest, a
- * difference of `kubectl diff`, or Helm's report of a release.
+ * Recognizes output of another command, which contains no references: a table of `kubectl get`, a manifest, or Helm's
+ * report of a release.
  * @param lines the text, line by line
  */
 export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
@@ -153,10 +153,6 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
     find(
       /^\s*(?:- )?["']?apiVersion["']?\s*:/,
       'This is a manifest, not a reference. Write it to a file, and name the file in manifests.',
-    ) ??
-    find(
-      /^diff -\S.* \S*[/\\](?:LIVE|MERGED)-\d+[/\\]/,
-      'This is output of kubectl diff, which applies nothing. Pass the output of kubectl apply.',
     ) ??
     find(
       /^(?:NAMESPACE +)?NAME +[A-Z]{3}/,

@@ -157,19 +157,14 @@ function isList({ kind, items }: Fields): boolean {
   )
 }
 
-/** Why a file must be rendered first (a kustomization or a Helm chart); undefined for a manifest. */
+/** Why a kustomization must be rendered first; undefined for a manifest. */
 function explainUnrendered(file: string, { apiVersion, kind }: Fields): string | undefined {
-  const name = basename(file)
   const isKustomization =
     (typeof apiVersion === 'string' && apiVersion.startsWith('kustomize.config.k8s.io/')) ||
-    (kind === undefined && /^kustomization(\.ya?ml)?$/i.test(name))
-  if (isKustomization) {
-    return 'This is a kustomization, not what it makes. Render it first (kubectl kustomize FOLDER > rendered.yaml) and name the result.'
-  }
-  if (kind === undefined && name === 'Chart.yaml') {
-    return 'This is a Helm chart, not what it makes. Render it first (helm template … > rendered.yaml) and name the result.'
-  }
-  return undefined
+    (kind === undefined && /^kustomization(\.ya?ml)?$/i.test(basename(file)))
+  return isKustomization
+    ? 'This is a kustomization, not what it makes. Render it first (kubectl kustomize FOLDER > rendered.yaml) and name the result.'
+    : undefined
 }
 
 /** The object, if its identifying fields are valid, with mistakes for those that are not; else undefined. */

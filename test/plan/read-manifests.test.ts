@@ -87,7 +87,7 @@ describe('mistakes', () => {
   it.each([
     ['kustomization.yaml', 'resources: [web.yaml]', /kubectl kustomize/],
     ['base/x.yaml', 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization', /kubectl kustomize/],
-    ['chart/Chart.yaml', 'apiVersion: v2\nname: web\nversion: 1.0.0', /helm template/],
+    ['chart/Chart.yaml', 'apiVersion: v2\nname: web\nversion: 1.0.0', /no kind and metadata\.name/],
   ])('a file that is only the source of manifests is a mistake: %s', (file, text, message) => {
     expect(messagesOf(text, file)).toEqual([expect.stringMatching(message)])
   })
