@@ -53,9 +53,9 @@ const allReferenceOptions = [
   'milestone-timeouts',
 ] as const
 
-/** The short forms of inputs, as in kubectl. */
+/** By input: its flag of one letter, as in kubectl. */
 const shortInputs: Readonly<Record<string, string>> = { namespace: 'n', manifests: 'f' }
-/** Another name of a flag, as in kubectl. */
+/** By name of kubectl: the flag of this program with the same meaning. */
 const otherNames: Readonly<Record<string, string>> = { filename: 'manifests' }
 
 /** Every input as a flag of the same name, except those of the extras on GitHub. */
@@ -234,7 +234,7 @@ class ArgumentReader {
   }
 
   #addUnknown(rawName: string, index: number, isInline: boolean): void {
-    // parseArgs reads `-web` as three flags; report one.
+    // parseArgs reads `-web` as three flags. Only one mistake is reported.
     if (this.#unknown.has(index)) return
     if (!isInline) this.#unknown.add(index)
     const input = rawName.startsWith('--') ? rawName : (this.#argv[index] ?? rawName)

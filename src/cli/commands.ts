@@ -220,7 +220,7 @@ export const commands: readonly Command[] = [
       ...inputFlagsNamed('manifests'),
       ...recordingFlags,
       ...inputFlagsNamed('settle-time', 'max-restarts'),
-      // A view has no timeout by default.
+      // `trace` does not have the gate's default timeout: it runs until Ctrl-C.
       ...inputFlagsNamed('timeout').map((flag) => ({ ...flag, default: undefined })),
       ...clusterFlags,
       colorFlag,
@@ -306,7 +306,7 @@ export function renderCommandHelp(program: string, command: Command): string {
   )
 }
 
-/** `-n, --namespace=NAMESPACE` */
+/** A flag as the help lists it: `-n, --namespace=NAMESPACE`. */
 function flagForm({ name, short, value, choices }: Flag): string {
   const takes = value !== undefined ? `=${value}` : choices?.includes('auto') ? `=${choices.join('|')}` : ''
   const shown = choices?.[0] === 'true' ? `[no-]${name}` : name
@@ -317,7 +317,10 @@ function describeFlag({ description, default: fallback }: Flag): string {
   return fallback ? `${description} Default: ${fallback}.` : description
 }
 
-/** Two columns; a first cell that is too wide gets its own line. */
+/**
+ * The lines of a table with two columns. If the first cell of a row is too wide, the second cell begins on the next
+ * line.
+ */
 function table(rows: readonly (readonly [string, string])[]): string[] {
   const maxColumn = 34
   const column = Math.max(...rows.map(([first]) => first.length).filter((length) => length <= maxColumn), 0)

@@ -75,7 +75,7 @@ export function complete(
   return 0
 }
 
-/** Joins the three words as which bash passes `--namespace=shop`. */
+/** Joins a flag with its value: bash passes `--namespace=shop` as three words. */
 function joinAssignments(words: readonly string[]): readonly string[] {
   const joined: string[] = []
   for (const word of words) {
@@ -110,7 +110,7 @@ function findFlag(flags: readonly Flag[], written: string): Flag | undefined {
   return flags.find(({ name, short }) => written === `--${name}` || (short !== undefined && written === `-${short}`))
 }
 
-/** The words of kinds; none after the word of a kind, where names follow, which only the cluster knows. */
+/** The words of kinds. After the word of a kind, names follow: only the cluster has these, so there is no candidate. */
 function kindsFor(current: string, { references }: Arguments): readonly string[] {
   const [kindBefore = ''] = references.at(-1) ?? []
   const isNamed = !/[/\s]/.test(kindBefore) && kindBefore !== '-' && kindBefore !== ''

@@ -111,7 +111,7 @@ export function inputsAmong(flags: ReadonlyMap<string, string>): Record<string, 
   return Object.fromEntries([...flags].filter(([name]) => inputFlags.some((flag) => flag.name === name)))
 }
 
-/** `-n`, as the user wrote it; `--namespace` if the user did not. */
+/** A flag as the user wrote it, such as `-n`; the long form if the user did not write it. */
 export function flagAsWritten({ writtenFlags }: Pick<Arguments, 'writtenFlags'>, name: string): string {
   return writtenFlags.get(name) ?? `--${name}`
 }
@@ -192,11 +192,11 @@ function readSharedFlags(args: Pick<Arguments, 'referenceFlags' | 'writtenFlags'
     void mistakes.push({ input: flagAsWritten(args, name), message })
   const { waitFor } = readFlagValues(shared, addMistakeOf(shared.has('for') ? 'for' : 'revision'))
   if (waitFor === undefined) shared.delete('for')
-  // So the mistake is not reported for each reference too.
+  // Without the flag, the mistake is not reported again for each reference.
   if (mistakes.length > 0) shared.delete('revision')
   const before = mistakes.length
   readSelector(shared, addMistakeOf(shared.has('selector') ? 'selector' : 'all'))
-  // So a kind without a name is not reported as a second mistake.
+  // With `--all`, a kind without a name is not reported as a second mistake.
   if (mistakes.length > before) shared.set('all', 'true').delete('selector')
   return { waitFor, mistakes, shared }
 }

@@ -77,7 +77,7 @@ function explainNoCommand(word: string, program: string): string {
   return `There is no command ${quote(word)}.${hint}`
 }
 
-/** `rollout-gate`; `kubectl rollout-gate` as kubectl's plugin `kubectl-rollout_gate`. */
+/** The name of the program in messages: `rollout-gate`. If kubectl runs it as a plugin: `kubectl rollout-gate`. */
 function programName(path: string): string {
   const name = basename(path).replace(/\.(js|ts|exe)$/, '')
   if (name.startsWith('kubectl-')) return `kubectl ${name.slice('kubectl-'.length).replaceAll('_', '-')}`

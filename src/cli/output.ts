@@ -8,7 +8,7 @@ import { type EndedRunRecord, misconfiguredRecord, type RunRecord } from '../gat
 import { printableJson, safeLine, safeLines } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
-/** stdout, stderr, or a stream of a test. */
+/** A stream that a command writes to: stdout, stderr, or a stream of a test. */
 export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
@@ -40,7 +40,7 @@ export interface CommandContext {
 
 /** Returns a stream that redacts secrets in everything that is written to `output`. */
 export function redactOutput(output: Output, { redact }: Secrets): RedactedStream {
-  // The prototype gives the present size of the terminal, which may change.
+  // The size of the terminal may change, so it is read from the stream each time: the stream is the prototype.
   const changing = Object.create(output) as Output
   const write = (text: string) => output.write(redact(text))
   return Object.assign(changing, { redact, write, hasColors: () => output.hasColors?.() === true })

@@ -159,7 +159,10 @@ export function renderState(record: RunRecord, layout: StateLayout): string[] {
   return lines.map((each) => paintLine(each, paint))
 }
 
-/** ` pulled 0:12  image-not-found ×2  2 of 3 new pods started` */
+/**
+ * The progress of a target: the current milestone with its duration, the first problem, and the message, as in
+ * ` pulled 0:12  image-not-found ×2  2 of 3 new pods started`.
+ */
 function progressOf({ milestones, message, problems }: TargetRecord, { startedAt, finishedAt }: RunRecord): Span[] {
   const current = milestones.find(({ state }) => state === 'current')
   const since = Math.max(startedAt, ...milestones.map(({ at }) => at ?? startedAt))
@@ -172,7 +175,7 @@ function progressOf({ milestones, message, problems }: TargetRecord, { startedAt
   return [...spans, { text: ` ${message}` }]
 }
 
-/** `3 targets: 1 ready, 2 in progress` */
+/** How many targets have which outcome: `3 targets: 1 ready, 2 in progress`. Of a single target, its outcome. */
 function countOutcomes(targets: readonly TargetRecord[]): string {
   const [only, ...others] = targets
   if (only !== undefined && others.length === 0) return outcomeLabels[only.outcome].verb

@@ -96,7 +96,10 @@ function quietReporter(stderr: CommandContext['stderr']): RunOptions['reporter']
   }
 }
 
-/** The moment that `--at` names, in milliseconds since the start of the gate; undefined: the end. */
+/**
+ * The moment that `--at` names, in milliseconds since the start of the gate. Undefined without the flag, and after a
+ * mistake.
+ */
 function readMoment(args: Arguments, isRecorded: boolean, mistakes: Mistake[]): number | undefined {
   const written = args.flags.get('at')
   if (isRecorded && args.flags.has('until-ready'))
@@ -160,7 +163,10 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findR
 
 const maxNames = 5
 
-/** A context that cancels a command when its output ends: a view has no other purpose. */
+/**
+ * A context that also cancels the command when nobody reads its output any more: the output is all that a view is
+ * for.
+ */
 function endingWithOutput(context: CommandContext): CommandContext {
   return { ...context, cancelled: AbortSignal.any([context.cancelled, context.outputEnded]) }
 }

@@ -47,7 +47,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
     const macros = source.match(macro)?.length ?? 0
     return (object: KubeObject): unknown => {
       const { fields, values } = fieldsInCel(object)
-      // The maximum number of steps: as if each macro were nested in the others.
+      // The expression needs at most as many steps as if each macro were nested in the others.
       const steps = values ** macros
       if (steps > expressionSteps) return limited(() => evaluate(countingSteps(fields, { left: expressionSteps })))
       return hasPattern ? limited(() => evaluate(fields)) : evaluate(fields)
@@ -199,13 +199,16 @@ export interface HealthCheck
   readonly statusFields: readonly string[]
 }
 
-/** The entry for a kind: an exact group is better than a suffix, a longer suffix than a shorter one, and then a kind than `*`. */
+/**
+ * The best entry for a kind: an exact group before a suffix, a longer suffix before a shorter one, then a kind before
+ * `*`.
+ */
 export function findEntry<Entry extends KindPattern>(
   { apiVersion, kind }: KindName,
   entries: readonly Entry[],
 ): Entry | undefined {
   const group = groupOf(apiVersion)
-  // The gate has rules for these kinds, which no entry replaces.
+  // The gate has a rule for each kind of Kubernetes. No entry replaces such a rule.
   if (isBuiltInGroup(group)) return undefined
   const isOfGroup = (name: string) => name === group || (name.startsWith('*.') && group.endsWith(name.slice(1)))
   const found = entries.filter((each) => isOfGroup(each.group) && (each.kind === kind || each.kind === '*'))

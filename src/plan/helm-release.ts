@@ -13,8 +13,8 @@ import type { ReleaseHistory, ReleaseRevision, Target } from './target.ts'
 export const releaseKind = { word: 'helm', ...helmRevisions } as const
 
 /**
- * Helm sets this label and two annotations on all objects of a release but its hooks (`setMetadataVisitor`,
- * pkg/action/validate.go, which `execHook`, pkg/action/hooks.go, does not call).
+ * Helm sets this label and two annotations on all objects of a release except its hooks (`setMetadataVisitor`,
+ * pkg/action/validate.go; `execHook`, pkg/action/hooks.go, creates hooks without them).
  */
 export const releaseSelector = 'app.kubernetes.io/managed-by=Helm'
 export const nameAnnotation = 'meta.helm.sh/release-name'
@@ -82,7 +82,7 @@ export function isRevisionOf({ release }: Target, { name, namespace }: Pick<Rele
   return release?.name === name && release.namespace === namespace
 }
 
-/** Whether the last revision of a release is pending: the objects may still be of the earlier revision, or missing. */
+/** Whether the last revision of a release is pending. If so, objects may be missing, or of the earlier revision. */
 export function isHelmAtWork(history: ReleaseHistory | undefined): boolean {
   return isPending(history?.revisions.at(-1)?.status ?? '')
 }

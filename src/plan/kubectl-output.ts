@@ -66,8 +66,9 @@ const printedEnd =
   /(?:^|\s)(?:created|configured|unchanged|serverside-applied|replaced|patched|pruned|deleted|condition met)(?: \([^)]*\))?$/
 
 /**
- * Finds the lines with `!` that stand between lines of kubectl's output: such a line may be a part of the name of an RBAC object,
- * which may contain line breaks (apimachinery pkg/api/validation/path, `ValidatePathSegmentName`), and must exclude nothing.
+ * Finds the excludes (`!`) between lines of kubectl's output. They must exclude nothing: such a line may be a part of
+ * the name of an RBAC object, which may contain line breaks (apimachinery pkg/api/validation/path,
+ * `ValidatePathSegmentName`).
  * @param lines the whole text
  * @returns the numbers of the lines, counted from 1
  */
@@ -83,7 +84,7 @@ export function excludesInOutput(lines: readonly string[]): number[] {
       if (text !== '' && !text.startsWith('#')) above = text
       continue
     }
-    // No name contains a slash.
+    // A line with a slash is no part of a name: no name contains one.
     const isPrinted = text.includes('/') && printedEnd.test(text)
     if (above !== undefined && !(isPrinted && printedEnd.test(above))) found.push(index + 1)
   }
@@ -217,7 +218,7 @@ export function readPrintedObjects(
   file: string,
 ): { readonly text: string; readonly mistakes: readonly Mistake[] } {
   const lines = printed.split('\n')
-  // Only the fields of objects are indented.
+  // An indented line is a field of an object, and no message of kubectl.
   const read = readKubectlLines(lines.map((line) => (/^\s/.test(line) ? '' : line)))
   return {
     text: lines.map((line, index) => (read[index]?.type === 'skipped' ? '' : line)).join('\n'),

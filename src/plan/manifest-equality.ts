@@ -69,8 +69,9 @@ const chosenByServer = words(`
   creationTimestamp`)
 
 /**
- * By field: the value that the server stores if a manifest has none (pkg/apis, `defaults.go` of each group). If the default
- * depends on the parent of the field, the key contains the parent. A list contains the defaults of several kinds.
+ * By field: the value that the server stores if a manifest omits the field (pkg/apis, `defaults.go` of each group).
+ * If the default depends on the parent of the field, the key contains the parent. A list contains the defaults of
+ * several kinds.
  */
 const defaults: Readonly<Record<string, unknown>> = {
   // Pods
@@ -149,7 +150,10 @@ const defaults: Readonly<Record<string, unknown>> = {
   preemptionPolicy: 'PreemptLowerPriority',
 }
 
-/** Whether the server stores this value if a manifest has none. `parent`: the map of the live object that contains the field. */
+/**
+ * Whether the server stores this value if a manifest omits the field. `parent`: the map of the live object that
+ * contains the field.
+ */
 function isDefault(name: string, value: unknown, parent: Fields, path: Path): boolean {
   const names = [...path.filter((step) => typeof step === 'string'), name]
   const fields = [3, 2, 1].map((length) => names.slice(-length).join('.'))
@@ -175,7 +179,7 @@ function pullPolicyOf(image: string): string {
   return tag === 'latest' && !image.includes('@') ? 'Always' : 'IfNotPresent'
 }
 
-/** Maps and structs that are no pointers: an empty one is not stored, and may be filled with defaults. */
+/** Maps and structs that are no pointers. The server does not store an empty one, or fills it with defaults. */
 const valueMaps =
   /^(?:labels|annotations|matchLabels|nodeSelector|selector|limits|requests|resources|metadata|spec|data|binaryData|stringData|strategy|updateStrategy|status|template|capacity|hard|parameters|properties)$/
 
@@ -508,7 +512,7 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   )
   if (applied !== undefined && !(client !== undefined && isStale))
     return { ...compareApplied(ours, applied), hasValues: true, applier: client }
-  // An update of a custom resource may be by its operator, and an update of a Job by its controller.
+  // The operator of a custom resource and the controller of a Job update these objects too.
   const mayBeOfServer = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
   const applier = closestWriter(Object.keys(ours), appliers.length > 0 || mayBeOfServer ? appliers : writers)
   if (applier === undefined) return undefined
@@ -516,7 +520,10 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   return { differing: [], removed: removedFields.map(describeDifference), hasValues: false, applier }
 }
 
-/** The writer that owns the most fields of the file. `kubectl replace` owns only what it changed since `kubectl create`. */
+/**
+ * The writer that owns the most fields of the file. `kubectl create` and `kubectl replace` count as one writer,
+ * because the second owns only the fields that it changed.
+ */
 function closestWriter(ours: readonly string[], writers: readonly ManagedFields[]): ManagedFields | undefined {
   const isReplaced = ({ manager = '' }: ManagedFields) => /^kubectl-(?:create|replace)$/.test(manager)
   const replaced = writers.filter(isReplaced).toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1))
@@ -550,7 +557,7 @@ function compareApplied(ours: Hashes, applied: Hashes): Pick<RecordComparison, '
   }
 }
 
-/** Returns a function: whether a field has one of these pointers, is within such a field, or contains one. */
+/** Returns a function that matches a field with one of these pointers, within such a field, or around one. */
 function ownershipOf(pointers: readonly string[]): (pointer: string) => boolean {
   const owned = pointers.filter((pointer) => !toolMetadata.test(pointer))
   // A Secret has the texts of `stringData` in `data`.
@@ -564,7 +571,7 @@ function prefixesOf(pointer: string): readonly string[] {
   return steps.slice(1).map((_, index) => steps.slice(0, index + 2).join('/'))
 }
 
-/** Sentences about the fields beyond the file, each by its outermost field that the file does not contain. */
+/** A sentence for each outermost field that was applied, but that the file does not contain. */
 function removedFrom(beyond: readonly string[], ours: readonly string[]): readonly string[] {
   const known = new Set(ours.flatMap(prefixesOf))
   const shortest = beyond.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)

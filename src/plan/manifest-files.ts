@@ -96,7 +96,7 @@ interface FoundByLine {
   readonly files: FilePath[]
   /** Visited folders. A folder is visited only once, because links may form a loop. */
   readonly folders: Set<string>
-  /** Folders in a named folder, which are not read. */
+  /** The folders inside a named folder. Their files are not read. */
   readonly subfolders: string[]
 }
 

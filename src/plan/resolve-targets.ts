@@ -52,8 +52,8 @@ export interface MatchWait {
 }
 
 /**
- * How long a line with a selector waits for its first match, in milliseconds: as long as `await-change`, else as the
- * object of a line with a name may take to be created; but no longer than the timeout of the line.
+ * How long a line with a selector waits for its first match, in milliseconds: the time of `await-change`, else the
+ * time limit of the milestone `created`; at most the timeout of the line.
  */
 export function matchLimitMs(
   { clocks }: Pick<Reference, 'clocks'>,
@@ -240,8 +240,9 @@ function noticesOf(
 }
 
 /**
- * The notice about the kinds of which a line's selector matches no object. None if the selector matches objects of
- * every kind; if it matches nothing, the target is `not-found`, and only with `--for=delete` there is a notice.
+ * The notice about the kinds of which a line's selector matches no object. There is none if the selector matches
+ * objects of every kind. If it matches nothing at all, the target is `not-found`, and there is a notice only with
+ * `--for=delete`.
  */
 function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[] {
   const unmatched = entries.filter(({ names }) => names.length === 0)
@@ -271,7 +272,7 @@ function targetKey(target: Target): string {
   return `${nameKey(target)} ${target.selector ?? ''}`
 }
 
-/** A target of one line. */
+/** A target as one line selects it, before `combine`. */
 interface Draft {
   readonly target: Target
   readonly place: Place

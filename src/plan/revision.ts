@@ -20,12 +20,15 @@ const revisionKinds: ReadonlySet<string> = new Set([
   'helm.toolkit.fluxcd.io/HelmRelease',
 ])
 
-/** Whether an operator deploys revisions by objects of this kind. */
+/** Whether `--revision` applies to objects of this kind: an operator deploys a revision of a source for each. */
 export function takesRevision({ apiVersion, kind }: KindName): boolean {
   return revisionKinds.has(`${groupOf(apiVersion)}/${kind}`)
 }
 
-/** Names that move with each commit, so they also match the commit before the wanted one. */
+/**
+ * Names of branches and tags that move with each commit: an operator may report them for the commit before the wanted
+ * one.
+ */
 const movingNames = /^(?:HEAD|main|master|develop|trunk|latest|refs\/heads\/.*)$/
 
 /** Reads the value of `--revision`: `REV`, or `SOURCE=REV`. */
@@ -86,7 +89,7 @@ export function matchesRevision(wanted: string, reported: string): boolean {
   // If Flux appends digits, it writes the version without its `v`.
   if (want.hash === '') return want.name !== '' && [report.name, version, version && `v${version}`].includes(want.name)
   if (report.hash.startsWith(want.hash) || (digits && want.hash.startsWith(digits))) return true
-  // A tag may look like a commit.
+  // A wanted tag may consist of hexadecimal digits, so it looks like a commit.
   return wanted === report.name
 }
 
@@ -118,6 +121,6 @@ export function isLowerVersion(one: string, other: string): boolean | undefined 
     const difference = Number(a[part]) - Number(b[part])
     if (difference !== 0) return difference < 0
   }
-  // A pre-release comes before its release; the order of two pre-releases is not read.
+  // A pre-release comes before its release; two pre-releases are not compared.
   return (a[4] === undefined) === (b[4] === undefined) ? undefined : a[4] !== undefined
 }

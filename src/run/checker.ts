@@ -158,7 +158,7 @@ export class Checker {
 
   #redactAndCut(text: string): string {
     const redacted = this.#options.redact(text)
-    // A character may be two code units.
+    // The limit counts characters, and a character may be two code units of the string.
     return redacted.length <= answerBodyCharacters
       ? redacted
       : [...redacted.slice(0, 2 * answerBodyCharacters)].slice(0, answerBodyCharacters).join('')
@@ -228,7 +228,7 @@ export async function askPod(
   try {
     return await exchange(socket, pod.port, query, clock, signal)
   } catch (error) {
-    // The connection to the API server broke.
+    // Another error is of the connection to the API server, and is no answer of the pod.
     if (error instanceof ConnectionError && !isTimeout(error)) throw error
     return { error: noAnswerText(error, query.timeoutMs) }
   } finally {
@@ -284,14 +284,14 @@ export function exchange(
     const options = { method, headers: grouped(headers), createConnection: () => socket }
     const request = httpRequest(new URL(path, `http://localhost:${port}`), options)
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    // A request whose connection is destroyed already emits nothing.
+    // If its connection is destroyed before the request begins, the request emits no event.
     ending.addEventListener('abort', () => {
       reject(ending.reason)
       request.destroy()
     })
     request.once('response', resolve)
     request.on('error', reject)
-    // After an answer that changes the protocol, there is no error.
+    // If the server answers with another protocol, the request ends without an error.
     request.once('close', () => reject(new Error(closedEarly)))
     request.end()
     try {

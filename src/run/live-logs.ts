@@ -204,7 +204,7 @@ const allSlotsTaken = `${liveLogStreams} logs are shown at a time. Others follow
 function runOf(status: ContainerStatus | undefined): ContainerRun | undefined {
   const { state = {}, lastState = {}, restartCount = 0 } = status ?? {}
   if (state.running) return { restarts: restartCount, hasEnded: false }
-  // During a pending restart, the count is that of the previous run.
+  // While a restart is pending, the status has the restart count of the run before.
   return state.terminated || lastState.terminated ? { restarts: restartCount, hasEnded: true } : undefined
 }
 
@@ -428,7 +428,7 @@ export class ContainerLog {
     } finally {
       slots.release()
     }
-    // The status may have changed meanwhile.
+    // If the status changed during the request, the next run is read without a pause.
     if (this.#run === run && this.#hasMore && pauseMs > 0) await this.#pause(pauseMs)
   }
 

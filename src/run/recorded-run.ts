@@ -47,7 +47,7 @@ export class RecordedRun extends Run {
   /** When the process could handle signals last, in real time. */
   #handledSignalsAt = performance.now()
 
-  /** Only for `open`. */
+  /** Use `open`. */
   constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan) {
     super()
     this.plan = plan
@@ -184,7 +184,7 @@ export class RecordedRun extends Run {
   }
 }
 
-/** No event of a recording belongs to a watch. */
+/** Returns the watch of an event: none, since a recording does not contain the watches. */
 const noWatch = () => undefined
 
 /** Groups the events by time. A live run handled the events of one time together, so a gate decides once on each group. */

@@ -92,7 +92,7 @@ function mapTexts(value: unknown, map: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [map(name), mapTexts(child, map)]))
 }
 
-/** Callbacks of `ChangesView`. */
+/** What `ChangesView` reports. */
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** Called for each target that does not exist when its first list is complete. */

@@ -73,7 +73,7 @@ export function paintLine(
     const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)}${span.isJoined ? '' : ' '}`
     const piece = cut(full, left)
     left -= piece.length
-    // `color` decides; styleText would check stdout.
+    // With validation, styleText would drop the colours if stdout is no terminal; here `color` decides.
     text += span.style !== undefined && color ? styleText(span.style, piece, { validateStream: false }) : piece
   }
   return text.trimEnd()
@@ -90,7 +90,7 @@ function cut(text: string, limit: number): string {
   return `${text.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, '')}…`
 }
 
-/** Done, in progress, warning, failed; a dot for anything else. */
+/** The mark before a text: done, in progress, warning or failed; a dot for anything else. */
 export type Mark = '✓' | '…' | '!' | '✗' | '·'
 
 const styles: Readonly<Record<Mark, Style>> = { '✓': 'green', '…': 'yellow', '!': 'yellow', '✗': 'red', '·': 'dim' }
@@ -116,7 +116,7 @@ export function volatile(text: string): Span {
   return { text, style: 'dim', isVolatile: true }
 }
 
-/** A duration in whole seconds. */
+/** How long ago something was, in whole seconds. @param ms milliseconds */
 export function age(ms: number): string {
   return duration(Math.floor(Math.max(0, ms) / 1_000) * 1_000)
 }

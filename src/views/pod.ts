@@ -14,7 +14,7 @@ import type { TracedObject } from './trace.ts'
 export interface PodSummary {
   readonly mark: Mark
   readonly text: string
-  /** `28 s left of its grace period` */
+  /** How long a terminating pod may still take: `28 s left of its grace period`. */
   readonly timeLeft?: string
 }
 
@@ -40,7 +40,7 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
 
-/** `2 restarts, last exit code 1`; empty without restarts. */
+/** The number of restarts and the last exit code: `2 restarts, last exit code 1`. Empty without restarts. */
 export function summarizeRestarts(pod: Pod): string {
   const restarts = containersOf(pod).reduce((sum, { status }) => sum + (status?.restartCount ?? 0), 0)
   if (restarts === 0) return ''
@@ -131,7 +131,7 @@ function describeState({ status, isInit, runsOnce }: PodContainer): readonly [Ma
 /** The marks of the kubelet's reasons for the start of a container; any other reason is a failure. */
 const waitingMarks: Readonly<Record<string, Mark>> = { '': '·', PodInitializing: '·', ContainerCreating: '…' }
 
-/** The kubelet's own words. */
+/** The state of a waiting container, by the kubelet's reason and message. */
 function describeWaiting(reason: string, message: string | undefined): readonly [Mark, string] {
   const as = Object.hasOwn(waitingMarks, reason) ? waitingMarks[reason] : undefined
   return [as ?? '✗', [reason || 'not started', message].filter(Boolean).join(': ')]
@@ -159,7 +159,7 @@ function probeLines({ container, status, failedProbes }: ContainerView): readonl
   ]
 }
 
-/** `(GET :8080/ready every 10 s)` */
+/** What a probe checks, and how often: `(GET :8080/ready every 10 s)`. */
 function describeProbe({ httpGet, tcpSocket, exec, grpc, periodSeconds = 10 }: Probe): string {
   const check = httpGet
     ? `GET :${httpGet.port ?? ''}${httpGet.path ?? '/'}`

@@ -51,7 +51,7 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
   })
 }
 
-/** How many pairs of list elements are compared for one patch: the time and memory for that grow with the pairs. */
+/** How many pairs of list elements are compared for one patch. Each pair costs time and memory. */
 const maxPairs = 100_000
 
 /** Replaces a list as a whole once too many pairs of elements were compared. */
@@ -111,7 +111,7 @@ export function yamlLines(value: unknown): readonly string[] {
 
 /** One difference of two documents. */
 interface Hunk {
-  /** `status.conditions[Ready]`; empty at the top level. */
+  /** The field that contains the difference: `status.conditions[Ready]`. Empty at the top level. */
   readonly path: string
   readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]
 }

@@ -33,7 +33,7 @@ export function selectedPods(service: Service, { reader }: TracedObject): readon
   return pods.filter((pod) => isSelectedBy(service, pod))
 }
 
-/** `ClusterIP 10.0.0.12`, `headless` or `ExternalName`. */
+/** The type of a Service with its address: `ClusterIP 10.0.0.12`, `headless` or `ExternalName`. */
 export function serviceType({ spec = {} }: Service): string {
   const { type = 'ClusterIP', clusterIP } = spec
   if (type === 'ExternalName') return 'ExternalName'
@@ -126,7 +126,7 @@ function addressOf({ pod, endpoints: [first] }: SelectedPod): string {
   return (first && addressText(first)) || (pod.status?.podIP ?? '')
 }
 
-/** `10.1.2.3:8080`; without a port if the slice has none. */
+/** The address of an endpoint: `10.1.2.3:8080`; without a port if the slice has none. */
 function addressText({ endpoint, slice }: ServiceEndpoint): string {
   const [ip = ''] = endpoint.addresses ?? []
   const port = slice.ports?.[0]?.port
@@ -136,7 +136,7 @@ function addressText({ endpoint, slice }: ServiceEndpoint): string {
 /** Whether an EndpointSlice sends traffic to the pod; the pod itself may no longer be ready. */
 function getsTraffic({ spec }: Service, { endpoints }: SelectedPod): boolean {
   const hasPorts = (spec?.ports ?? []).length > 0
-  // An absent condition is true: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
+  // Without this condition, an endpoint is ready: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
   return endpoints.some(
     ({ endpoint, slice }) => endpoint.conditions?.ready !== false && (!hasPorts || (slice.ports ?? []).length > 0),
   )

@@ -31,7 +31,7 @@ export function descendants(object: KubeObject, traced: TracedObject, depth = ma
   return traced.owned(object.metadata.uid).flatMap((child) => [child, ...descendants(child, traced, depth - 1)])
 }
 
-/** `ReplicaSets and pods`, `Jobs and pods`, `pods`. */
+/** The title of the tree, by the kinds that a resource owns: `ReplicaSets and pods`, `Jobs and pods`, `pods`. */
 function titleOf(object: KubeObject): string {
   const { kinds, isKnown } = kindsBehind(object)
   if (!isKnown) return 'what it owns'
