@@ -22,6 +22,7 @@ import {
   firstRequests,
   firstState,
   type GatedTarget,
+  isReady,
   noRequests,
   objectOf,
   requestsOfReads,
@@ -92,7 +93,7 @@ export class Assessor {
     if (state === before) return
     gated.state = state
     this.#changed.add(gated)
-    if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
+    if (isReady(before) !== isReady(state) || state.type === 'ended')
       for (const other of this.#targets.all)
         if (other.state.assessment?.awaits !== undefined || other.target.hook?.removal !== undefined)
           this.#changed.add(other)
@@ -225,7 +226,7 @@ export class Assessor {
   /** Makes removed hooks ready once all other targets are ready. See `isRemovedHook`. */
   #passRemovedHooks(): void {
     const others = this.#targets.besideHooks
-    if (others.length === 0 || others.some(({ state }) => state.type !== 'ready')) return
+    if (others.length === 0 || others.some(({ state }) => !isReady(state))) return
     for (const gated of this.#targets.open.filter((each) => this.#targets.isRemoved(each))) {
       const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`
       this.apply(gated, { type: 'absence-accepted', text })

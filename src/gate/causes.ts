@@ -3,7 +3,7 @@ import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { nameKey } from '../plan/target.ts'
 import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { isCause } from './outcome.ts'
-import { type GatedTarget, verdictSoFar } from './target-state.ts'
+import { type GatedTarget, isReady, verdictSoFar } from './target-state.ts'
 import type { Targets } from './targets.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
@@ -41,8 +41,8 @@ function rootOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedTarget
 
 /** The first target that is not ready, if the given target is a removed hook, which waits for all of them. */
 function awaitedByHook(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
-  if (gated.state.type === 'ready' || !targets.isRemoved(gated)) return undefined
-  return targets.besideHooks.find(({ state }) => state.type !== 'ready')
+  if (isReady(gated.state) || !targets.isRemoved(gated)) return undefined
+  return targets.besideHooks.find(({ state }) => !isReady(state))
 }
 
 /** The first awaited target that is not ready. A target does not wait for itself, nor for what belongs to it. */

@@ -52,7 +52,7 @@ export function unchangedVerdict(
 
 /** The facts about the state of a target from which the age of its present version follows. */
 interface VersionState {
-  readonly type: string
+  readonly readyAt?: number | undefined
   readonly seen?: { readonly changedAt?: number | undefined; readonly existedBefore: boolean }
   readonly milestones: Pick<MilestoneProgress, 'reached'>
 }
@@ -77,9 +77,9 @@ export function versionAge(state: VersionState, context: VersionContext): Versio
 }
 
 /** Whether a target was ready when the gate first saw it, and has stayed ready. */
-function wasReadyAtFirstSight({ type, seen, milestones }: VersionState, { settings }: VersionContext): boolean {
+function wasReadyAtFirstSight({ readyAt, seen, milestones }: VersionState, { settings }: VersionContext): boolean {
   const wasReachedBefore = milestones.reached.every(({ at }) => at === settings.startedAt)
-  return type === 'ready' && seen?.existedBefore === true && wasReachedBefore
+  return readyAt !== undefined && seen?.existedBefore === true && wasReachedBefore
 }
 
 /** The message of a ready target. It begins with `unchanged for 3 d` if the target has certainly not changed for long. */

@@ -16,6 +16,7 @@ import {
   describeState,
   type GatedTarget,
   hasStallHold,
+  isReady,
   isUndecided,
   objectOf,
   problemsUnlessReady,
@@ -46,7 +47,6 @@ export function describeOpen(gated: GatedTarget, cause: GatedTarget | undefined)
 export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?: GatedTarget): JudgedTargetRecord {
   const { state, target } = gated
   const { assessment, milestones } = state
-  const isReady = state.type === 'ready'
   const problems = problemsUnlessReady(state)
   const { outcome, reason, message, form }: Verdict<TargetOutcome> =
     state.type === 'ended' ? state.verdict : { ...verdictSoFar(gated), ...openStatement(gated, problems[0]) }
@@ -66,10 +66,10 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
     ...(cause && causedBy(cause.target, target)),
     source,
     clocks,
-    ...(isUndecided(state) ? {} : { endedAt: state.at }),
+    endedAt: state.type === 'ended' ? state.at : state.readyAt,
     milestones: milestoneRecords(
       milestones,
-      isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed',
+      isUndecided(state) ? 'open' : isReady(state) ? 'ready' : 'failed',
       hold !== undefined,
     ),
     problems: problems.map((problem) => recordProblem(problem, target)),
@@ -93,7 +93,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
 function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
   const { state } = gated
   const message =
-    state.type === 'ready' && state.assessment !== undefined && !state.isAbsent
+    isReady(state) && state.type !== 'absent' && state.assessment !== undefined
       ? readyMessage(state.assessment.message, state, gated)
       : describeState(state)
   const sentence = problem && sentenceOf(problem)

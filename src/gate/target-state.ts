@@ -49,7 +49,8 @@ export interface GatedTarget extends StepContext {
 }
 
 /** The state of a target. Moments are milliseconds since the epoch. */
-export type TargetState = AwaitingChange | Absent | NotReady | Ready | Ended
+export type TargetState = AwaitingChange | Absent | Present | Ended
+export type UnendedState = Exclude<TargetState, Ended>
 
 interface StateFacts {
   readonly milestones: MilestoneProgress
@@ -57,12 +58,14 @@ interface StateFacts {
   readonly seen?: Seen
   /** The last assessment. */
   readonly assessment?: Assessment
+  /** Since when the target is ready; undefined if it is not, or has ended. */
+  readonly readyAt?: number | undefined
+  /** When the object was deleted while it was watched; undefined while it exists, or if it never existed. */
+  readonly deletedAt?: number | undefined
 }
 
 interface Unended extends StateFacts {
   readonly stall: StallClock
-  /** When the object was deleted while it was watched; undefined while it exists, or if it never existed. */
-  readonly deletedAt?: number | undefined
 }
 
 /** The awaited change has not arrived: the object is not judged yet. */
@@ -77,26 +80,23 @@ export interface AwaitingChange extends Unended {
   readonly known?: KnownRevision
   readonly seen?: undefined
   readonly assessment?: undefined
+  readonly readyAt?: undefined
 }
 
+/**
+ * The object does not exist. The target is ready without it with `--for=delete`, if it is a hook that its tool has
+ * removed, or if it may not be read.
+ */
 export interface Absent extends Unended {
   readonly type: 'absent'
   /** Whether the log already reports that it does not exist yet. */
   readonly isLogged?: boolean
 }
 
-/** The object exists, and is not ready. It has no assessment until the first lists that it needs are complete. */
-export interface NotReady extends Unended {
-  readonly type: 'not-ready'
+/** The object exists. It has no assessment until the first lists that it needs are complete. */
+export interface Present extends Unended {
+  readonly type: 'present'
   readonly seen: Seen
-}
-
-export interface Ready extends Unended {
-  readonly type: 'ready'
-  /** When it became ready. */
-  readonly at: number
-  /** It is ready without an object: `--for=delete`, a hook that its tool has removed, or it may not be read. */
-  readonly isAbsent?: true
 }
 
 interface Ended extends StateFacts {
@@ -163,14 +163,6 @@ export function firstState(
 /** Which problems of a target have been logged, by container and wording, each as it was logged last. */
 export type LoggedProblems = ReadonlyMap<string, Pick<Problem, 'reason' | 'count'> & { readonly message: string }>
 
-/** A state in which the object exists. */
-export type Present = NotReady | (Ready & { readonly seen: Seen })
-export type UnendedState = Exclude<TargetState, Ended>
-
-export function isPresent(state: UnendedState): state is Present {
-  return objectOf(state) !== undefined
-}
-
 /** The present problems of a target that has not ended, ready or not. */
 export function presentProblems(state: UnendedState): readonly Problem[] {
   if (state.type === 'awaiting-change') return state.problem === undefined ? [] : [state.problem]
@@ -180,7 +172,7 @@ export function presentProblems(state: UnendedState): readonly Problem[] {
 /** The problems that keep a target from ready, or that an ended target had at its end. */
 export function problemsUnlessReady(state: TargetState): readonly Problem[] {
   if (state.type === 'ended') return state.problems
-  return state.type === 'ready' ? [] : presentProblems(state)
+  return isReady(state) ? [] : presentProblems(state)
 }
 
 /** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */
@@ -196,7 +188,7 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
     return { outcome, reason, problem: problems.find((each) => each.reason === reason) }
   }
   const [problem] = problems
-  return { outcome: state.type === 'ready' ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
+  return { outcome: isReady(state) ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
 }
 
 /** The state as readable text. */
@@ -204,7 +196,7 @@ export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change')
     return state.problem === undefined ? 'waiting for its change to arrive' : sentenceOf(state.problem).text
   // The last milestone has the reason why an absent object is ready.
-  if (state.type === 'ready' && state.isAbsent) return state.milestones.present.at(-1)?.message ?? ''
+  if (state.type === 'absent' && isReady(state)) return state.milestones.present.at(-1)?.message ?? ''
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
   return state.assessment?.message ?? 'not assessed yet'
 }
@@ -212,7 +204,7 @@ export function describeState(state: TargetState): string {
 /** The object while it exists; undefined while its change is awaited. */
 export function objectOf(state: TargetState): KubeObject | undefined {
   if (state.type === 'ended') return state.object
-  return state.type === 'absent' || (state.type === 'ready' && state.isAbsent) ? undefined : state.seen?.object
+  return state.type === 'absent' ? undefined : state.seen?.object
 }
 
 /** The watches of a target, by what they are needed for; the first one needed is that of the target itself. */
@@ -237,13 +229,17 @@ export function requestsOfReads({ state, target }: GatedTarget, { requests }: Re
 }
 
 /** Whether a target is neither ready nor ended. */
-export function isUndecided(state: TargetState): state is Exclude<TargetState, Ready | Ended> {
-  return state.type !== 'ready' && state.type !== 'ended'
+export function isUndecided(state: TargetState): state is UnendedState {
+  return state.type !== 'ended' && state.readyAt === undefined
+}
+
+export function isReady({ readyAt }: TargetState): boolean {
+  return readyAt !== undefined
 }
 
 /** Whether an absent object was deleted while it was watched. */
-export function wasDeleted(state: TargetState): boolean {
-  return state.type !== 'ended' && state.deletedAt !== undefined
+export function wasDeleted({ deletedAt }: TargetState): boolean {
+  return deletedAt !== undefined
 }
 
 /**

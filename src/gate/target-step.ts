@@ -24,14 +24,12 @@ import {
   type Absent,
   type AwaitingChange,
   holdStall,
-  isPresent,
+  isReady,
   isUndecided,
   type LoggedProblems,
-  type NotReady,
   objectOf,
   type Present,
   presentProblems,
-  type Ready,
   restartStall,
   type Seen,
   type StepContext,
@@ -102,26 +100,26 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     case 'deleted':
       return afterDeletion(state, now, context)
     case 'last-state-judged':
-      return { state: withoutObject(state, event.deletedAt, now), entries: [] }
+      return state.type === 'awaiting-change' || state.assessment?.completed
+        ? unchanged
+        : { state: withoutObject(state, event.deletedAt, now), entries: [] }
     case 'absence-known':
       return afterAbsence(state, context)
     case 'absence-accepted':
-      return state.type === 'absent' || state.type === 'awaiting-change'
-        ? afterAcceptedAbsence(state, event.text, now)
-        : unchanged
+      return state.type === 'present' || isReady(state) ? unchanged : afterAcceptedAbsence(state, event.text, now)
     case 'list-pending': {
-      if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
+      if (state.type !== 'present' || !isReady(state) || state.assessment === undefined) return unchanged
       const message = 'the objects that its spec selects now are being listed'
       const assessment = { ...state.assessment, ready: false, failure: undefined, message }
-      return fallBack({ ...state, seen: state.seen }, assessment, now)
+      return fallBack(state, assessment, now)
     }
     case 'revisions-listed':
-      return isPresent(state) ? afterRevisions(state, event.revisions, now, context) : unchanged
+      return state.type === 'present' ? afterRevisions(state, event.revisions, now, context) : unchanged
     case 'assessed':
-      return isPresent(state) ? afterAssessment(state, event, now, context) : unchanged
+      return state.type === 'present' ? afterAssessment(state, event, now, context) : unchanged
     case 'hold-ended': {
       const milestones = finishHold(state.milestones, event.message, now)
-      if (milestones === undefined || state.type !== 'ready') return unchanged
+      if (milestones === undefined || !isReady(state)) return unchanged
       return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message }] }
     }
     case 'stall-held': {
@@ -152,7 +150,7 @@ function afterFound(
   now: number,
   context: StepContext,
 ): Step {
-  if (state.type === 'ready' && state.isAbsent && context.rule.readyWhenAbsent === undefined) {
+  if (state.type === 'absent' && isReady(state) && context.rule.readyWhenAbsent === undefined) {
     const { entries, ...reopened } = afterFound(awaitingNewHook(state, now, context), event, now, context)
     return { ...reopened, entries: [note('exists again: no longer ready'), ...entries] }
   }
@@ -296,14 +294,13 @@ function withObject(
   const hasArrived = isOther || state.type === 'awaiting-change'
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
   const stall = hasArrived || isProgress ? restartStall(state.stall, now) : state.stall
-  if (isOther) return { type: 'not-ready', milestones: createMilestones(rule.milestones), stall, seen }
-  const { milestones, assessment } = state
-  if (state.type === 'ready') return { type: 'ready', milestones, stall, at: state.at, seen, assessment }
-  return { type: 'not-ready', milestones, stall, seen, assessment }
+  if (isOther) return { type: 'present', milestones: createMilestones(rule.milestones), stall, seen }
+  const { milestones, readyAt, assessment } = state
+  return { type: 'present', milestones, stall, readyAt, seen, assessment }
 }
 
 /** The state of a hook that was ready, and that its tool has removed or created again. */
-function awaitingNewHook({ stall }: Ready, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
+function awaitingNewHook({ stall }: UnendedState, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
   return { type: 'absent', milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
 }
 
@@ -311,18 +308,15 @@ function afterDeletion(state: UnendedState, now: number, { rule, target }: StepC
   // A completed target stays ready after its deletion, until a new object takes its name.
   if (state.assessment?.completed) return { state, entries: [] }
   if (state.type === 'awaiting-change') return { state: { ...state, deletedAt: now }, entries: [] }
+  const absent = withoutObject(state, now, now)
   // `--for=delete`: the deletion is what the target waits for.
-  if (rule.readyWhenAbsent !== undefined) {
-    const absent =
-      state.type === 'ready' ? ({ ...state, isAbsent: true, deletedAt: now } as const) : withoutObject(state, now, now)
-    return { state: absent, entries: [] }
-  }
+  if (rule.readyWhenAbsent !== undefined) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
   // The tool removes a hook after success, or before it creates it again: a new one is gated, and none is needed.
-  if (state.type === 'ready' && target.hook?.removal !== undefined) {
+  if (isReady(state) && target.hook?.removal !== undefined) {
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`
     return { state: awaitingNewHook(state, now, { rule }), entries: [note(text)] }
   }
-  return { state: withoutObject(state, now, now), entries: [note(deletionText(target))] }
+  return { state: absent, entries: [note(deletionText(target))] }
 }
 
 function deletionText({ deployedBy }: Target): string {
@@ -330,16 +324,15 @@ function deletionText({ deployedBy }: Target): string {
   return `was deleted; it has ${deletedMs / 1000} s to come back`
 }
 
-/** The state after a deletion: the target becomes absent, unless it has completed or still awaits its change. */
-function withoutObject(state: UnendedState, deletedAt: number, now: number): UnendedState {
-  if (state.type === 'awaiting-change' || state.assessment?.completed) return state
+/** The state of a target whose object was deleted: no longer ready. */
+function withoutObject(state: Absent | Present, deletedAt: number, now: number): Absent {
   const { milestones, stall, seen, assessment } = state
-  const kept = state.type === 'ready' ? restartStall(stall, now) : stall
+  const kept = isReady(state) ? restartStall(stall, now) : stall
   return { type: 'absent', milestones, stall: kept, deletedAt, seen, assessment }
 }
 
 function afterAbsence(state: UnendedState, { target, settings }: StepContext): Step {
-  if (state.type !== 'absent' || wasDeleted(state) || state.isLogged) return { state, entries: [] }
+  if (state.type !== 'absent' || isReady(state) || wasDeleted(state) || state.isLogged) return { state, entries: [] }
   const timeoutMs = milestoneTimeoutMs('created', target, settings)
   const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
   const hook = 'does not exist: its tool creates it to run it, and removes it after success'
@@ -351,7 +344,7 @@ function afterAcceptedAbsence(state: Absent | AwaitingChange, text: string, now:
   const { stall, deletedAt, seen, assessment } = state
   const milestones = finishMilestones(state.milestones, text, now)
   return {
-    state: { type: 'ready', at: now, milestones, stall, isAbsent: true, deletedAt, seen, assessment },
+    state: { type: 'absent', readyAt: now, milestones, stall, deletedAt, seen, assessment },
     entries: [readyEntry(text)],
   }
 }
@@ -393,9 +386,8 @@ function afterAssessment(
 ): Step {
   const { target, gateTime } = context
   const assessment = withEarlierCause(event.assessment, before.seen, target)
-  const isReady = assessment.ready
   const fallen =
-    before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
+    isReady(before) && !assessment.ready ? fallBack(before, assessment, now) : { state: before, entries: [] }
   const { seen } = fallen.state
   const isFirstSight = seen.existedBefore && fallen.state.milestones.reached.length === 0
   const when = { now, startedAt: gateTime.startedAt, isFirstSight }
@@ -403,12 +395,13 @@ function afterAssessment(
   // The log already contains an object that existed before its change.
   const reachedNow = reachedText(reached, seen.existedBefore ? 0 : gateTime.startedAt)
   const settling = reachedNow === '' ? undefined : settlingText(assessment, now)
-  const progressText = isReady ? '' : [reachedNow, ...(settling === undefined ? [] : [settling])].join(' · ')
+  const progressText = assessment.ready ? '' : [reachedNow, ...(settling === undefined ? [] : [settling])].join(' · ')
   // An unavailable watch may hide that the problem is over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
   const problems = assessment.problems.filter((each) => !event.awaitsOther || traitsOf(each).yieldsTo !== 'awaited')
   const { loggedProblems, texts } = logProblems(problems, failure, seen.loggedProblems, target)
-  const after = {
+  const after: Present = {
+    type: 'present',
     milestones: progress,
     stall: moved ? restartStall(fallen.state.stall, now) : fallen.state.stall,
     seen: {
@@ -429,14 +422,14 @@ function afterAssessment(
   const unchanged = unchangedVerdict(after.seen.changedAt, context)
   const verdict = unchanged ?? (failure && problemVerdict('failed', failure, assessment, target))
   if (verdict !== undefined) {
-    const ended = end({ ...after, type: 'not-ready' }, verdict, now, context)
+    const ended = end(after, verdict, now, context)
     // The verdict of a broken hold contains what broke it.
     const containsAll = failure !== undefined && traitsOf(failure).yieldsTo === 'problem'
     return { state: ended.state, entries: [...(containsAll ? [] : entries), ...ended.entries] }
   }
-  if (!isReady) return { state: { ...after, type: 'not-ready' }, entries }
-  if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
-  const state: TargetState = { ...after, type: 'ready', at: now }
+  if (!assessment.ready) return { state: after, entries }
+  const state: Present = { ...after, readyAt: before.readyAt ?? now }
+  if (isReady(before)) return { state, entries }
   const text = [readyMessage(assessment.message, state, context), ...remarksOf(assessment, target)].join(' · ')
   return { state, entries: [...entries, readyEntry(text)] }
 }
@@ -513,12 +506,12 @@ function wordingOf(message: string): string {
 
 /** The state of a target that is no longer ready, and the entry about that. */
 function fallBack(
-  { seen, milestones, stall }: Ready & { readonly seen: Seen },
+  { seen, milestones, stall }: Present,
   assessment: Assessment,
   now: number,
-): { readonly state: NotReady; readonly entries: readonly TargetEntry[] } {
-  const state: NotReady = {
-    type: 'not-ready',
+): { readonly state: Present; readonly entries: readonly TargetEntry[] } {
+  const state: Present = {
+    type: 'present',
     seen,
     assessment,
     milestones: loseMilestones(milestones, assessment, now),

@@ -100,14 +100,14 @@ export class Targets {
 
   /** When another target than this one last became ready: containers that crashed before may have waited for it. */
   othersReadyAt(gated: GatedTarget): number | undefined {
-    const moments = this.all.flatMap((other) => (other !== gated && other.state.type === 'ready' ? other.state.at : []))
+    const moments = this.all.flatMap((other) => (other === gated ? [] : (other.state.readyAt ?? [])))
     return moments.length === 0 ? undefined : Math.max(...moments)
   }
 
   /** Changes when `othersProgress` or `othersReadyAt` of a target may change. */
   get progressKey(): string {
     const progressing = this.all.filter(({ state }) => isProgressing(state))
-    const ready = this.all.map(({ state }) => (state.type === 'ready' ? state.at : 0))
+    const ready = this.all.map(({ state }) => state.readyAt ?? 0)
     const readyAt = Math.max(...ready)
     return `${progressing.length > 1 ? 'several' : progressing[0]?.index} ${ready.lastIndexOf(readyAt)} ${readyAt}`
   }

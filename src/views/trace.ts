@@ -10,6 +10,7 @@ import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, settingsFor } from '../gate/settings.ts'
+import { isReady } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned, unwatchingReader } from '../lifecycle/custom/behind.ts'
 import type { Reader } from '../lifecycle/reader.ts'
@@ -105,7 +106,7 @@ export class Trace extends View {
     const object = store.get(this.#target)
     const { assessment, seen } = state
     const isPending = this.#needed.some((request) => store.listState(request) === 'pending')
-    const isLoading = isPending || (state.type === 'not-ready' && assessment === undefined)
+    const isLoading = isPending || (state.type === 'present' && assessment === undefined)
     const { apiVersion, kind, namespace } = this.#target
     const isJudged = !isLoading && object !== undefined && assessment !== undefined && seen !== undefined
     return {
@@ -113,7 +114,7 @@ export class Trace extends View {
       startedAt: this.#settings.startedAt,
       now,
       isLoading,
-      isReady: state.type === 'ready',
+      isReady: isReady(state),
       traced: isJudged ? this.#trace(object, assessment, readerAt(object, now)) : undefined,
       problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),

@@ -6,6 +6,7 @@ import {
   firstRequests,
   firstState,
   holdStall,
+  isReady,
   isUndecided,
   restartStall,
   type StepContext,
@@ -95,14 +96,19 @@ function assessed(status: Status, overrides: Partial<Assessment> = {}): TargetEv
 const deleted: TargetEvent = { type: 'deleted' }
 const ended: TargetEvent = { type: 'end', verdict: { outcome: 'stalled', reason: 'no-progress', message: '' } }
 
-/** The types of the states that a target goes through, one event a second. */
-function typesAfter(events: readonly TargetEvent[], target: StepContext = gated): readonly string[] {
+/** `ready`, or the type of the state. */
+function nameOf(state: TargetState): string {
+  return isReady(state) ? 'ready' : state.type
+}
+
+/** The names of the states that a target goes through, one event a second. */
+function namesAfter(events: readonly TargetEvent[], target: StepContext = gated): readonly string[] {
   let state = firstState(target)
   const states = events.map((event, index) => {
     state = step(state, event, moment(index + 1), target).state
     return state
   })
-  return [firstState(target), ...states].map(({ type }) => type)
+  return [firstState(target), ...states].map(nameOf)
 }
 
 describe('a target', () => {
@@ -110,55 +116,55 @@ describe('a target', () => {
     [
       'is ready when it is assessed so, and falls back',
       [found('a'), assessed('progressing'), assessed('ready'), assessed('progressing')],
-      ['absent', 'not-ready', 'not-ready', 'ready', 'not-ready'],
+      ['absent', 'present', 'present', 'ready', 'present'],
     ],
     [
       'ends with a failure',
       [found('a'), assessed('failed'), assessed('ready')],
-      ['absent', 'not-ready', 'ended', 'ended'],
+      ['absent', 'present', 'ended', 'ended'],
     ],
     [
       'is absent after its deletion, and keeps its assessment when the same object comes back',
       [found('a'), assessed('ready'), deleted, found('a')],
-      ['absent', 'not-ready', 'ready', 'absent', 'not-ready'],
+      ['absent', 'present', 'ready', 'absent', 'present'],
     ],
     [
       'is judged anew when another object takes its name',
       [found('a'), assessed('ready'), found('b')],
-      ['absent', 'not-ready', 'ready', 'not-ready'],
+      ['absent', 'present', 'ready', 'present'],
     ],
     [
       'stays ready when it is deleted after its work is done',
       [found('a'), assessed('ready', { completed: true }), deleted, found('b')],
-      ['absent', 'not-ready', 'ready', 'ready', 'not-ready'],
+      ['absent', 'present', 'ready', 'ready', 'present'],
     ],
     [
       'falls back when a list that it needs is not complete',
       [found('a'), assessed('ready'), { type: 'list-pending' }],
-      ['absent', 'not-ready', 'ready', 'not-ready'],
+      ['absent', 'present', 'ready', 'present'],
     ],
     [
       'is absent again when its last state decides nothing',
       [found('a'), assessed('progressing'), lastStateJudged()],
-      ['absent', 'not-ready', 'not-ready', 'absent'],
+      ['absent', 'present', 'present', 'absent'],
     ],
     ['is not ready because it is absent', [{ type: 'absence-known' }], ['absent', 'absent']],
   ] as const)('%s', (_, events, types) => {
-    expect(typesAfter(events as readonly TargetEvent[])).toEqual(types)
+    expect(namesAfter(events as readonly TargetEvent[])).toEqual(types)
   })
 
   it('that is to be deleted is ready by absence, also when another object takes its name', () => {
     const absence: TargetEvent = { type: 'absence-accepted', text: 'does not exist' }
-    expect(typesAfter([found('a'), assessed('progressing'), deleted, absence], deletionAwaited)).toEqual([
+    expect(namesAfter([found('a'), assessed('progressing'), deleted, absence], deletionAwaited)).toEqual([
       'absent',
-      'not-ready',
-      'not-ready',
+      'present',
+      'present',
       'absent',
       'ready',
     ])
-    expect(typesAfter([found('a'), found('b'), absence, found('b')], deletionAwaited)).toEqual([
+    expect(namesAfter([found('a'), found('b'), absence, found('b')], deletionAwaited)).toEqual([
       'absent',
-      'not-ready',
+      'present',
       'absent',
       'ready',
       'ready',
@@ -166,11 +172,11 @@ describe('a target', () => {
   })
 
   it('that awaits its change is not judged before', () => {
-    expect(typesAfter([found('a', true), assessed('ready'), found('b'), assessed('ready')], changeAwaited)).toEqual([
+    expect(namesAfter([found('a', true), assessed('ready'), found('b'), assessed('ready')], changeAwaited)).toEqual([
       'awaiting-change',
       'awaiting-change',
       'awaiting-change',
-      'not-ready',
+      'present',
       'ready',
     ])
   })
@@ -298,7 +304,7 @@ describe('whatever happens to a target', () => {
   it('it is ready only by an assessment or by the absence that is awaited', () => {
     let readies = 0
     forEachStep((before, event, { state }) => {
-      if (state.type !== 'ready' || before.type === 'ready') return
+      if (!isReady(state) || isReady(before)) return
       readies += 1
       if (event.type === 'assessed') expect(event.assessment.ready).toBe(true)
       else expect(event.type).toBe('absence-accepted')
@@ -308,7 +314,7 @@ describe('whatever happens to a target', () => {
 
   it('its verdict is logged when it is ready and when it ends, and only then', () => {
     forEachStep((before, _, { state, entries }) => {
-      const hasTurned = state.type !== before.type && (state.type === 'ready' || state.type === 'ended')
+      const hasTurned = nameOf(state) !== nameOf(before) && (isReady(state) || state.type === 'ended')
       const verdicts = entries.filter(({ kind }) => kind === 'verdict').map(({ outcome }) => outcome)
       const outcome = state.type === 'ended' ? state.verdict.outcome : 'ready'
       expect(verdicts).toEqual(hasTurned ? [outcome] : [])
@@ -353,9 +359,9 @@ it('a removed hook that is created again is no longer ready, and is gated from i
     context,
   ).state
   const found = step(removed, { type: 'found', object: createObject('a'), isFirstSight: false }, moment(6), context)
-  expect({ before: removed.type, after: found.state.type, reached: found.state.milestones.reached }).toEqual({
+  expect({ before: nameOf(removed), after: nameOf(found.state), reached: found.state.milestones.reached }).toEqual({
     before: 'ready',
-    after: 'not-ready',
+    after: 'present',
     reached: [],
   })
   expect(found.entries.map(({ text }) => text)).toEqual(['exists again: no longer ready'])

@@ -12,8 +12,7 @@ function assessments(gate: Gate, now: number) {
   return gate.record(now).targets.map((_, index) => {
     const { gated, readerAt } = gate.targetView(index)
     const { state, rule, name } = gated
-    if (state.type !== 'not-ready' && state.type !== 'ready') return undefined
-    if (state.assessment === undefined || state.seen === undefined || state.assessment.completed) return undefined
+    if (state.type !== 'present' || state.assessment === undefined || state.assessment.completed) return undefined
     return { name, latest: state.assessment, found: assess(rule, state.seen.object, readerAt(state.seen.object, now)) }
   })
 }
