@@ -11,7 +11,7 @@ import { explain } from '../src/diagnosis/explain.ts'
 import { parseDuration } from '../src/duration.ts'
 import { ApiHealth } from '../src/gate/api-health.ts'
 import { Gate } from '../src/gate/gate.ts'
-import { hasEnded } from '../src/gate/run-record.ts'
+import { isEndedRecord } from '../src/gate/run-record.ts'
 import { readInputs } from '../src/inputs.ts'
 import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
 import { checkName, checkNamespace, checkSelector, matchesSelector } from '../src/plan/names.ts'
@@ -254,7 +254,7 @@ describe.each(names)('the time for the objects of %s', (name) => {
           }
           for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
           const record = explain(gate.record(), gate.store, 0)
-          if (!hasEnded(record)) throw new Error('The gate has no verdict.')
+          if (!isEndedRecord(record)) throw new Error('The gate has no verdict.')
           return [renderLog(record), renderSummary(record), renderReport(record), buildAnnotations(record)]
         },
         part,

@@ -3,16 +3,16 @@ import { groupOf, isObject, type KubeObject } from './objects.ts'
 /* Checks the types of the fields that rules read: a recording or a proxy may contain others than the API server. */
 
 /** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
-type Check = (value: unknown) => readonly string[] | undefined
-type Fields = Readonly<Record<string, Check>>
+type FieldCheck = (value: unknown) => readonly string[] | undefined
+type Fields = Readonly<Record<string, FieldCheck>>
 
 const anyOf =
-  (...types: readonly string[]): Check =>
+  (...types: readonly string[]): FieldCheck =>
   (value) =>
     types.includes(typeof value) ? undefined : []
 
 const list =
-  (check: Check): Check =>
+  (check: FieldCheck): FieldCheck =>
   (value) => {
     if (!Array.isArray(value)) return []
     for (let index = 0; index < value.length; index += 1) {
@@ -23,7 +23,7 @@ const list =
   }
 
 /** Accepts an object whose known fields have the correct types. */
-const object = (exceptions: Fields = {}): Check => {
+const object = (exceptions: Fields = {}): FieldCheck => {
   const own = new Map(Object.entries(exceptions))
   return (value) => {
     if (!isObject(value)) return []
@@ -41,7 +41,7 @@ const object = (exceptions: Fields = {}): Check => {
 }
 
 /** Checks a value once: objects share equal parts (`shareEqualParts`), such as the specs of a pod's versions. */
-function once(check: Check): Check {
+function once(check: FieldCheck): FieldCheck {
   const correct = new WeakSet<object>()
   return (value) => {
     if (!isObject(value)) return check(value)
@@ -57,7 +57,7 @@ const scalar = anyOf('string', 'number')
 const checkObject = object()
 const objects = list(checkObject)
 /** Accepts a list of objects in which none of these fields is missing. */
-const objectsWith = (...names: readonly string[]): Check =>
+const objectsWith = (...names: readonly string[]): FieldCheck =>
   list((value) => {
     const path = checkObject(value)
     if (path !== undefined) return path
@@ -66,10 +66,10 @@ const objectsWith = (...names: readonly string[]): Check =>
   })
 /** Labels, and a selector that is a bare map of labels: their keys are no field names. */
 const scalars = list(scalar)
-const labels: Check = (value) => (isObject(value) ? scalars(Object.values(value)) : [])
-const selector: Check = (value) => (labels(value) === undefined ? undefined : checkObject(value))
+const labels: FieldCheck = (value) => (isObject(value) ? scalars(Object.values(value)) : [])
+const selector: FieldCheck = (value) => (labels(value) === undefined ? undefined : checkObject(value))
 
-const types: readonly (readonly [Check, string])[] = [
+const types: readonly (readonly [FieldCheck, string])[] = [
   [
     text,
     `apiVersion creationTimestamp deletionTimestamp eventTime fieldPath finishedAt firstTimestamp hostname image imageID ip
@@ -107,7 +107,7 @@ const types: readonly (readonly [Check, string])[] = [
 ]
 
 /** The types of the fields that rules read, by name. */
-const fieldTypes: ReadonlyMap<string, Check> = new Map(
+const fieldTypes: ReadonlyMap<string, FieldCheck> = new Map(
   types.flatMap(([check, names]) => names.split(/\s+/).map((name) => [name, check] as const)),
 )
 

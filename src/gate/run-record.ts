@@ -173,7 +173,7 @@ export const unwritten: Readonly<Record<Unwritten, true>> = {
 }
 
 /** Whether the gate of a record has ended. */
-export function hasEnded<T extends TargetRecord>(record: RunRecord<T>): record is EndedRunRecord<T> {
+export function isEndedRecord<T extends TargetRecord>(record: RunRecord<T>): record is EndedRunRecord<T> {
   return record.outcome !== 'progressing'
 }
 

@@ -2,7 +2,7 @@ import { inClusterContext } from '../cluster/feed.ts'
 import {
   type EndedRunRecord,
   type GateRecord,
-  hasEnded,
+  isEndedRecord,
   type RunRecord,
   type TargetRecord,
 } from '../gate/run-record.ts'
@@ -59,7 +59,7 @@ export function wayBackOf(record: RunRecord): WayBack | undefined {
   })
   // Targets without a ready pod come first.
   const serving = found.toSorted((a, b) => Number(a.serves) - Number(b.serves))
-  if (!hasEnded(record)) return undefined
+  if (!isEndedRecord(record)) return undefined
   if (record.gates !== undefined) return wayBackOfGates(record.gates)
   // A report contains no undo.
   if (serving.length === 0) return record.wayBack

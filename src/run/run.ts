@@ -3,7 +3,7 @@ import type { EventConsumer } from '../cluster/follower.ts'
 import { withChanges } from '../diagnosis/target-facts.ts'
 import type { AfterReady } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
-import { type EndedRunRecord, hasEnded, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
+import { type EndedRunRecord, isEndedRecord, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
@@ -68,7 +68,7 @@ export abstract class Run {
   async judgeTargets(): Promise<EndedRunRecord> {
     const gate = await this.judge()
     const record = this.recordOf(gate)
-    if (!hasEnded(record)) throw new Error('The gate ended without a verdict.')
+    if (!isEndedRecord(record)) throw new Error('The gate ended without a verdict.')
     // If everything is ready, there is nothing to explain, and the modules for that are not loaded.
     if (record.outcome === 'ready' && record.targets.every(({ outcome }) => outcome === 'ready'))
       return this.output.redact({ ...record, targets: record.targets.map((judged) => withChanges(judged, gate.store)) })

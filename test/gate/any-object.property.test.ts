@@ -4,7 +4,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import { hasEnded } from '../../src/gate/run-record.ts'
+import { isEndedRecord } from '../../src/gate/run-record.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import type { Target } from '../../src/plan/target.ts'
@@ -77,7 +77,7 @@ function recordWith({ targets, settings, events }: Read, changed: ReadonlyMap<nu
   }
   for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
   const record = explain(gate.record(), gate.store, 0)
-  if (!hasEnded(record)) throw new Error('The gate has no verdict.')
+  if (!isEndedRecord(record)) throw new Error('The gate has no verdict.')
   for (const render of [renderLog, renderSummary, renderReport, buildAnnotations]) render(record)
   return record
 }

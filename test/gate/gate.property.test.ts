@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment } from '../../src/cluster/objects.ts'
 import type { Gate } from '../../src/gate/gate.ts'
-import { hasEnded } from '../../src/gate/run-record.ts'
+import { isEndedRecord } from '../../src/gate/run-record.ts'
 import { unknownMs } from '../../src/thresholds.ts'
 import { createGate, createTarget, type RunOptions } from '../kit/gate.ts'
 import { start } from '../kit/objects.ts'
@@ -123,7 +123,7 @@ describe('whatever happens in a cluster', () => {
         for (const event of events) {
           gate.handle([event])
           const record = gate.record()
-          if (hasEnded(record)) {
+          if (isEndedRecord(record)) {
             const now = JSON.stringify(record)
             expect(now).toBe(final ?? now)
             final = now

@@ -18,7 +18,7 @@ import { condition } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
-import { countMilestone, momentOf, podCount, readyText } from './revision-pods.ts'
+import { allReachedAt, countMilestone, podCount, readyText } from './revision-pods.ts'
 import { type ExaminedPods, examineWorkloadPods, type WorkloadFacts, workloadRule } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
@@ -152,7 +152,7 @@ function conditionsChangedAt(deployment: Deployment, reader: Reader): number {
 
 /** When the last ready pod became available, on the runner's clock: minReadySeconds after it was ready. */
 function availableSince({ spec }: Deployment, { state }: ExaminedPods): number | undefined {
-  const readyAt = momentOf(state?.pods.filter((pod) => pod.ready) ?? [], 'ready')
+  const readyAt = allReachedAt(state?.pods.filter((pod) => pod.ready) ?? [], 'ready')
   return readyAt === undefined ? undefined : readyAt + (spec?.minReadySeconds ?? 0) * 1_000
 }
 

@@ -275,7 +275,7 @@ export function withMomentOf(
   return milestone.state === 'done'
     ? {
         ...milestone,
-        at: momentOf(
+        at: allReachedAt(
           pods.filter((pod) => pod[name]),
           name,
         ),
@@ -284,7 +284,7 @@ export function withMomentOf(
 }
 
 /** When the last of these pods reached a milestone, on the runner's clock; undefined if one of them does not show it. */
-export function momentOf(pods: readonly PodState[], name: keyof PodState['moments']): number | undefined {
+export function allReachedAt(pods: readonly PodState[], name: keyof PodState['moments']): number | undefined {
   return latestOfAll(pods.map(({ moments }) => moments[name]))
 }
 
