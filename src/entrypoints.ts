@@ -19,7 +19,7 @@ function prepareProcess(): void {
 /** Gates a rollout. This file is one bundle, which the launchers `index.ts`, `merge.ts`, `post.ts` and `cli.ts` load. */
 export async function runAction(): Promise<void> {
   prepareProcess()
-  limitYoungGeneration()
+  limitHeap()
   await run('gate')
   exitOnceWritten()
 }
@@ -39,7 +39,7 @@ export async function runPost(): Promise<void> {
 /** Runs the command line, which the action does not load. */
 export async function runCli(): Promise<void> {
   prepareProcess()
-  limitYoungGeneration()
+  limitHeap()
   await (await import('./cli/main.ts')).runCli()
 }
 
@@ -54,16 +54,21 @@ function exitOnceWritten(): void {
  */
 const maxYoungBytes = 8 << 20
 
+/** By how much the old generation may grow until V8 collects it; by default, it may become four times as large. */
+const oldGrowthPercent = 30
+
 /**
- * Stops the growth of the heap's young generation, which V8 would double up to 128 MB while many objects arrive. A running
- * process cannot set the maximum, only the factor of the growth. V8 may also shrink the young generation, so a timer sets it.
+ * Stops the growth of the heap's young generation, which V8 would double up to 128 MB while many objects arrive, and
+ * limits that of the old generation: each version of a pod that is replaced is garbage there. A running process cannot set
+ * the maximum of the young generation, only the factor of the growth. V8 may also shrink it, so a timer sets the factor.
  */
-function limitYoungGeneration(): void {
+function limitHeap(): void {
   const checkEveryMs = 250
   setInterval(() => {
     // Loaded here, because the gate of a finished rollout ends before the first tick.
     const { getHeapSpaceStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
     const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')
     setFlagsFromString(`--semi-space-growth-factor=${(young?.space_size ?? 0) < maxYoungBytes ? 2 : 1}`)
+    setFlagsFromString(`--heap-growing-percent=${oldGrowthPercent}`)
   }, checkEveryMs).unref()
 }
