@@ -2,13 +2,13 @@ import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import type { Assessment, HeldPods } from './assessment.ts'
 import { trueCondition } from './conditions.ts'
-import type { ContainerView, PodView } from './pod-view.ts'
+import type { PodView } from './pod-view.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { deathProblem } from './workloads/container-problems.ts'
 import { condition, containersOf, isReady, isReplaced } from './workloads/pod-fields.ts'
-import { examinePod } from './workloads/pod-state.ts'
+import { problemsOfPod } from './workloads/pod-state.ts'
 
 /**
  * During the hold, a target fails as `not-held` if it has a failure, or if one of its held pods is no longer ready or
@@ -78,23 +78,17 @@ function findBreak(
     const before = held.get(pod.metadata.uid)
     const isLeaving = isReplaced(pod) || trueCondition(pod, 'DisruptionTarget') !== undefined
     if (before === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
-    const { containers, problems } = examinePod(pod, reader)
-    const dead = containers.find(({ container, deaths }) => deaths.total > (before.get(container.name) ?? 0))
+    const view = reader.podView(pod)
+    const dead = view.containers.find(({ container, deaths }) => deaths.total > (before.get(container.name) ?? 0))
     if (dead === undefined && isReady(pod)) continue
-    const known = [...assessment.problems, ...problems].filter(
+    const known = [...assessment.problems, ...problemsOfPod(view, reader)].filter(
       ({ subject, container }) =>
         isSameSubject(subject, subjectOf(pod)) && (dead === undefined || container === dead.container.name),
     )
-    return known[0] ?? (dead === undefined ? lostReadiness(pod, reader) : breakingDeath(pod, dead, reader))
+    const death = dead && deathProblem(dead, dead.endedAt ?? reader.now)
+    return known[0] ?? death ?? lostReadiness(pod, reader)
   }
   return undefined
-}
-
-function breakingDeath(pod: Pod, dead: ContainerView, reader: Reader): Problem | undefined {
-  const { state, lastState } = dead.status ?? {}
-  const death = state?.terminated ?? lastState?.terminated
-  if (death === undefined) return lostReadiness(pod, reader)
-  return deathProblem(dead, death, reader.time(death.finishedAt) ?? reader.now)
 }
 
 function lostReadiness(pod: Pod, reader: Reader): Problem {

@@ -1,5 +1,5 @@
 import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../cluster/objects.ts'
-import type { PullReason } from '../reasons/images.ts'
+import type { PullDetail, PullReason } from '../reasons/images.ts'
 
 export interface PodContainer {
   readonly container: Container
@@ -10,12 +10,19 @@ export interface PodContainer {
   readonly runsOnce: boolean
   /** A sidecar of a completed pod: the kubelet ends it, and its exit code does not count (KEP-753). */
   readonly isDoneSidecar: boolean
-  /** The death of the present instance, if it is dead. */
-  readonly death: ContainerStateTerminated | undefined
+  /** The last end of an instance: of the present one, else of the one before it. */
+  readonly end: ContainerStateTerminated | undefined
+  /** The present instance is dead: `end` is its death. */
+  readonly isDead: boolean
+}
+
+/** What the kubelet's message about a refused pull shows. */
+export interface PullFailure extends Omit<PullDetail, 'image'> {
+  readonly reason: PullReason
 }
 
 /** Refused pulls with one reason. */
-export interface Refusals {
+export interface Refusals extends PullFailure {
   /** The attempts, counted by changes of the container's state or in the kubelet's Events: the larger number. */
   readonly count: number
   readonly firstAt: number
@@ -109,13 +116,16 @@ export interface ScaleUp {
 export interface ContainerView extends PodContainer, ContainerReports {
   readonly pod: Pod
   readonly deaths: DeathCount
-  readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
+  readonly refusals: ReadonlyMap<PullReason, Refusals>
   /** The running instance. */
   readonly running: Instance | undefined
   /** The present waiting reason, since when it was seen, and whether it predates the gate. */
   readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
   /** When its present instance started. */
   readonly startedAt: number | undefined
+  /** When the instance of `end` started and ended. */
+  readonly endBeganAt: number | undefined
+  readonly endedAt: number | undefined
   /**
    * When the time that its probes allow ends: first of the startup probe, then of the readiness probe. Undefined for a
    * container that is ready, does not run or must end.

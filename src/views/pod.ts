@@ -2,7 +2,7 @@ import { type ContainerState, compareTimestamps, type EventObject, type Pod, typ
 import type { ContainerView, PodContainer } from '../lifecycle/pod-view.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
-import { examinePod } from '../lifecycle/workloads/pod-state.ts'
+import { problemsOfPod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/revision-pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -27,16 +27,16 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   if (phase === 'Failed') {
     return { mark: '✗', text: ['failed', reason, message ?? describeExit(pod)].filter(Boolean).join(': ') }
   }
-  const state = examinePod(pod, reader)
-  if (state.ready) return { mark: '✓', text: 'ready' }
-  const [problem] = state.problems.toSorted(byImportance)
+  const view = reader.podView(pod)
+  if (view.ready) return { mark: '✓', text: 'ready' }
+  const [problem] = problemsOfPod(view, reader).toSorted(byImportance)
   if (problem !== undefined) {
     const container = problem.container === undefined ? '' : `container ${problem.container}: `
     return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }
   }
-  if (!state.scheduled) return { mark: '…', text: 'waiting for a node' }
-  if (state.running) return { mark: '…', text: explainNotReady(reader.events(pod)) }
-  if (state.isPulling) return { mark: '…', text: 'pulling its image' }
+  if (!view.scheduled) return { mark: '…', text: 'waiting for a node' }
+  if (view.running) return { mark: '…', text: explainNotReady(reader.events(pod)) }
+  if (view.isPulling) return { mark: '…', text: 'pulling its image' }
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
 

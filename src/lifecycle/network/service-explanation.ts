@@ -13,7 +13,7 @@ import type { Reader } from '../reader.ts'
 import { podRequest, podsMetadata } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isReady, isReplaced } from '../workloads/pod-fields.ts'
-import { examinePod } from '../workloads/pod-state.ts'
+import { problemsOfPod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
 import {
   declaredPorts,
@@ -74,7 +74,7 @@ export function explainUnserved(
   const readyPods = newPods.filter(isReady).length
   if (readyPods > 0) return noEndpoints({ type: 'endpoints-not-made', ...counts, readyPods })
   const [cause] = (newPods.length > 0 ? newPods : staying)
-    .flatMap((pod) => examinePod(pod, reader).problems)
+    .flatMap((pod) => problemsOfPod(reader.podView(pod), reader))
     .sort(byImportance)
   return noEndpoints({ type: 'pods-not-ready', ...counts }, cause)
 }

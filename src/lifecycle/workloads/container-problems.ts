@@ -1,5 +1,4 @@
-import { type ContainerStateTerminated, subjectOf } from '../../cluster/objects.ts'
-import type { PullReason } from '../../reasons/images.ts'
+import { oncePerObject, subjectOf } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import {
   deathsProvenMs,
@@ -11,21 +10,14 @@ import {
   startTimeMs,
 } from '../../thresholds.ts'
 import type { ContainerView, Refusals } from '../pod-view.ts'
-import { isSinceStart, prove } from '../proof.ts'
+import { isAhead, isSinceStart, prove } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { pullFailure } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
 import { isStartError } from './pod-fields.ts'
 
-/** What decides whether there is a problem, besides the view: nothing but the time, so that findings can be cached. */
-export type TimeReader = Pick<Reader, 'now' | 'passed' | 'time' | 'startedAt' | 'settings'>
-
-/** Returns a problem that was found. Other targets and objects decide about its proof and its cause: each assessment calls it. */
-export type Finding = (reader: Reader) => Problem
-
 /** The present problem of a container. A status may be `statusLagMs` later than its events, so refusals come from both. */
-export function findInContainer(container: ContainerView, reader: TimeReader): Finding | undefined {
+export function findInContainer(container: ContainerView, reader: Reader): Problem | undefined {
   const { status, isInit, isDoneSidecar, hookStartedAt } = container
   const isRunning = status?.state?.running !== undefined
   if (isDoneSidecar) return undefined
@@ -49,7 +41,7 @@ const notTried: Readonly<Record<string, 'image-name-invalid' | 'image-never-pull
  * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
  * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
-function neverPulled(container: ContainerView, reader: TimeReader): Finding | undefined {
+function neverPulled(container: ContainerView, reader: Reader): Problem | undefined {
   const { pod, waiting: observed, status } = container
   const waiting = status?.state?.waiting?.reason ?? ''
   const reason = notTried[waiting]
@@ -59,8 +51,7 @@ function neverPulled(container: ContainerView, reader: TimeReader): Finding | un
   const mayBeLoaded = waiting === 'ErrImageNeverPull' && isOld && observed?.predatesGate
   const proven = reader.passed(since + (mayBeLoaded ? kubeletRetryMs : 0))
   const detail = { image: container.container.image ?? '' }
-  const problem = problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
-  return () => problem
+  return problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
 }
 
 /**
@@ -104,27 +95,23 @@ const refusedStates: ReadonlySet<string> = new Set([
 ])
 
 /** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
-function refusedCreation(container: ContainerView, { now, startedAt }: TimeReader): Finding | undefined {
+function refusedCreation(container: ContainerView, reader: Reader): Problem | undefined {
   const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
   if (!refusedStates.has(reason)) return undefined
   const { refused, waiting } = container
-  const first = refused?.first ?? waiting?.since ?? now
+  const first = refused?.first ?? waiting?.since ?? reader.now
   const last = refused?.last ?? first
-  const isBusy = busyNode.test(message)
-  const problem = problemIn(container, {
-    ...whyRefused(container, reason, message),
+  return problemIn(container, {
+    ...whyRefused(container),
     count: 1,
-    firstSeenAt: Math.max(first, startedAt),
-    proven: false,
+    firstSeenAt: Math.max(first, reader.startedAt),
+    proven: !busyNode.test(message) && isProvenMissing({ first, last, retryMs: kubeletRetryMs }, reader),
   })
-  return (reader) => {
-    const proven = !isBusy && isProvenMissing({ first, last, retryMs: kubeletRetryMs }, reader)
-    return { ...problem, proven }
-  }
 }
 
 /** Why a container is not created, by the reason and the message of its state. */
-function whyRefused({ container }: ContainerView, reason: string, message: string) {
+const whyRefused = oncePerObject(({ container, status }: ContainerView) => {
+  const { reason = '', message = '' } = status?.state?.waiting ?? {}
   const missing = missingObject(message)
   if (reason === 'CreateContainerConfigError' && missing !== undefined)
     return { reason: 'config-missing', detail: { missing, message } } as const
@@ -136,7 +123,7 @@ function whyRefused({ container }: ContainerView, reason: string, message: strin
   // CRI-O finds that a program is missing when it creates the container.
   const error = message === '' ? ({ step: 'other', message: reason } as const) : runtimeError(message)
   return refusedStart(container, error, { isCreated: false })
-}
+})
 
 /**
  * A terminal problem: the registry does not have the image, or not for the node's platform, at the second refusal (a
@@ -144,29 +131,32 @@ function whyRefused({ container }: ContainerView, reason: string, message: strin
  * is missing, it may be created late. Other problems end when the registry or the network recovers. A back-off is no
  * refusal, but the kubelet's pause before the next pull.
  */
-function refusedPull(container: ContainerView, { startedAt, time }: TimeReader): Finding | undefined {
-  const [reason, refusals] = lastRefusal(container) ?? []
-  if (reason === undefined || refusals === undefined || !isWaitingForImage(container, refusals, time)) return undefined
-  const { count, firstAt, lastAt, message } = refusals
-  const { class: certainty, provenAfter: needed = Infinity } = traitsOf({ reason })
+function refusedPull(container: ContainerView, reader: Reader): Problem | undefined {
+  const refused = refusedPullOf(container)
+  if (refused === undefined) return undefined
+  const { problem, refusals } = refused
+  const { count, firstAt, lastAt } = refusals
+  const { class: certainty, provenAfter: needed = Infinity } = traitsOf(problem)
   const isMissing = certainty === 'strike' && container.lacksPullSecret
-  const isCurrent = isSinceStart(lastAt, { startedAt })
-  const { answer, cause } = pullFailure(message)
-  const detail = { image: refusedImage(container, message), answer, cause }
-  const problem = problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven: false })
-  return (reader) => {
-    const isFinal =
-      !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
-    const proof = { seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent: isFinal && isCurrent }
-    return { ...problem, proven: prove(proof, reader) }
-  }
+  const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
+  const isCurrent = isFinal && isSinceStart(lastAt, reader)
+  return { ...problem, proven: prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader) }
 }
+
+/** The refused pull of a container that waits for its image, before its proof. */
+const refusedPullOf = oncePerObject((container: ContainerView) => {
+  const refusals = presentRefusals(container)
+  if (refusals === undefined) return undefined
+  const { reason, answer, cause, count, firstAt } = refusals
+  const detail = { image: refusedImage(container, refusals), answer, cause }
+  return { refusals, problem: problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven: false }) }
+})
 
 /**
  * The refused image: that of the container, or of an image volume that it mounts, if the message names one
  * (toKubeContainerImageVolumes, pkg/kubelet/kuberuntime).
  */
-function refusedImage({ pod, container }: ContainerView, message: string): string {
+function refusedImage({ pod, container }: ContainerView, { message }: Refusals): string {
   const { image = '', volumeMounts = [] } = container
   if (message.includes(`"${image}"`)) return image
   const mounted = new Set(volumeMounts.map(({ name }) => name))
@@ -176,21 +166,17 @@ function refusedImage({ pod, container }: ContainerView, message: string): strin
 }
 
 /**
- * Whether a container waits for its image: the kubelet pulls before each start, also after a death. The status may show
- * the refusal later than the events.
+ * The refusals of the latest pull, if the container waits for its image: the kubelet pulls before each start, also after a
+ * death. The status may show the refusal later than the events. A refusal with a known cause is preferred to a back-off.
  */
-function isWaitingForImage({ status, deaths }: ContainerView, { lastAt }: Refusals, time: TimeReader['time']): boolean {
-  if (waitsForImage(status?.state?.waiting?.reason)) return true
-  const endedAt = time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
-  return endedAt === undefined ? deaths.count === 0 : (lastAt ?? 0) >= endedAt
-}
-
-/** The refusals of the latest pull. A refusal with a known cause is preferred to a back-off. */
-function lastRefusal({ refusals }: ContainerView): readonly [PullReason, Refusals] | undefined {
-  const all = Object.entries(refusals) as [PullReason, Refusals][]
-  const caused = all.filter(([, { message }]) => pullFailure(message).answer !== '')
-  const lastAt = ({ lastAt: at, firstAt }: Refusals) => at ?? firstAt
-  return (caused.length > 0 ? caused : all).toSorted(([, a], [, b]) => lastAt(b) - lastAt(a))[0]
+function presentRefusals({ refusals, status, deaths, endedAt }: ContainerView): Refusals | undefined {
+  const all = [...refusals.values()]
+  const caused = all.filter(({ answer }) => answer !== '')
+  const timeOf = ({ lastAt, firstAt }: Refusals) => lastAt ?? firstAt
+  const last = (caused.length > 0 ? caused : all).toSorted((a, b) => timeOf(b) - timeOf(a))[0]
+  if (waitsForImage(status?.state?.waiting?.reason)) return last
+  const isAfterEnd = endedAt === undefined ? deaths.count === 0 : (last?.lastAt ?? 0) >= endedAt
+  return isAfterEnd ? last : undefined
 }
 
 /**
@@ -198,69 +184,72 @@ function lastRefusal({ refusals }: ContainerView): readonly [PullReason, Refusal
  * wait for it. An instance that started before that target was ready may have failed for this reason: only the next one
  * is proof. If the container runs again, its last death is shown while its probes have time, but is no proof.
  */
-function repeatedDeath(container: ContainerView, { now, passed, time }: TimeReader): Finding | undefined {
-  const { status, deaths, probesDueAt } = container
-  const mayLive = probesDueAt !== undefined && !passed(probesDueAt)
-  const death = container.death ?? (mayLive ? status?.lastState?.terminated : undefined)
-  if (death === undefined || deaths.count === 0) return undefined
-  const { count, firstAt = now } = deaths
-  const problem = { ...deathProblem(container, death, firstAt), count }
+function repeatedDeath(container: ContainerView, reader: Reader): Problem | undefined {
+  const { end, endBeganAt = Infinity, isDead, deaths, probesDueAt } = container
+  const mayLive = isAhead(probesDueAt, reader)
+  if (end === undefined || !(isDead || mayLive) || deaths.count === 0) return undefined
+  const { count, firstAt = reader.now } = deaths
   // An instance that never started waited for no target (its startedAt is 1970).
-  const beganAt = death.reason === 'StartError' ? undefined : time(death.startedAt)
-  return (reader) => {
-    const isWaiting = mayAwaitOther(beganAt ?? Infinity, reader)
-    const proof = {
-      seen: mayLive ? 0 : count,
-      needed: reader.settings.maxRestarts + 1,
-      // The other targets progress only since the gate's start.
-      since: isWaiting ? Math.max(firstAt, reader.startedAt) : firstAt,
-      atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
-      isCurrent: deaths.isCurrent,
-    }
-    return { ...problem, proven: prove(proof, reader) }
+  const isWaiting = mayAwaitOther(end.reason === 'StartError' ? Infinity : endBeganAt, reader)
+  const proof = {
+    seen: mayLive ? 0 : count,
+    needed: reader.settings.maxRestarts + 1,
+    // The other targets progress only since the gate's start.
+    since: isWaiting ? Math.max(firstAt, reader.startedAt) : firstAt,
+    atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
+    isCurrent: deaths.isCurrent,
   }
+  const death = lastDeath(container)
+  return death && { ...death, count, firstSeenAt: firstAt, proven: prove(proof, reader) }
 }
 
-/** A death of a container, which proves nothing alone. */
-export function deathProblem(container: ContainerView, death: ContainerStateTerminated, firstSeenAt: number): Problem {
-  return problemIn(container, { ...explainDeath(container, death), count: 1, firstSeenAt, proven: false })
+/** Its last death, as a problem that began at an unknown time. */
+const lastDeath = oncePerObject((container: ContainerView) => {
+  const { end } = container
+  return end && problemIn(container, { ...explainDeath(container, end), count: 1, firstSeenAt: 0, proven: false })
+})
+
+/** The last death of a container, which proves nothing alone; undefined if none is known. */
+export function deathProblem(container: ContainerView, firstSeenAt: number): Problem | undefined {
+  const death = lastDeath(container)
+  return death && { ...death, firstSeenAt }
 }
 
 /**
  * The problem of a container that never started; undefined for a container that ran. The exit code is that of the
  * runtime, and there is no log. The caller decides whether it fails the object.
  */
-export function startFailure(
-  container: ContainerView,
-  death: ContainerStateTerminated,
-  { now, time }: TimeReader,
-): Problem | undefined {
-  if (!isStartError(death)) return undefined
-  return { ...deathProblem(container, death, time(death.finishedAt) ?? now), proven: true }
+export function startFailure(container: ContainerView, { now }: Pick<Reader, 'now'>): Problem | undefined {
+  const { end, endedAt = now } = container
+  const problem = end && isStartError(end) ? deathProblem(container, endedAt) : undefined
+  return problem && { ...problem, proven: true }
 }
 
 /** A slow problem: the startup or readiness probe of a running container fails after the time that its probes allow. */
-function failingProbe(each: ContainerView, { passed }: TimeReader): Finding | undefined {
+function failingProbe(each: ContainerView, { passed }: Reader): Problem | undefined {
   const { status, container, probesDueAt, startedAt } = each
   if (probesDueAt === undefined || startedAt === undefined || !passed(probesDueAt)) return undefined
   const isStartup = status?.started === false && container.startupProbe !== undefined
   // Without a probe, it is ready at the kubelet's next status.
   if (!isStartup && container.readinessProbe === undefined) return undefined
   const kind = isStartup ? 'startup' : 'readiness'
-  const detail = { isRunning: true, ...probeFailure(each.failedProbes[kind]) }
+  const detail = { isRunning: true, ...probeFailures(each)[kind] }
   const found = { reason: `${kind}-failing`, detail, count: 1, firstSeenAt: probesDueAt, proven: false } as const
-  const problem = { ...problemIn(each, found), isStarting: !passed(startedAt + startTimeMs) }
-  return () => problem
+  return { ...problemIn(each, found), isStarting: !passed(startedAt + startTimeMs) }
 }
 
+const probeFailures = oncePerObject(({ failedProbes: { startup, readiness } }: ContainerView) => ({
+  startup: probeFailure(startup),
+  readiness: probeFailure(readiness),
+}))
+
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
-function longStep(container: ContainerView, { passed }: TimeReader): Finding | undefined {
+function longStep(container: ContainerView, { passed }: Reader): Problem | undefined {
   const { isInit, startedAt, hookStartedAt } = container
   const since = isInit ? startedAt : hookStartedAt
   if (since === undefined || !passed(since + longStepMs)) return undefined
   const reason = isInit ? 'init-container-running' : 'post-start-hook-running'
-  const problem = problemIn(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
-  return () => problem
+  return problemIn(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
 }
 
 /** A problem without subject and container. */

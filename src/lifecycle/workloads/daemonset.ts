@@ -46,7 +46,7 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const { owned, examined, present, isFinished, nodes } = pods
   const isSkipped = (node: string) => nodes.skipReason(node) !== undefined
 
-  const isAnySettled = examined.state?.pods.some((pod) => pod.settled) === true
+  const isAnySettled = (examined.state?.settled.length ?? 0) > 0
   // A node without a pod may be excluded by node selector or taints, and is omitted.
   const podNodes = [...new Set(owned.map(nodeOf))]
   const finished = new Set(owned.filter(isFinished).map(nodeOf))

@@ -38,9 +38,9 @@ export function observeDeaths(
   now: number,
   gateTime: GateTime,
 ): DeathObservations {
-  const { container, status, death } = version
+  const { container, status, isDead } = version
   const restarts = status.restartCount ?? 0
-  const total = restarts + (death === undefined ? 0 : 1)
+  const total = restarts + (isDead ? 1 : 0)
   const ends = endsIn(version, restarts, pod, gateTime)
   const instances = new Map(seen.instances)
   const observe = (number: number, part: Instance) => instances.set(number, { ...instances.get(number), ...part })
@@ -99,13 +99,13 @@ interface End {
 
 /** The ends in the status of a container. A time before the creation of the pod is unknown: the runtime writes 1970. */
 function endsIn(
-  { status, death }: Pick<PodContainer, 'death'> & { readonly status: ContainerStatus },
+  { status, end, isDead }: Pick<PodContainer, 'end' | 'isDead'> & { readonly status: ContainerStatus },
   restarts: number,
   { metadata }: Pod,
   { time }: GateTime,
 ): readonly End[] {
   const last = status.lastState?.terminated
-  const isOfPresent = status.state?.waiting !== undefined && death !== undefined
+  const isOfPresent = status.state?.waiting !== undefined && isDead
   const created = time(metadata.creationTimestamp) ?? 0
   const known = (timestamp: string | undefined) => {
     const moment = time(timestamp)
@@ -114,7 +114,7 @@ function endsIn(
   return [
     // While it waits for its restart, lastState is the present instance, else the previous one.
     ...(last === undefined ? [] : [{ ...last, number: isOfPresent ? restarts : restarts - 1 }]),
-    ...(death === undefined || death === last ? [] : [{ ...death, number: restarts }]),
+    ...(end === undefined || end === last || !isDead ? [] : [{ ...end, number: restarts }]),
   ]
     .filter(({ number }) => number >= 0)
     .map(({ number, startedAt, finishedAt }) => ({

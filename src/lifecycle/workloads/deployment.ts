@@ -9,13 +9,14 @@ import {
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
+import type { PodView } from '../pod-view.ts'
 import { isSinceStart } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { condition } from './pod-fields.ts'
-import type { PodState } from './pod-state.ts'
+import { stallHoldOfPod } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
 import { allReachedAt, countMilestone, podCount, readyText } from './revision-pods.ts'
@@ -255,11 +256,12 @@ function hasUnprovenPod(state: ExaminedPods['state']): boolean {
  * Whether a pod progresses: its wait has a known end, it runs an init container or a hook, or it was scheduled,
  * initialised or ready only since the gate began. Until the pod is ready, the Deployment keeps an earlier report.
  */
-function isAdvancing({ pod, started, stallHold, runningStep }: PodState, reader: Reader): boolean {
+function isAdvancing(view: PodView, reader: Reader): boolean {
+  const { pod, started, runningStep } = view
   const isCurrent = ({ type, status, lastTransitionTime }: Condition) =>
     status === 'True' && (type === 'Ready' || !started) && isSinceStart(reader.time(lastTransitionTime), reader)
   const hasMoved = pod.status?.conditions?.some(isCurrent) === true
-  return stallHold !== undefined || runningStep !== undefined || hasMoved
+  return stallHoldOfPod(view, reader) !== undefined || runningStep !== undefined || hasMoved
 }
 
 /** A slow problem: a paused Deployment is not rolled out, except a scale of a single revision. */

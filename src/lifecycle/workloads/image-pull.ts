@@ -1,6 +1,7 @@
 import type { EventObject } from '../../cluster/objects.ts'
-import type { PullDetail, PullFailureCause, PullReason } from '../../reasons/images.ts'
+import type { PullFailureCause, PullReason } from '../../reasons/images.ts'
 import { traitsOf } from '../../reasons/reasons.ts'
+import type { PullFailure } from '../pod-view.ts'
 
 /** The HTTP statuses that runtimes report, and their reasons. */
 const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
@@ -139,7 +140,7 @@ const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
 ]
 
 /** What the message of the kubelet shows about a refused pull. */
-export function pullFailure(message: string): Omit<PullDetail, 'image'> & { readonly reason: PullReason } {
+export function pullFailure(message: string): PullFailure {
   const [error, reason] = decisiveError(message)
   const answer = answerIn(error)
   const cause = signature.test(error) ? 'signature' : causes.find(([, pattern]) => pattern.test(answer))?.[0]

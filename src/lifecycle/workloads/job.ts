@@ -13,6 +13,7 @@ import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
+import type { PodView } from '../pod-view.ts'
 import { isAhead, latest, withoutProof } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
@@ -21,7 +22,6 @@ import { ownProblem } from '../status-problems.ts'
 import { startFailure } from './container-problems.ts'
 import { backOffSeconds, exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
-import type { PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
 import { byImportance, examinePods, lostAt, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
 import { stallHold } from './workload.ts'
@@ -178,7 +178,7 @@ function waitsForTermination(job: Job): boolean {
  * Whether a pod works: an init container runs, or all containers run or have completed. Sidecars do not count, nor do
  * containers that a webhook has added: only those of the Job's template are its work.
  */
-function hasRunningWork({ pod, running }: PodState, job: Job): boolean {
+function hasRunningWork({ pod, running }: PodView, job: Job): boolean {
   const working = containersOf(pod).filter(
     ({ container, status, isInit }) =>
       container.restartPolicy !== 'Always' &&
@@ -197,7 +197,7 @@ function isOwnContainer(name: string, { spec }: Job): boolean {
  * A slow problem: one container keeps a pod running, and all other containers of the Job's template have completed. It
  * was added to the pod, or has been the last one for long.
  */
-function keptPod({ pod }: PodState, job: Job, reader: Reader): Problem | undefined {
+function keptPod({ pod }: PodView, job: Job, reader: Reader): Problem | undefined {
   const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
   const [kept, ...others] = main.filter(({ status }) => status?.state?.running)
   const own = main.filter(({ container }) => isOwnContainer(container.name, job))
@@ -278,13 +278,12 @@ function lastDeath(pods: readonly Pod[], reader: Reader): JobDeath | undefined {
 
 function containerDeaths(pod: Pod, reader: Reader): readonly JobDeath[] {
   return reader.podView(pod).containers.flatMap((each): readonly JobDeath[] => {
-    const { container, status, isDoneSidecar } = each
-    const death = status?.state?.terminated ?? status?.lastState?.terminated
-    if (isDoneSidecar || death === undefined || (death.exitCode ?? 0) === 0) return []
-    const cause = startFailure(each, death, reader)
-    const at = death.finishedAt ?? ''
+    const { container, isDoneSidecar, end } = each
+    if (isDoneSidecar || end === undefined || (end.exitCode ?? 0) === 0) return []
+    const cause = startFailure(each, reader)
+    const at = end.finishedAt ?? ''
     if (cause !== undefined) return [{ at, cause }]
-    return [{ at, subject: subjectOf(pod), container: container.name, detail: exitOf(death) }]
+    return [{ at, subject: subjectOf(pod), container: container.name, detail: exitOf(end) }]
   })
 }
 

@@ -24,7 +24,7 @@ export interface PodObservations {
   readonly containers: ReadonlyMap<string, ContainerObservations>
 }
 
-export const unobserved: ContainerObservations = { deaths: noDeaths, refusals: {} }
+export const unobserved: ContainerObservations = { deaths: noDeaths, refusals: new Map() }
 
 /** Adds a version of a pod, seen at `now`, to its observations. */
 export function observePod(
@@ -53,17 +53,19 @@ export function withReported(
   seenAt: number,
   { time }: GateTime,
 ): ContainerObservations['refusals'] {
-  const refusals = { ...observed }
+  const refusals = new Map(observed)
   const reported = Map.groupBy(about.filter(isPullRefusal), ({ message }) => pullFailure(message ?? '').reason)
   for (const [reason, refused] of reported) {
-    const known = observed[reason]
+    const known = observed.get(reason)
+    const message = refused.at(-1)?.message ?? ''
     const reportedCount = refused.reduce((sum, event) => sum + eventCount(event), 0)
-    refusals[reason] = {
+    refusals.set(reason, {
+      ...pullFailure(message),
+      message,
       count: Math.max(known?.count ?? 0, reportedCount),
       firstAt: Math.min(known?.firstAt ?? seenAt, ...refused.map((event) => time(firstOccurrence(event)) ?? seenAt)),
       lastAt: latest([known?.lastAt, ...refused.map((event) => time(lastOccurrence(event)))]),
-      message: refused.at(-1)?.message ?? '',
-    }
+    })
   }
   return refusals
 }
@@ -92,16 +94,18 @@ function observeWaiting(
   const isAttempt = refusedStates.has(reason) && !isSame
   if (!isAttempt && reason !== 'ImagePullBackOff') return observed
   // The message of a back-off adds nothing to that of the refusal.
-  if (!isAttempt && Object.keys(known.refusals).length > 0) return observed
-  const { reason: kind } = pullFailure(waiting.message ?? '')
-  const before = known.refusals[kind]
+  if (!isAttempt && known.refusals.size > 0) return observed
+  const { message = '' } = waiting
+  const failure = pullFailure(message)
+  const before = known.refusals.get(failure.reason)
   const count = before?.count ?? 0
   const attemptedAt = Math.max(now - statusLagMs, created + count * firstPullBackOffMs)
   const refusals: Refusals = {
+    ...failure,
+    message,
     count: count + 1,
     firstAt: before?.firstAt ?? now,
     lastAt: latest([before?.lastAt, predatesGate ? undefined : attemptedAt]),
-    message: waiting.message ?? before?.message ?? '',
   }
-  return { ...observed, refusals: { ...known.refusals, [kind]: refusals } }
+  return { ...observed, refusals: new Map([...known.refusals, [failure.reason, refusals]]) }
 }

@@ -1,11 +1,4 @@
-import type {
-  Condition,
-  Container,
-  ContainerStateTerminated,
-  ContainerStatus,
-  EventObject,
-  Pod,
-} from '../../cluster/objects.ts'
+import type { Condition, Container, ContainerStatus, EventObject, Pod } from '../../cluster/objects.ts'
 import { trueCondition } from '../conditions.ts'
 import type { PodContainer } from '../pod-view.ts'
 
@@ -22,21 +15,17 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
     // The container's own policy overrides the policy of the pod (KEP-753, and KEP-5307 for other containers).
     const runsOnce = isInit || (container.restartPolicy ?? restartPolicy) !== 'Always'
     const isDoneSidecar = isOver && container.restartPolicy === 'Always'
-    return { container, status: ownStatus, isInit, runsOnce, isDoneSidecar, death: presentDeath(ownStatus, runsOnce) }
+    const { state, lastState } = ownStatus ?? {}
+    const end = state?.terminated ?? lastState?.terminated
+    // While a restart waits, the state is `waiting` and lastState contains the death.
+    const isDead = !state?.running && end !== undefined && !(end.exitCode === 0 && runsOnce)
+    return { container, status: ownStatus, isInit, runsOnce, isDoneSidecar, end, isDead }
   }
   return [
     // restartPolicy Always makes an init container a sidecar (KEP-753).
     ...initContainers.map((container) => join(container, container.restartPolicy !== 'Always')),
     ...containers.map((container) => join(container, false)),
   ]
-}
-
-/** The death of the present instance, if it is dead. */
-function presentDeath(status: ContainerStatus | undefined, runsOnce: boolean): ContainerStateTerminated | undefined {
-  if (status?.state?.running) return undefined
-  // While a restart waits, the state is `waiting` and lastState contains the death.
-  const death = status?.state?.terminated ?? status?.lastState?.terminated
-  return death?.exitCode === 0 && runsOnce ? undefined : death
 }
 
 /** Whether the present instance of a container has failed. */

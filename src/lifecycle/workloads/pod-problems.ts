@@ -1,23 +1,22 @@
-import { lastOccurrence, type Pod } from '../../cluster/objects.ts'
+import { lastOccurrence, oncePerObject, type Pod } from '../../cluster/objects.ts'
 import { type NodeState, type SchedulingCause, waitsForClaims } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import { unboundClaim } from '../platform/pvc.ts'
 import type { PodView } from '../pod-view.ts'
-import { latest } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { type Finding, isProvenMissing, type TimeReader } from './container-problems.ts'
+import { isProvenMissing } from './container-problems.ts'
 import { deviceError, missingOfVolume, mountFailure, sandboxDetail } from './kubelet-messages.ts'
 import { condition, hasStarted, isReady } from './pod-fields.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
 /** The present problem of a whole pod: before its containers exist, only its conditions and events show it. */
-export function findInPod(view: PodView, reader: TimeReader): Finding | undefined {
-  if (condition(view.pod, 'PodScheduled')?.status === 'False') return unschedulable(view, reader)
+export function findInPod(view: PodView, reader: Reader): Problem | undefined {
   if (view.pod.status?.phase !== 'Pending') return closedReadinessGates(view, reader) ?? lostNode(view, reader)
+  if (condition(view.pod, 'PodScheduled')?.status === 'False') return unschedulable(view, reader)
   return isSetUp(view) ? undefined : (failedSetup(view, reader) ?? unacknowledged(view, reader))
 }
 
@@ -26,7 +25,7 @@ export function findInPod(view: PodView, reader: TimeReader): Finding | undefine
  * kubelet (`startTime`). Not before the gate first saw this state: after an outage, a watch first returns old states.
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-function unacknowledgedSince({ pod, seenAt }: PodView, reader: TimeReader): number | undefined {
+function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number | undefined {
   const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
@@ -43,22 +42,19 @@ function unacknowledgedSince({ pod, seenAt }: PodView, reader: TimeReader): numb
  * reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
-function unacknowledged(view: PodView, moment: TimeReader): Finding | undefined {
+function unacknowledged(view: PodView, reader: Reader): Problem | undefined {
   const { pod } = view
-  const since = unacknowledgedSince(view, moment)
-  if (since === undefined || !moment.passed(since + acknowledgedMs)) return undefined
+  const since = unacknowledgedSince(view, reader)
+  if (since === undefined || !reader.passed(since + acknowledgedMs)) return undefined
   const { nodeName, schedulerName: scheduler = 'default-scheduler' } = pod.spec ?? {}
-  if (nodeName) return (reader) => nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
-  const claimCause = possibleClaimProblem(view)
-  return (reader) => {
-    const cause = unboundClaim(pod, reader)
-    const waitsFor =
-      cause === undefined
-        ? claimCause
-        : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
-    const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
-    return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
-  }
+  if (nodeName) return nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
+  const cause = unboundClaim(pod, reader)
+  const waitsFor =
+    cause === undefined
+      ? possibleClaimProblem(view)
+      : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
+  const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
+  return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
 }
 
 /**
@@ -77,10 +73,10 @@ function possibleClaimProblem({ pod, claimFailure }: PodView): SchedulingCause |
  * node controller made the pod not ready (MarkPodsNotReady, pkg/controller/util/node). It does so when the node has not
  * reported for 40 s.
  */
-function lostNode({ pod }: PodView, { now, time }: TimeReader): Finding | undefined {
+function lostNode({ pod }: PodView, { now, time }: Reader): Problem | undefined {
   if (!isLostWithNode(pod)) return undefined
   const since = time(condition(pod, 'Ready')?.lastTransitionTime) ?? now
-  return () => nodeProblem(pod, 'lost', since)
+  return nodeProblem(pod, 'lost', since)
 }
 
 /** Whether the node controller made a pod not ready; see `lostNode`. */
@@ -96,39 +92,38 @@ const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.k
  * owner replaces it (pkg/controller/tainteviction). 300 s by default (plugin/pkg/admission/defaulttolerationseconds).
  * Undefined if the node responds as far as known, or if the pod tolerates this without end.
  */
-export function lostNodeToleratedUntil(pod: Pod, reader: Reader): number | undefined {
+export function lostNodeToleratedUntil(view: PodView, reader: Reader): number | undefined {
+  const { pod } = view
+  const since = isLostWithNode(pod) ? condition(pod, 'Ready')?.lastTransitionTime : silentSince(view, reader)
+  const lostAt = reader.time(since)
+  if (lostAt === undefined) return undefined
   const tolerated = (pod.spec?.tolerations ?? []).filter(
     ({ key, effect }) => (!key || nodeTaints.includes(key)) && (!effect || effect === 'NoExecute'),
   )
   const longest = Math.max(0, ...tolerated.map(({ tolerationSeconds = Infinity }) => tolerationSeconds))
-  if (longest === Infinity) return undefined
-  const since = isLostWithNode(pod) ? condition(pod, 'Ready')?.lastTransitionTime : silentSince(pod, reader)
-  const lostAt = reader.time(since)
-  return lostAt === undefined ? undefined : lostAt + longest * 1_000 + replacedMs
+  return longest === Infinity ? undefined : lostAt + longest * 1_000 + replacedMs
 }
 
 /** Since when the node of a pod that is not ready is not ready either: it was lost while the pod started. */
-function silentSince(pod: Pod, reader: Reader): string | null | undefined {
-  if (!isStarting(pod)) return undefined
-  const [node] = reader.known(nodeRequest(pod.spec?.nodeName ?? ''))
+function silentSince(view: PodView, reader: Reader): string | null | undefined {
+  const name = quietNode(view, reader)
+  const [node] = name === undefined ? [] : reader.known(nodeRequest(name))
   return node === undefined || isReady(node) ? undefined : condition(node, 'Ready')?.lastTransitionTime
 }
 
-function isStarting(pod: Pod): boolean {
-  const { metadata, spec, status } = pod
+function isStarting({ pod: { metadata, status }, scheduled, ready }: PodView): boolean {
   const isAlive =
     metadata.deletionTimestamp === undefined && (status?.phase === 'Pending' || status?.phase === 'Running')
-  return isAlive && !!spec?.nodeName && !isReady(pod)
+  return isAlive && scheduled && !ready
 }
 
-/**
- * The moment from which the node of a pod may be lost, because nothing has been reported about the pod for long. Undefined
- * unless the pod is starting on a node.
- */
-export function quietAt({ pod, seenAt }: PodView, { now, time, events }: Reader): number | undefined {
-  if (!isStarting(pod)) return undefined
+/** The node of a starting pod, if the node may be lost: nothing has been reported about the pod for long. */
+export function quietNode(view: PodView, { passed, time, events }: Reader): string | undefined {
+  const { pod, seenAt } = view
+  if (!isStarting(view) || !passed(seenAt + quietNodeMs)) return undefined
   const last = events(pod).at(-1)
-  return (latest([last && time(lastOccurrence(last)), seenAt]) ?? now) + quietNodeMs
+  const reportedAt = (last && time(lastOccurrence(last))) ?? seenAt
+  return passed(reportedAt + quietNodeMs) ? pod.spec?.nodeName : undefined
 }
 
 /** Whether the gate knows that no node has this name, after `assess` has asked for the node of a problem. */
@@ -145,29 +140,33 @@ function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
  * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
-function unschedulable({ pod, scaleUp }: PodView, { now, time }: TimeReader): Finding | undefined {
-  const { reason, message, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
+function unschedulable(view: PodView, reader: Reader): Problem | undefined {
+  const { pod, scaleUp } = view
+  const { reason, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
   const isGated = reason === 'SchedulingGated'
   const schedulingGates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
   // The last gate was removed, and the scheduler has not updated the condition yet.
   if (isGated && schedulingGates.length === 0) return undefined
-  const detail = isGated
-    ? { schedulingGates }
-    : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp?.refusal }
-  const own = ownProblem(pod, time(lastTransitionTime) ?? now)
-  return (reader) => ({
-    ...own,
+  const detail = isGated ? { schedulingGates } : { ...causesOf(view), autoscaler: scaleUp?.refusal }
+  return {
+    ...ownProblem(pod, reader.time(lastTransitionTime) ?? reader.now),
     reason: 'unschedulable',
     detail,
     cause: waitsForClaims(detail) ? unboundClaim(pod, reader) : undefined,
-  })
+  }
 }
+
+/** Why the scheduler finds no node for a pod. */
+const causesOf = oncePerObject(({ pod }: PodView) => {
+  const { reason, message } = condition(pod, 'PodScheduled') ?? {}
+  return schedulingCauses(message ?? reason ?? 'no node fits')
+})
 
 /**
  * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
  * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
-function closedReadinessGates({ pod }: PodView, { now, time }: TimeReader): Finding | undefined {
+function closedReadinessGates({ pod }: PodView, { now, time }: Reader): Problem | undefined {
   const ready = condition(pod, 'Ready')
   if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
   const gates = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
@@ -176,8 +175,8 @@ function closedReadinessGates({ pod }: PodView, { now, time }: TimeReader): Find
   })
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
-  const own = ownProblem(pod, time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? now)
-  return () => ({ ...own, reason: 'readiness-gate-pending', detail: { gates } })
+  const since = time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? now
+  return { ...ownProblem(pod, since), reason: 'readiness-gate-pending', detail: { gates } }
 }
 
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
@@ -187,30 +186,28 @@ const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 
  * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
  * without end.
  */
-function failedSetup({ pod, setupFailure }: PodView, { now }: TimeReader): Finding | undefined {
+function failedSetup(view: PodView, reader: Reader): Problem | undefined {
+  const why = whyNotSetUp(view)
+  if (why === undefined) return undefined
+  const { count = 1, first = reader.now, last = first } = view.setupFailure ?? {}
+  const proven = 'missing' in why.detail && isProvenMissing({ first, last, retryMs: mountRetryMs }, reader)
+  return { ...ownProblem(view.pod, first), ...why, count, proven }
+}
+
+/** What the message about a failed setup shows. */
+const whyNotSetUp = oncePerObject(({ pod, setupFailure }: PodView) => {
   if (setupFailure === undefined) return undefined
-  const { reason, message, count, first = now, last = first } = setupFailure
-  const own = { ...ownProblem(pod, first), count }
-  if (sandboxFailures.has(reason)) {
-    const detail = sandboxDetail(message)
-    return () => ({ ...own, reason: 'sandbox-failed', detail })
-  }
-  if (reason === 'FailedPrepareDynamicResources') {
-    const detail = { message: deviceError(message) }
-    return () => ({ ...own, reason: 'devices-not-prepared', detail })
-  }
+  const { reason, message } = setupFailure
+  if (sandboxFailures.has(reason)) return { reason: 'sandbox-failed', detail: sandboxDetail(message) } as const
+  if (reason === 'FailedPrepareDynamicResources')
+    return { reason: 'devices-not-prepared', detail: { message: deviceError(message) } } as const
   const failure = mountFailure(message)
   const missing = missingOfVolume(message, pod)
+  if (missing !== undefined) return { reason: 'config-missing', detail: { ...failure, missing } } as const
   // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
   const isInUse = /^Multi-Attach error\b/.test(message) || undefined
-  if (missing === undefined) return () => ({ ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } })
-  return (reader) => ({
-    ...own,
-    reason: 'config-missing',
-    detail: { ...failure, missing },
-    proven: isProvenMissing({ first, last, retryMs: mountRetryMs }, reader),
-  })
-}
+  return { reason: 'volume-not-mounted', detail: { ...failure, isInUse } } as const
+})
 
 /** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */
 function isSetUp({ containers, hasContainers }: PodView): boolean {

@@ -3,7 +3,7 @@ import type { OwnerReference, Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
-import type { ContainerView } from '../pod-view.ts'
+import type { ContainerView, PodView } from '../pod-view.ts'
 import { latestOfAll } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
@@ -13,7 +13,7 @@ import { ownProblem } from '../status-problems.ts'
 import { startFailure } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
 import { condition, hasFailed } from './pod-fields.ts'
-import { examinePod, type PodState, pulledAt } from './pod-state.ts'
+import { isSettled, problemsOfPod, pulledAt, stallHoldOfPod } from './pod-state.ts'
 import { newestOf } from './revision.ts'
 import { podServing } from './workload.ts'
 
@@ -31,24 +31,24 @@ export const podRule: Rule<Pod> = {
 }
 
 function judgePod(pod: Pod, reader: RuleReader): Judgement {
-  const state = examinePod(pod, reader)
+  const view = reader.podView(pod)
   const succeeded = pod.status?.phase === 'Succeeded'
   // Its image and resources may change in place; kubelets since 1.33 report the observed generation.
   const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
-  const pending = pendingChange(pod, isObserved && !areContainersOutdated(state, reader))
+  const pending = pendingChange(pod, isObserved && !areContainersOutdated(view, reader))
   // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
-  const ended = failureOf(state, reader)
+  const ended = failureOf(view, reader)
   if (!isTerminating) {
     if (ended !== undefined) reader.problem(ended)
-    for (const problem of state.problems)
+    for (const problem of problemsOfPod(view, reader))
       if (ended === undefined || problem.container !== ended.container) reader.problem(problem)
   }
-  for (const each of milestones(state, succeeded, pending, reader)) reader.milestone(each)
-  reader.hold(state.stallHold)
+  for (const each of milestones(view, succeeded, pending, reader)) reader.milestone(each)
+  reader.hold(stallHoldOfPod(view, reader))
   for (const text of olderVersionWarnings(pod, reader)) reader.warning(text)
   return {
-    ready: succeeded || (state.settled && pending === undefined),
+    ready: succeeded || (isSettled(view, reader) && pending === undefined),
     message: succeeded ? 'succeeded' : 'running and ready',
     completed: (succeeded && !isTerminating) || undefined,
   }
@@ -82,7 +82,7 @@ function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
  * container (SyncPod, pkg/kubelet), which takes up to the grace period. A runtime may report an image by another name
  * or its ID, so after that time the container is the new one.
  */
-function areContainersOutdated({ pod, containers }: PodState, reader: Reader): boolean {
+function areContainersOutdated({ pod, containers }: PodView, reader: Reader): boolean {
   const { generation = 1, managedFields = [] } = pod.metadata
   const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? reader.time(time) : []))
   const writtenAt = Math.max(...writes.map((at) => at ?? -Infinity))
@@ -112,16 +112,17 @@ function pendingChange(pod: Pod, isObserved: boolean): string | undefined {
 }
 
 function milestones(
-  state: PodState,
+  view: PodView,
   succeeded: boolean,
   pending: string | undefined,
   reader: Reader,
 ): readonly Milestone[] {
-  const { pod, moments, containers, runningStep } = state
+  const { pod, moments, containers, runningStep } = view
+  const settled = isSettled(view, reader)
   const step = (name: string, done: boolean, at: number | undefined, reached: string, waiting: string): Milestone =>
     done || succeeded ? { name, state: 'done', at, message: reached } : { name, state: 'open', message: waiting }
   const stepOf = (name: 'scheduled' | 'initialized' | 'pulled' | 'started', reached: string, waiting: string) =>
-    step(name, state[name], moments[name], reached, waiting)
+    step(name, view[name], moments[name], reached, waiting)
   const hasInits = containers.some(({ isInit }) => isInit)
   const running = pod.status?.phase === 'Running'
   return [
@@ -136,12 +137,12 @@ function milestones(
     {
       ...step(
         'ready',
-        state.settled && pending === undefined,
+        settled && pending === undefined,
         succeeded ? endedAt(pod, reader) : moments.settled,
         'ready',
-        pending ?? (state.ready ? 'ready, settling' : notReadyText(containers)),
+        pending ?? (view.ready ? 'ready, settling' : notReadyText(containers)),
       ),
-      settlesAt: pending === undefined && !state.settled ? moments.settled : undefined,
+      settlesAt: pending === undefined && !settled ? moments.settled : undefined,
     },
   ]
 }
@@ -164,20 +165,20 @@ function notReadyText(containers: readonly ContainerView[]): string {
  * owns the pod: its controller deletes the failed pod and creates another of the same name (processReplica,
  * pkg/controller/statefulset).
  */
-function failureOf({ pod, containers }: PodState, reader: Reader): Problem | undefined {
+function failureOf({ pod, containers }: PodView, reader: Reader): Problem | undefined {
   // The pod garbage collector writes only the condition.
   const { phase, reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
   const isKilled = phase === 'Failed' && !!reason
   const dead = isKilled ? undefined : containers.find(phase === 'Failed' ? hasFailed : endsPod)
   if (phase !== 'Failed' && dead === undefined) return undefined
-  const death = dead?.status?.state?.terminated
-  const unstarted = dead && death && startFailure(dead, death, reader)
+  const death = dead?.end
+  const unstarted = dead && startFailure(dead, reader)
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   const failure =
     unstarted ??
     problemOf({
-      ...ownProblem(pod, reader.time(death?.finishedAt) ?? reader.now),
+      ...ownProblem(pod, dead?.endedAt ?? reader.now),
       reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
       container: dead?.container.name,
       detail: {

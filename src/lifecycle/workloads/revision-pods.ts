@@ -4,6 +4,7 @@ import type { ProblemClass } from '../../reasons/spec.ts'
 import { counted } from '../../reasons/wording.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
+import type { PodView } from '../pod-view.ts'
 import type { Pods } from '../pods.ts'
 import { isSinceStart, latest, latestOfAll } from '../proof.ts'
 import type { Reader } from '../reader.ts'
@@ -11,7 +12,7 @@ import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { deathProblem } from './container-problems.ts'
 import { condition, hasFailed, isReplaced } from './pod-fields.ts'
-import { examinePod, type PodState, pulledAt } from './pod-state.ts'
+import { isSettled, problemsOfPod, pulledAt, quietNodeOf, shieldsOthers, stallHoldOfPod } from './pod-state.ts'
 
 /**
  * Divides the pods of a workload by their revision, and by whether they have ended or are being deleted.
@@ -44,10 +45,12 @@ export function sortPods(
 /** The state of the pods of one revision, and their problems. */
 export interface PodsState {
   /** The pods that are not being replaced. */
-  readonly pods: readonly PodState[]
+  readonly pods: readonly PodView[]
+  /** Those of them that are ready and settled. */
+  readonly settled: readonly PodView[]
   /** Each problem once, with its number of `pods`; the most important first. */
   readonly problems: readonly Problem[]
-  /** The problem that fails the workload: it is proven, and no pod is better (see `PodState.shieldsOthers`). */
+  /** The problem that fails the workload: it is proven, and no pod is better (see `shieldsOthers`). */
   readonly failure?: Problem
   readonly stallHold?: string
   readonly counters: ReadonlyMap<string, number>
@@ -65,27 +68,25 @@ export function examinePods(
   lost: readonly Pod[] = [],
   lostSince = reader.startedAt,
 ): PodsState {
-  const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, reader))
-  const problems = [...combineProblems(pods), ...lostPodProblems(lost, reader, lostSince)].toSorted(byImportance)
-  const isShielded = pods.some(({ shieldsOthers }) => shieldsOthers)
-  for (const node of quietNodes(pods)) reader.watch(nodeRequest(node), 'explaining')
+  const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => reader.podView(pod))
+  const ofPods = combineEqual(pods.flatMap((pod) => problemsOfPod(pod, reader)))
+  const problems = [...ofPods, ...lostPodProblems(lost, reader, lostSince)].toSorted(byImportance)
+  const isShielded = pods.some((pod) => shieldsOthers(pod, reader))
+  const quietNodes = new Set(pods.flatMap((pod) => quietNodeOf(pod, reader) ?? []))
+  for (const node of [...quietNodes].slice(0, maxQuietNodes)) reader.watch(nodeRequest(node), 'explaining')
   return {
     pods,
+    settled: pods.filter((pod) => isSettled(pod, reader)),
     problems,
     failure: isShielded ? undefined : problems.find(({ proven }) => proven),
-    stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
+    stallHold: pods.flatMap((pod) => stallHoldOfPod(pod, reader) ?? [])[0],
     counters: new Map(pods.flatMap((pod) => pod.counters)),
   }
 }
 
-/** The nodes that may be lost: for long, nothing has been reported about a pod on them. */
-function quietNodes(pods: readonly PodState[]): readonly string[] {
-  return [...new Set(pods.flatMap(({ quietNode }) => quietNode ?? []))].slice(0, maxQuietNodes)
-}
-
 /** Combines the same problem of several pods into one: a proven one, else the one with the highest count. */
-function combineProblems(pods: readonly PodState[]): readonly Problem[] {
-  return groupEqual(pods.flatMap((pod) => pod.problems)).flatMap((same) => {
+function combineEqual(all: readonly Problem[]): readonly Problem[] {
+  return groupEqual(all).flatMap((same) => {
     const [worst] = same.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
     const firstSeenAt = Math.min(...same.map((each) => each.firstSeenAt))
     return worst === undefined ? [] : [{ ...worst, pods: same.length, firstSeenAt }]
@@ -152,9 +153,9 @@ function lostPodProblem(pod: Pod, reader: Reader): Problem {
   const { reason = '', message = disruption?.message ?? '' } = pod.status ?? {}
   const at = lostAt(pod, reader)
   const dead = reader.podView(pod).containers.find(hasFailed)
-  const death = dead?.status?.state?.terminated
   // With a reason, the kubelet killed the containers when it ended their pod.
-  if (reason === '' && dead !== undefined && death !== undefined) return deathProblem(dead, death, at)
+  const death = reason === '' && dead ? deathProblem(dead, at) : undefined
+  if (death !== undefined) return death
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
   return problemOf({ ...ownProblem(pod, at), reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
 }
@@ -254,9 +255,8 @@ export function podMilestones(state: PodsState | undefined, replicas: number, re
   const step = state.pods.find(({ runningStep }) => runningStep !== undefined)?.runningStep
   const running = step === undefined ? '' : `, ${step}`
   const milestone = (name: 'scheduled' | 'pulled' | 'started', doing: string) => {
-    let passed = 0
-    for (const pod of state.pods) if (pod[name]) passed += 1
-    return withMomentOf(state.pods, name, countMilestone(name, passed, replicas, doing))
+    const reached = state.pods.filter((pod) => pod[name])
+    return withMomentOf(reached, name, countMilestone(name, reached.length, replicas, doing))
   }
   const pulled = milestone('pulled', replicas === 1 ? 'has pulled its image' : 'have pulled their images')
   return [
@@ -266,25 +266,17 @@ export function podMilestones(state: PodsState | undefined, replicas: number, re
   ]
 }
 
-/** Adds its time to a milestone that is done: when the last of its pods reached it. */
+/** Adds its time to a milestone that is done: when the last of the pods that `reached` it did so. */
 export function withMomentOf(
-  pods: readonly PodState[],
-  name: 'scheduled' | 'pulled' | 'started' | 'settled',
+  reached: readonly PodView[],
+  name: keyof PodView['moments'],
   milestone: Milestone,
 ): Milestone {
-  return milestone.state === 'done'
-    ? {
-        ...milestone,
-        at: allReachedAt(
-          pods.filter((pod) => pod[name]),
-          name,
-        ),
-      }
-    : milestone
+  return milestone.state === 'done' ? { ...milestone, at: allReachedAt(reached, name) } : milestone
 }
 
 /** When the last of these pods reached a milestone, on the runner's clock; undefined if one of them does not show it. */
-export function allReachedAt(pods: readonly PodState[], name: keyof PodState['moments']): number | undefined {
+export function allReachedAt(pods: readonly PodView[], name: keyof PodView['moments']): number | undefined {
   return latestOfAll(pods.map(({ moments }) => moments[name]))
 }
 

@@ -61,7 +61,7 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
       existing <= replicas &&
       isAvailable &&
       // A scale creates pods below the partition with the older revision: they must settle too.
-      oldPods.pods.every(({ settled }) => settled),
+      oldPods.settled.length === oldPods.pods.length,
     wanted: total,
     counted: observed ? readyReplicas : 0,
     // An ordered rollout creates one pod after another: the existing ones show its progress.

@@ -12,11 +12,12 @@ import { hookAnnotation, nameAnnotation } from '../../plan/helm-release.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { hookLeadMs } from '../../thresholds.ts'
+import type { PodView } from '../pod-view.ts'
 import type { Reader } from '../reader.ts'
 import type { ServingRevision, Undo, UndoRule } from '../rule.ts'
 import { jobsRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
-import { examinePod, type PodState } from './pod-state.ts'
+import { isSettled } from './pod-state.ts'
 import {
   createdAt,
   findRevision,
@@ -40,7 +41,7 @@ interface Revisions {
   /** The revisions with another template. */
   readonly older: readonly KubeObject[]
   /** The pods of a revision that are not being replaced. */
-  podsOf(revision: KubeObject): readonly PodState[]
+  podsOf(revision: KubeObject): readonly PodView[]
 }
 
 function revisionsOf(object: Workload, reader: Reader): Revisions {
@@ -55,7 +56,7 @@ function revisionsOf(object: Workload, reader: Reader): Revisions {
       const pods = isOfKind(revision, 'ReplicaSet')
         ? reader.knownOwned(revision.metadata.uid, 'Pod')
         : reader.knownOwned(uid, 'Pod').filter((pod) => isOfRevision(pod, revision))
-      return pods.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, reader))
+      return pods.filter((pod) => !isReplaced(pod)).map((pod) => reader.podView(pod))
     },
   }
 }
@@ -70,13 +71,13 @@ function isOfRevision({ metadata }: Pod, { metadata: { name, labels } }: KubeObj
 function availableRevision(object: Workload, reader: Reader): number | undefined {
   if (condition(object, 'Available')?.status === 'False') return undefined
   const { older, podsOf } = revisionsOf(object, reader)
-  const newest = newestOf(older.filter((revision) => isAvailable(revision, podsOf(revision))))
+  const newest = newestOf(older.filter((revision) => isAvailable(revision, podsOf(revision), reader)))
   return newest && numberOf(newest)
 }
 
 /** Whether a revision has pods that are all available. If the revision is a ReplicaSet, its counts must show this too. */
-function isAvailable(revision: KubeObject, pods: readonly PodState[]): boolean {
-  const areSettled = pods.every(({ settled }) => settled)
+function isAvailable(revision: KubeObject, pods: readonly PodView[], reader: Reader): boolean {
+  const areSettled = pods.every((pod) => isSettled(pod, reader))
   if (!isOfKind(revision, 'ReplicaSet')) return areSettled && pods.length > 0
   const { spec = {}, status = {} } = revision
   const wanted = Math.max(1, spec.replicas ?? 1, status.replicas ?? 0)
@@ -86,7 +87,7 @@ function isAvailable(revision: KubeObject, pods: readonly PodState[]): boolean {
 /** See `UndoRule.find`. */
 function findUndo(object: Workload, number: number | undefined, problem: Problem | undefined, reader: Reader): Undo {
   const revisions = revisionsOf(object, reader)
-  const serving = servingOf(object, revisions)
+  const serving = servingOf(object, revisions, reader)
   const known = serving && { serving }
   const revision = revisions.older.find((each) => numberOf(each) === number)
   if (number === undefined || revision === undefined)
@@ -113,7 +114,11 @@ function findUndo(object: Workload, number: number | undefined, problem: Problem
 }
 
 /** What serves while the object is not ready; undefined if unknown, or if the object wants no pod. */
-function servingOf(object: Workload, { all, present, older, podsOf }: Revisions): ServingRevision | undefined {
+function servingOf(
+  object: Workload,
+  { all, present, older, podsOf }: Revisions,
+  reader: Reader,
+): ServingRevision | undefined {
   const readyOf = (revision: KubeObject) => podsOf(revision).filter(({ ready }) => ready).length
   const revision = newestOf(older.filter((each) => readyOf(each) > 0))
   const wanted = object.spec?.replicas ?? object.status?.desiredNumberScheduled ?? 1
@@ -121,7 +126,7 @@ function servingOf(object: Workload, { all, present, older, podsOf }: Revisions)
     const images = containersIn(templateOf(revision)?.spec).flatMap(({ image }) => image ?? [])
     return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
   }
-  const settled = present === undefined ? 0 : podsOf(present).filter((pod) => pod.settled).length
+  const settled = present === undefined ? 0 : podsOf(present).filter((pod) => isSettled(pod, reader)).length
   const mayCrash = settled === 0 && all.some((each) => readyOf(each) > 0)
   // A workload without any revision: the gate may not read the revisions.
   if (all.length === 0 || mayCrash || wanted === 0) return undefined

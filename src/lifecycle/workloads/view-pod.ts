@@ -34,6 +34,8 @@ export function viewPod(
       deaths: countDeaths(observations.deaths, createdAt, backOffSince(own, seenAt, gateTime), terms, gateTime),
       refusals: withReported(observations.refusals, own, seenAt, gateTime),
       startedAt,
+      endBeganAt: time(each.end?.startedAt),
+      endedAt: time(each.end?.finishedAt),
       probesDueAt: probesDueAt(each, startedAt),
     }
   })
@@ -139,11 +141,10 @@ function runsOrHasCompleted({ status, isInit, runsOnce }: PodContainer): boolean
 }
 
 /** Whether a container has run, also if it died since; an init container must have completed. */
-function hasOnceStarted({ status, isInit }: PodContainer): boolean {
+function hasOnceStarted({ status, isInit, end }: PodContainer): boolean {
   const { running, terminated } = status?.state ?? {}
   if (isInit) return terminated?.exitCode === 0
-  const ended = terminated ?? status?.lastState?.terminated
-  return running !== undefined || (ended !== undefined && !isStartError(ended))
+  return running !== undefined || (end !== undefined && !isStartError(end))
 }
 
 function runningStep(containers: readonly ContainerView[]): string | undefined {
@@ -165,5 +166,5 @@ function isPulled({ status, hookStartedAt }: ContainerView): boolean {
 /** Whether the image of a container is being pulled: its state may show a refusal later than the Events. */
 function isBeingPulled({ status, isPulling, refusals }: ContainerView): boolean {
   if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
-  return isPulling && Object.keys(refusals).length === 0
+  return isPulling && refusals.size === 0
 }

@@ -188,8 +188,8 @@ export function haveSettled(
 ): boolean {
   const { unwanted = 0, unchangedSince, removedAt = -Infinity } = facts
   if (state !== undefined) {
-    const { pods } = state
-    if (!pods.every(({ settled }) => settled)) return false
+    const { pods, settled } = state
+    if (settled.length < pods.length) return false
     if (pods.length >= wanted) return true
     if (pods.length + unwanted >= wanted) return false
   }
@@ -240,12 +240,17 @@ function readyMilestone(
   isReady: boolean,
   doesCountDecide: boolean,
 ): Milestone {
-  const ready = state === undefined ? counted : state.pods.filter((pod) => pod.settled).length
+  const ready = state === undefined ? counted : state.settled.length
   const isDone = isReady || (doesCountDecide && ready >= wanted)
-  const milestone = withMomentOf(state?.pods ?? [], 'settled', countMilestone('ready', ready, wanted, 'ready', isDone))
+  const milestone = withMomentOf(
+    state?.settled ?? [],
+    'settled',
+    countMilestone('ready', ready, wanted, 'ready', isDone),
+  )
   if (milestone.state === 'done') return milestone
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
-  const settlesAt = latest(readyPods.map((pod) => (pod.settled ? undefined : pod.moments.settled)))
+  // The last one settles last.
+  const settlesAt = readyPods.length > ready ? latest(readyPods.map(({ moments }) => moments.settled)) : undefined
   if (readyPods.length < wanted || settlesAt === undefined) return milestone
   return { ...milestone, message: `${podCount(wanted)} ready, settling`, settlesAt }
 }
