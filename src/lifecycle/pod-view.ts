@@ -1,5 +1,6 @@
 import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../cluster/objects.ts'
 import type { PullDetail, PullReason } from '../reasons/images.ts'
+import type { ProbeKind } from '../reasons/probes.ts'
 
 export interface PodContainer {
   readonly container: Container
@@ -57,7 +58,7 @@ export interface DeathCount {
   readonly isCurrent: boolean
 }
 
-/** What is reported about a container, or about its pod as a whole. Moments are on the runner's clock. */
+/** What Events report about a container. Moments are on the runner's clock. */
 export interface ContainerReports {
   /** The kubelet's last message about each probe that failed: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
   readonly failedProbes: Readonly<Partial<Record<ProbeKind, string>>>
@@ -65,11 +66,9 @@ export interface ContainerReports {
   readonly killedBy?: 'liveness' | 'startup'
   /** The kubelet's last message about its failed postStart hook. */
   readonly failedHook?: string
-  /** A Secret of imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
-  readonly lacksPullSecret: boolean
   /** When the error in its state occurred first and last, by the Events: the state is updated later. */
   readonly refused?: { readonly first: number | undefined; readonly last: number | undefined }
-  /** Its image is being pulled, as far as its own Events show. */
+  /** Its image is being pulled, as far as Events show. */
   readonly isPulling: boolean
   /**
    * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
@@ -78,14 +77,14 @@ export interface ContainerReports {
   readonly hookStartedAt?: number
 }
 
-export type ProbeKind = 'liveness' | 'readiness' | 'startup'
-
-/** What is reported about a pod as a whole. */
+/** What Events report about a pod as a whole. */
 export interface PodReports {
   /** The latest failed step before its containers exist. */
   readonly setupFailure?: SetupFailure
   /** An Event is about one of its containers: the setup of the pod is complete. */
   readonly hasContainers: boolean
+  /** A Secret of imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
+  readonly lacksPullSecret: boolean
   /** The last message of the controller that cannot create a ResourceClaim of the pod. */
   readonly claimFailure?: string
   readonly scaleUp?: ScaleUp
@@ -113,7 +112,7 @@ export interface ScaleUp {
 }
 
 /** A container in a version of its pod, with everything that a rule reads about it. Moments are on the runner's clock. */
-export interface ContainerView extends PodContainer, ContainerReports {
+export interface ContainerView extends PodContainer, ContainerReports, Pick<PodReports, 'lacksPullSecret'> {
   readonly pod: Pod
   readonly deaths: DeathCount
   readonly refusals: ReadonlyMap<PullReason, Refusals>
@@ -123,7 +122,7 @@ export interface ContainerView extends PodContainer, ContainerReports {
   readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
   /** When its present instance started. */
   readonly startedAt: number | undefined
-  /** When the instance of `end` started and ended. */
+  /** When the instance of `end` started, if it ran, and when it ended. */
   readonly endBeganAt: number | undefined
   readonly endedAt: number | undefined
   /**

@@ -189,8 +189,8 @@ function repeatedDeath(container: ContainerView, reader: Reader): Problem | unde
   const mayLive = isAhead(probesDueAt, reader)
   if (end === undefined || !(isDead || mayLive) || deaths.count === 0) return undefined
   const { count, firstAt = reader.now } = deaths
-  // An instance that never started waited for no target (its startedAt is 1970).
-  const isWaiting = mayAwaitOther(end.reason === 'StartError' ? Infinity : endBeganAt, reader)
+  // An instance that never ran waited for no target.
+  const isWaiting = mayAwaitOther(endBeganAt, reader)
   const proof = {
     seen: mayLive ? 0 : count,
     needed: reader.settings.maxRestarts + 1,

@@ -25,8 +25,6 @@ export interface PodTerms {
   readonly minReadyMs: number
 }
 
-export const noDeaths: DeathObservations = { total: 0, instances: new Map() }
-
 /**
  * Adds a version of a container, seen at `now`, to the observed instances. `restartCount` is the kubelet's own count of earlier
  * instances (pkg/kubelet/kuberuntime), so no death is missed when the watch is interrupted.

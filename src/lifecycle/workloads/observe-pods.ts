@@ -8,14 +8,12 @@ import {
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import type { ContainerView, Refusals } from '../pod-view.ts'
 import { type GateTime, isSinceStart, latest } from '../proof.ts'
-import { type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
+import { type DeathObservations, observeDeaths } from './death-count.ts'
 import { isPullRefusal, pullFailure } from './image-pull.ts'
 import { containersOf, eventCount } from './pod-fields.ts'
 
 /** The observations of a container since its first sight, before `countDeaths` decides which deaths count. */
-interface ContainerObservations extends Pick<ContainerView, 'refusals' | 'waiting'> {
-  readonly deaths: DeathObservations
-}
+interface ContainerObservations extends DeathObservations, Pick<ContainerView, 'refusals' | 'waiting'> {}
 
 /** The observations of a pod since its first sight. */
 export interface PodObservations {
@@ -24,7 +22,7 @@ export interface PodObservations {
   readonly containers: ReadonlyMap<string, ContainerObservations>
 }
 
-export const unobserved: ContainerObservations = { deaths: noDeaths, refusals: new Map() }
+export const unobserved: ContainerObservations = { total: 0, instances: new Map(), refusals: new Map() }
 
 /** Adds a version of a pod, seen at `now`, to its observations. */
 export function observePod(
@@ -39,9 +37,9 @@ export function observePod(
     const { container, status } = each
     if (status === undefined) continue
     const known = containers.get(container.name) ?? unobserved
-    const deaths = observeDeaths(known.deaths, pod, { ...each, status }, now, gateTime)
-    const predatesGate = known.deaths.firstRestarts === undefined && !isSinceStart(created, gateTime)
-    containers.set(container.name, observeWaiting({ ...known, deaths }, status, { predatesGate, created }, now))
+    const deaths = observeDeaths(known, pod, { ...each, status }, now, gateTime)
+    const predatesGate = known.firstRestarts === undefined && !isSinceStart(created, gateTime)
+    containers.set(container.name, observeWaiting({ ...known, ...deaths }, status, { predatesGate, created }, now))
   }
   return { seenAt: now, containers }
 }

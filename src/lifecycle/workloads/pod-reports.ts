@@ -2,31 +2,28 @@ import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../
 import { eventCounters } from '../assess.ts'
 import type { ContainerReports, PodContainer, PodReports, ScaleUp, SetupFailure } from '../pod-view.ts'
 import type { GateTime } from '../proof.ts'
-import { concernsContainer, condition, containerOfEvent, eventCount, hasStarted } from './pod-fields.ts'
+import { condition, containerOfEvent, eventCount, hasStarted } from './pod-fields.ts'
 
 /*
  * What the Events about a pod report. Besides this, rules read only the time of the latest one (`quietAt`): an Event that
  * changes nothing of this requires no new assessment.
  */
 
-/** What Events report about a container. @param events the Events about its pod */
+/** What Events report about a container. @param events the Events about it */
 export function containerReports(
   { container, status }: PodContainer,
   events: readonly EventObject[],
   time: GateTime['time'],
 ): ContainerReports {
-  const { name, lifecycle } = container
-  const about = events.filter((each) => concernsContainer(each, name))
-  const own = events.filter((each) => containerOfEvent(each) === name)
-  const last = own.at(-1)
-  const isHookRunning = lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
+  const last = events.at(-1)
+  const isHookRunning =
+    container.lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
   const refusal = `Error: ${status?.state?.waiting?.message ?? ''}`
-  const refused = about.find(({ message }) => message === refusal)
+  const refused = events.find(({ message }) => message === refusal)
   return {
-    failedProbes: failedProbes(about),
-    killedBy: killedBy(own),
-    failedHook: about.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
-    lacksPullSecret: about.some(({ reason }) => reason === 'FailedToRetrieveImagePullSecret'),
+    failedProbes: failedProbes(events),
+    killedBy: killedBy(events),
+    failedHook: events.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
     refused: refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) },
     isPulling: last?.reason === 'Pulling',
     hookStartedAt: isHookRunning ? time(lastOccurrence(last)) : undefined,
@@ -43,7 +40,7 @@ function failedProbes(events: readonly EventObject[]): ContainerReports['failedP
   return Object.fromEntries(probes)
 }
 
-/** The probe for which the kubelet killed a container, by the Events about it. */
+/** The probe for which the kubelet killed a container. */
 function killedBy(events: readonly EventObject[]): ContainerReports['killedBy'] {
   const killings = events.filter(({ reason }) => reason === 'Killing')
   return (['liveness', 'startup'] as const).find((kind) =>
@@ -51,11 +48,12 @@ function killedBy(events: readonly EventObject[]): ContainerReports['killedBy'] 
   )
 }
 
-/** What Events report about a pod. @param events the Events about the pod */
+/** What Events report about a pod as a whole. @param events the Events about the pod and its containers */
 export function podReports(pod: Pod, events: readonly EventObject[], time: GateTime['time']): PodReports {
   return {
     setupFailure: setupFailure(events, time),
     hasContainers: events.some((each) => containerOfEvent(each) !== undefined),
+    lacksPullSecret: events.some(({ reason }) => reason === 'FailedToRetrieveImagePullSecret'),
     claimFailure: events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')?.message,
     scaleUp: scaleUp(pod, events),
     // The kubelet's events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).

@@ -19,22 +19,23 @@ export function viewPod(
   const { time } = gateTime
   const createdAt = time(pod.metadata.creationTimestamp)
   const reports = podReports(pod, events, time)
+  const eventsOf = Map.groupBy(events, containerOfEvent)
   const containers = containersOf(pod).map((each): ContainerView => {
     const observations = observed.get(each.container.name) ?? unobserved
-    const { instances, total } = observations.deaths
-    const own = events.filter((event) => containerOfEvent(event) === each.container.name)
+    const own = eventsOf.get(each.container.name) ?? []
     const startedAt = time(each.status?.state?.running?.startedAt)
     return {
       ...each,
-      ...observations,
-      ...containerReports(each, events, time),
+      ...containerReports(each, own, time),
+      lacksPullSecret: reports.lacksPullSecret,
       pod,
       // Instances are numbered by the deaths before them.
-      running: each.status?.state?.running && instances.get(total),
-      deaths: countDeaths(observations.deaths, createdAt, backOffSince(own, seenAt, gateTime), terms, gateTime),
+      running: each.status?.state?.running && observations.instances.get(observations.total),
+      waiting: observations.waiting,
+      deaths: countDeaths(observations, createdAt, backOffSince(own, seenAt, gateTime), terms, gateTime),
       refusals: withReported(observations.refusals, own, seenAt, gateTime),
       startedAt,
-      endBeganAt: time(each.end?.startedAt),
+      endBeganAt: each.end && isStartError(each.end) ? undefined : time(each.end?.startedAt),
       endedAt: time(each.end?.finishedAt),
       probesDueAt: probesDueAt(each, startedAt),
     }
