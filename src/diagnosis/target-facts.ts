@@ -7,7 +7,7 @@ import { isMarkedBy } from '../lifecycle/custom/behind.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import { isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
-import { numberOf, type RevisionReader, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
+import { numberOf, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
@@ -136,7 +136,7 @@ export function explainingNamespace({ namespace, reason }: TargetRecord): string
  */
 export function revisionChanges(
   { outcome, basis }: Pick<JudgedTargetRecord, 'outcome' | 'basis'>,
-  facts: RevisionReader,
+  facts: Pick<TargetFacts, 'get' | 'ownedBy'>,
 ): Pick<TargetRecord, 'changes' | 'changesSince'> {
   const object = facts.get(basis.target)
   const template = object && templateOf(object)

@@ -1,4 +1,5 @@
-import { isOfKind, type KubeObject, oncePerObject, type Pod } from '../cluster/objects.ts'
+import { controllerOf, isOfKind, type KubeObject, oncePerObject, type Pod } from '../cluster/objects.ts'
+import type { Store } from '../cluster/store.ts'
 
 /**
  * The pods of a target, by their revision and by what happens to them. The lists contain each pod at most once. The
@@ -25,6 +26,12 @@ export interface Pods {
 export function podsOf(object: KubeObject | undefined, assessed: Pods | undefined): Pods | undefined {
   if (!isOfKind(object, 'Pod')) return assessed
   return { new: [object], old: [], kept: [], ended: [], leaving: [], draining: [], awaitsKept: false }
+}
+
+/** The uid of the workload that a controller of pods belongs to: of the owner of a ReplicaSet, else of the controller itself. */
+export function workloadOf(controller: string, store: Pick<Store, 'withUid'>): string {
+  const object = store.withUid(controller)
+  return (isOfKind(object, 'ReplicaSet') ? controllerOf(object) : undefined) ?? controller
 }
 
 /** The pods that must become ready. */

@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import { type EventObject, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
+import { controllerOf, type EventObject, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
+import { workloadOf } from './pods.ts'
 
 /**
  * What an assessment needs a list for.
@@ -92,14 +93,12 @@ export class Reads {
   }
 
   /** Records that the history of a pod was read. It depends on its controller and on the revisions of its workload. */
-  history({ metadata: { ownerReferences = [] } }: Pod, store: Store): void {
-    const controller = ownerReferences.find((each) => each.controller)
-    if (controller === undefined || this.#keys.has(controller.uid)) return
-    this.#addKey(controller.uid)
-    const replicaSet = controller.kind === 'ReplicaSet' ? store.withUid(controller.uid) : undefined
-    const workload = replicaSet?.metadata.ownerReferences?.find((each) => each.controller)
-    if (controller.kind === 'ReplicaSet') this.owned(workload?.uid, 'ReplicaSet')
-    else this.owned(controller.uid, 'ControllerRevision')
+  history(pod: Pod, store: Store): void {
+    const controller = controllerOf(pod)
+    if (controller === undefined || this.#keys.has(controller)) return
+    this.#addKey(controller)
+    const workload = workloadOf(controller, store)
+    for (const kind of ['ReplicaSet', 'ControllerRevision']) this.owned(workload, kind)
   }
 
   /** Whether a change requires a new assessment. */

@@ -1,7 +1,8 @@
+import { controllerOf } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { templateChangedAt } from '../../src/lifecycle/workloads/revision.ts'
 import { type NamedObjects, toObject } from '../kit/named-objects.ts'
-import { moment, ownedBy, start } from '../kit/objects.ts'
+import { moment, start } from '../kit/objects.ts'
 import { readData } from '../kit/rows.ts'
 
 interface Group {
@@ -15,11 +16,8 @@ describe.each(Object.entries(groups))('the last change of the template of %s', (
   it.each(Object.entries(cases))('%s', (_title, [of, names, second]) => {
     const store = new Store(() => false)
     for (const name of names.split(' ')) store.apply({ at: moment(0), type: 'ADDED', object: toObject(name, objects) })
-    const object = toObject(of, objects)
-    // Of a pod of a set the set is asked, of a ReplicaSet that itself.
-    const [owner] = object.kind === 'Pod' ? (object.metadata.ownerReferences ?? []) : ownedBy(object)
-    if (owner === undefined) throw new Error('the pods of a revision have an owner')
-    const at = templateChangedAt(owner, 'shop', store)
+    const workload = controllerOf(toObject(of, objects)) ?? ''
+    const at = templateChangedAt(workload, (uid, kind) => store.ownedBy(uid, kind))
     expect(at === undefined ? null : (Date.parse(at) - start) / 1_000).toBe(second)
   }),
 )

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { controllerOf, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
+import { controllerOf, type EventObject, hasEnded, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import type { PodView } from '../pod-view.ts'
+import { workloadOf } from '../pods.ts'
 import type { GateTime } from '../proof.ts'
 import type { PodTerms } from './death-count.ts'
 import { observePod, type PodObservations } from './observe-pods.ts'
@@ -20,8 +21,8 @@ export class PodHistories {
   readonly #store: Store
   readonly #gateTime: GateTime
   readonly #observations = new ByUid<PodObservations>()
-  /** When the template of each controller of pods was last changed; cleared when a revision changes. */
-  readonly #changes = new Map<string, number | undefined>()
+  /** The facts about the workload of each controller of pods; cleared when they may have changed. */
+  readonly #terms = new Map<string, PodTerms>()
   /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
   readonly #ended = new Map<string, Map<string, Pod>>()
   /** When the last deletion of a pod began, by controller and revision. */
@@ -41,8 +42,8 @@ export class PodHistories {
     const object = after ?? before
     const { kind } = object
     const isRevisionChanged = (kind === 'ReplicaSet' || kind === 'ControllerRevision') && !isSameRevision(before, after)
-    if (isRevisionChanged) this.#changes.clear()
     if (isRevisionChanged || minReadySeconds(before) !== minReadySeconds(after)) {
+      this.#terms.clear()
       this.#views = new WeakMap()
     } else {
       if (isOfKind(before, 'Pod')) this.#observeRemoval(before, after, now)
@@ -71,15 +72,17 @@ export class PodHistories {
     return view
   }
 
-  #termsOf({ metadata: { namespace, ownerReferences = [] } }: Pod): PodTerms {
-    const owner = ownerReferences.find(({ controller }) => controller)
-    if (owner === undefined) return { changedAt: undefined, minReadyMs: 0 }
-    if (!this.#changes.has(owner.uid))
-      this.#changes.set(owner.uid, this.#gateTime.time(templateChangedAt(owner, namespace, this.#store)))
-    const found = this.#store.get({ ...owner, namespace })
-    const deployment = found && this.#store.withUid(controllerOf(found) ?? '')
-    const seconds = Math.max(minReadySeconds(found), minReadySeconds(deployment))
-    return { changedAt: this.#changes.get(owner.uid), minReadyMs: seconds * 1_000 }
+  #termsOf(pod: Pod): PodTerms {
+    const controller = controllerOf(pod)
+    if (controller === undefined) return { changedAt: undefined, minReadyMs: 0 }
+    const known = this.#terms.get(controller)
+    if (known !== undefined) return known
+    const workload = workloadOf(controller, this.#store)
+    const changedAt = templateChangedAt(workload, (uid, kind) => this.#store.ownedBy(uid, kind))
+    const seconds = [controller, workload].map((uid) => minReadySeconds(this.#store.withUid(uid)))
+    const terms = { changedAt: this.#gateTime.time(changedAt), minReadyMs: Math.max(...seconds) * 1_000 }
+    this.#terms.set(controller, terms)
+    return terms
   }
 
   /** See `Reader.endedPods`. */
@@ -102,8 +105,7 @@ export class PodHistories {
   #observePod(pod: Pod, now: number): void {
     const { uid, namespace, deletionTimestamp } = pod.metadata
     const owner = controllerOf(pod)
-    const hasEnded = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded'
-    if (hasEnded && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
+    if (hasEnded(pod) && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
       this.#ended.set(owner, (this.#ended.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
     if (uid === undefined) return
     const before = this.#observations.get(uid, namespace)

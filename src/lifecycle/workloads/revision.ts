@@ -4,8 +4,6 @@ import {
   type Fields,
   isObject,
   type KubeObject,
-  type ObjectName,
-  type OwnerReference,
   oncePerObject,
   type PodTemplate,
 } from '../../cluster/objects.ts'
@@ -27,14 +25,14 @@ const historyAnnotation = 'deployment.kubernetes.io/revision-history'
 /** The kinds of revisions: the first for Deployments, the second for StatefulSets and DaemonSets. */
 const kinds = ['ReplicaSet', 'ControllerRevision'] as const
 
+/** Finds the objects of a kind that a uid owns. */
+type OwnedBy = (uid: string | undefined, kind: string) => readonly KubeObject[]
+
 /**
  * All revisions of a workload.
  * @param uid the workload's uid
  */
-export function revisionsOfWorkload(
-  uid: string | undefined,
-  ownedBy: (uid: string | undefined, kind: string) => readonly KubeObject[],
-): readonly KubeObject[] {
+export function revisionsOfWorkload(uid: string | undefined, ownedBy: OwnedBy): readonly KubeObject[] {
   return kinds.flatMap((kind) => ownedBy(uid, kind))
 }
 
@@ -117,27 +115,13 @@ export function isSameRevision(before: KubeObject | undefined, after: KubeObject
   return isDeepStrictEqual(facts(before), facts(after))
 }
 
-/** Reads the revisions of a workload. */
-export interface RevisionReader {
-  get(reference: ObjectName): KubeObject | undefined
-  ownedBy(uid: string | undefined, kind: string): readonly KubeObject[]
-}
-
 /**
- * When the template of a pod's workload was last changed, as a timestamp of the server: the creation of its present
- * revision. Undefined if unknown: revisions cannot be read, there are none, or the workload was rolled back to an older one.
- * @param owner the controller of the pod
+ * When the template of a workload was last changed, as a timestamp of the server: the creation of its present revision.
+ * Undefined if unknown: revisions cannot be read, there are none, or the workload was rolled back to an older one.
+ * @param uid the workload's uid
  */
-export function templateChangedAt(
-  owner: OwnerReference,
-  namespace: string | undefined,
-  revisions: RevisionReader,
-): string | undefined {
-  if (owner.kind !== 'ReplicaSet') return lastCreation(revisions.ownedBy(owner.uid, 'ControllerRevision'))
-  const { apiVersion, kind, name } = owner
-  const own = revisions.get({ apiVersion, kind, name, namespace })
-  const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
-  return lastCreation(revisions.ownedBy(deployment?.uid, 'ReplicaSet'))
+export function templateChangedAt(uid: string, ownedBy: OwnedBy): string | undefined {
+  return lastCreation(revisionsOfWorkload(uid, ownedBy))
 }
 
 /**
@@ -170,7 +154,7 @@ export function becamePresentAt(
 export function templateCreatedAt(
   { metadata }: KubeObject,
   present: KubeObject | undefined,
-  reader: Pick<GateTime, 'startedAt' | 'time'> & { readonly knownOwned: RevisionReader['ownedBy'] },
+  reader: Pick<GateTime, 'startedAt' | 'time'> & { readonly knownOwned: OwnedBy },
 ): number {
   const revisions = reader.knownOwned(metadata.uid, 'ControllerRevision')
   if (revisions.length > 0 && present === undefined) return Infinity
