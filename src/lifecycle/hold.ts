@@ -1,4 +1,4 @@
-import { isSameSubject, type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
+import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { messageOf, type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import type { Assessment, HeldPods } from './assessment.ts'
 import { trueCondition } from './conditions.ts'
@@ -30,7 +30,7 @@ export function withHold(
   const held = { ...own, heldPods, ...(!own.ready && { overdue: unreadyProblem(object, own, now) }) }
   const { failure } = own
   if (failure !== undefined && traitsOf(failure).isAnswer) return held
-  const cause = failure ?? findBreak(pods, heldPods, own, reader)
+  const cause = failure ?? findBreak(pods, heldPods, reader)
   if (cause === undefined) return held
   const { since, until } = holding
   const detail = { holdMs: until - since, afterMs: now - since, cause: problemSentence(cause) }
@@ -68,12 +68,7 @@ function deathsOf({ containers }: PodView): ReadonlyMap<string, number> {
  * The problem that ends the hold of a target: a container of a held pod died, or a held pod is no longer ready.
  * Completed pods do not count, nor do deleted, evicted, drained or preempted ones: their controller replaces them.
  */
-function findBreak(
-  pods: readonly Pod[],
-  held: HeldPods,
-  assessment: Pick<Assessment, 'problems'>,
-  reader: Reader,
-): Problem | undefined {
+function findBreak(pods: readonly Pod[], held: HeldPods, reader: Reader): Problem | undefined {
   for (const pod of pods) {
     const before = held.get(pod.metadata.uid)
     const isLeaving = isReplaced(pod) || trueCondition(pod, 'DisruptionTarget') !== undefined
@@ -81,12 +76,8 @@ function findBreak(
     const view = reader.podView(pod)
     const dead = view.containers.find(({ container, deaths }) => deaths.total > (before.get(container.name) ?? 0))
     if (dead === undefined && isReady(pod)) continue
-    const known = [...assessment.problems, ...problemsOfPod(view, reader)].filter(
-      ({ subject, container }) =>
-        isSameSubject(subject, subjectOf(pod)) && (dead === undefined || container === dead.container.name),
-    )
-    const death = dead && deathProblem(dead, dead.endedAt ?? reader.now)
-    return known[0] ?? death ?? lostReadiness(pod, reader)
+    const [cause] = dead ? [deathProblem(dead, dead.endedAt ?? reader.now)] : problemsOfPod(view, reader)
+    return cause ?? lostReadiness(pod, reader)
   }
   return undefined
 }

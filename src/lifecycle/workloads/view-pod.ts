@@ -106,15 +106,14 @@ function probeSeconds(probe: Probe | undefined): number {
  * creation of its pod, the clock of its node is wrong, and the settle time starts at first sight.
  */
 function settledFrom(
-  { container, status, isInit, startedAt, running, deaths }: ContainerView,
+  { container, isInit, startedAt, endedAt, running, deaths }: ContainerView,
   createdAt: number | undefined,
   observedAt: number,
-  { time, settleTimeMs }: GateTime,
+  { settleTimeMs }: GateTime,
 ): number {
   const isProbed = container.readinessProbe !== undefined
   if (isInit || startedAt === undefined || running === undefined) return 0
-  const diedAt = time(status?.lastState?.terminated?.finishedAt)
-  const hasDied = deaths.count > 0 || (diedAt !== undefined && startedAt - diedAt < recoveredMs)
+  const hasDied = deaths.count > 0 || (endedAt !== undefined && startedAt - endedAt < recoveredMs)
   if (isProbed && !hasDied) return 0
   const { seenAt = observedAt, readySince = observedAt } = running
   const isClockWrong = startedAt > seenAt || (createdAt !== undefined && startedAt < createdAt)
