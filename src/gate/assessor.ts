@@ -17,11 +17,13 @@ import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
 import { definedClocks, displayName, fullNames, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
+import { targetEnd } from './deadlines.ts'
 import { isChangeRequired, versionChangedAt } from './present-version.ts'
 import {
   firstRequests,
   firstState,
   type GatedTarget,
+  hasStallHold,
   isReady,
   noRequests,
   objectOf,
@@ -50,8 +52,6 @@ export class Assessor {
   readonly #gateTime: GateTime
   readonly #sharedReaders: SharedReaders
   readonly #readIndex = new ReadIndex<GatedTarget>()
-  /** The new targets that are not assessed yet. */
-  readonly #deployed: GatedTarget[] = []
   /** The targets whose deadlines may have changed. */
   #changed = new Set<GatedTarget>()
   /** `Targets.progressKey` at the last assessments. */
@@ -79,11 +79,16 @@ export class Assessor {
     return added
   }
 
-  /** The targets whose deadlines may have changed since the last call. */
-  takeChanged(): ReadonlySet<GatedTarget> {
+  /** Sets when the changed targets end if nothing changes. */
+  updateEnds(): void {
     const changed = this.#changed
     this.#changed = new Set()
-    return changed
+    for (const gated of changed) {
+      const isUnanswered = this.#targets.isUnanswered(gated)
+      const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
+      this.apply(gated, { type: 'stall-held', isHeld })
+      gated.end = targetEnd(gated, isUnanswered, this.#targets.holding)
+    }
   }
 
   /** Applies an event to a target. */
@@ -235,6 +240,7 @@ export class Assessor {
 
   /** Assesses targets that read no pods of others first, then those that do, then newly deployed ones. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
+    const { length: known } = this.#targets.all
     const dependents = new Set(targets.filter(readsPodsOfOthers))
     const changed = new Set<number>()
     for (const gated of targets.filter((each) => !dependents.has(each))) {
@@ -246,7 +252,7 @@ export class Assessor {
       for (const gated of this.#targets.unended)
         if ([...(gated.reads?.podOwners ?? [])].some((index) => changed.has(index))) dependents.add(gated)
     for (const gated of dependents) this.guard(gated, () => this.#assessOne(gated))
-    const deployed = this.#deployed.splice(0)
+    const deployed = this.#targets.all.slice(known)
     if (deployed.length > 0) this.#assessInOrder(deployed)
   }
 
@@ -323,7 +329,6 @@ export class Assessor {
       this.#parts.log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
       const object = this.#parts.store.get(gated.target)
       if (object !== undefined) this.guard(gated, () => this.#applyChange(gated, { after: object }))
-      this.#deployed.push(gated)
     }
   }
 

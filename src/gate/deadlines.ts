@@ -9,6 +9,7 @@ import { unchangedVerdict, versionChangedAt } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
   describeState,
+  type End,
   type GatedTarget,
   isUndecided,
   objectOf,
@@ -18,12 +19,6 @@ import {
   wasDeleted,
 } from './target-state.ts'
 import { problemVerdict } from './timeline-entries.ts'
-
-/** When a target ends if its state does not change, in milliseconds since the epoch, and with which verdict. */
-export interface End {
-  readonly at: number
-  readonly verdict: () => TargetVerdict
-}
 
 /** The earliest end of a target; undefined if none is due. @param isUnanswered if true, no deadline ends the target */
 export function targetEnd(gated: GatedTarget, isUnanswered: boolean, hold: Hold | undefined): End | undefined {

@@ -32,12 +32,12 @@ import type { AfterReady } from './after-ready.ts'
 import { ApiHealth } from './api-health.ts'
 import { Assessor } from './assessor.ts'
 import { findCauses } from './causes.ts'
-import { type End, targetEnd, timeoutVerdict } from './deadlines.ts'
+import { timeoutVerdict } from './deadlines.ts'
 import { concludeWorst, deniedVerdict, type TargetOutcome, type Verdict, verdictOf } from './outcome.ts'
 import { type JudgedRunRecord, type JudgedTargetRecord, openConclusion, unlessEmpty } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
-import { type GatedTarget, hasStallHold, isReady, objectOf } from './target-state.ts'
+import { type GatedTarget, isReady, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
 import { type Entry, heartbeatText } from './timeline-entries.ts'
 import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
@@ -67,8 +67,6 @@ export class Gate {
   readonly #refusedNamespaceWatches = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #onEntry: (entry: Entry) => void
-  /** When each target ends if nothing changes. */
-  readonly #ends = new Map<GatedTarget, End | undefined>()
   /** The earliest moment at which the gate acts although no event occurs. */
   #nextAt = Infinity
   #now: number
@@ -329,7 +327,7 @@ export class Gate {
 
   /** The targets that end at this moment. */
   #endingAt(at: number): readonly GatedTarget[] {
-    return this.#targets.unended.filter((gated) => (this.#ends.get(gated)?.at ?? Infinity) <= at)
+    return this.#targets.unended.filter((gated) => (gated.end?.at ?? Infinity) <= at)
   }
 
   /** Assesses the targets whose `recheckAt` has passed. */
@@ -354,7 +352,7 @@ export class Gate {
     }
     for (const gated of ending)
       this.#assessor.guard(gated, () => {
-        const end = this.#ends.get(gated)
+        const { end } = gated
         const isOwn = end !== undefined && end.at <= at
         const verdict = isOwn ? end.verdict() : timeoutVerdict(gated, this.#settings.timeoutMs)
         this.#assessor.apply(gated, { type: 'end', verdict })
@@ -375,13 +373,8 @@ export class Gate {
 
   /** Sets the ends of the changed targets, and the next moment at which the gate acts. */
   #updateDeadlines(): void {
-    for (const gated of this.#assessor.takeChanged()) {
-      const isUnanswered = this.#targets.isUnanswered(gated)
-      const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
-      this.#assessor.apply(gated, { type: 'stall-held', isHeld })
-      this.#ends.set(gated, targetEnd(gated, isUnanswered, this.#targets.holding))
-    }
-    const ofTargets = this.#targets.unended.flatMap((gated) => [this.#ends.get(gated)?.at, gated.recheckAt])
+    this.#assessor.updateEnds()
+    const ofTargets = this.#targets.unended.flatMap(({ end, recheckAt }) => [end?.at, recheckAt])
     this.#nextAt = earliest([...this.#ownDeadlines, ...ofTargets]) ?? Infinity
   }
 

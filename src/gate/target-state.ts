@@ -40,12 +40,20 @@ export interface GatedTarget extends StepContext {
   state: TargetState
   /** When it is assessed again although nothing changes: the next moment that its last assessment asked for. */
   recheckAt?: number | undefined
+  /** When and how it ends if nothing changes; undefined if no deadline is set. */
+  end?: End | undefined
   /** What its last assessment read. */
   reads?: Reads
   /** The watches that it needs, by its last assessment. The same arrays while they are equal. */
   requests: Requests
   /** The version of the object that its rule read last, also if a list was pending and no assessment was possible. */
   readObject?: KubeObject
+}
+
+/** When a target ends if its state does not change, in milliseconds since the epoch, and with which verdict. */
+export interface End {
+  readonly at: number
+  readonly verdict: () => TargetVerdict
 }
 
 /** The state of a target. Moments are milliseconds since the epoch. */
