@@ -463,45 +463,39 @@ function logProblems(
 ): { readonly loggedProblems: LoggedProblems; readonly texts: readonly string[] } {
   const textOf = (problem: Problem) => problemStatement(problem, target).text
   const failureText = failure && textOf(failure)
-  let loggedProblems = before
-  const texts: string[] = []
-  for (const problem of problems.filter(({ isStarting }) => !isStarting)) {
+  const loggedProblems = new Map(before)
+  const texts = problems.flatMap((problem) => {
     const text = textOf(problem)
-    const logged = text === failureText ? undefined : addLoggedProblem(loggedProblems, problem)
-    if (logged === undefined) continue
-    loggedProblems = logged
-    texts.push(text)
-  }
+    if (problem.isStarting || text === failureText || !isNews(problem, loggedProblems)) return []
+    const { reason, count } = problem
+    loggedProblems.set(wordingOf(problem), { reason, count, message: messageOf(problem) })
+    return text
+  })
   return { loggedProblems, texts }
 }
 
 /**
- * Adds a problem to the logged ones. Undefined if the log need not show it: its wording is known and it has not occurred
- * again, or its reason has too many wordings. Different numbers or identifiers alone are no new wording. A status may
- * contain one sentence in several conditions, which are problems with different reasons: the log shows it once.
+ * Whether the log needs to show a problem: its wording is new, or it has occurred again; not if its reason has too many
+ * wordings. Different numbers or identifiers alone are no new wording. A status may contain one sentence in several
+ * conditions, which are problems with different reasons: the log shows it once.
  */
-function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
-  const { reason, container = '', count } = problem
-  const message = messageOf(problem)
-  const wording = `${container} ${wordingOf(message)}`
-  const before = logged.get(wording)
-  const isRepetition =
-    before !== undefined &&
-    count > before.count &&
-    message !== before.message &&
-    (count <= countsInFull || count >= 2 * before.count)
-  const wordings = [...logged.values()].filter((each) => each.reason === reason)
-  const isNew = before === undefined && wordings.length < maxWordings
-  return isRepetition || isNew ? new Map(logged).set(wording, { reason, count, message }) : undefined
+function isNews(problem: Problem, logged: LoggedProblems): boolean {
+  const { reason, count } = problem
+  const before = logged.get(wordingOf(problem))
+  if (before === undefined) return [...logged.values()].filter((each) => each.reason === reason).length < maxWordings
+  const isRepetition = count > before.count && messageOf(problem) !== before.message
+  return isRepetition && (count <= countsInFull || count >= 2 * before.count)
 }
 
-/** A message without the parts that differ between repetitions: numbers, identifiers, singular and plural. */
-function wordingOf(message: string): string {
-  return message
+/** The container and message of a problem without what differs between repetitions: numbers, identifiers, singular and plural. */
+function wordingOf(problem: Problem): string {
+  const { container = '' } = problem
+  const wording = messageOf(problem)
     .replace(/(?<![0-9a-f])[0-9a-f]*\d[0-9a-f]*/gi, '#')
     .replace(/, # times$| \(# pods so far\)/, '')
     .replace(/\b(?:is|are|has|have|does|do)\b/g, '~')
     .replace(/(?<=\w)s\b/g, '')
+  return `${container} ${wording}`
 }
 
 /** The state of a target that is no longer ready, and the entry about that. */
