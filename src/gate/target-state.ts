@@ -113,8 +113,6 @@ interface Ended extends StateFacts {
   readonly verdict: Verdict<TargetOutcome>
   readonly snapshot: EvidenceSnapshot
   readonly problems: readonly Problem[]
-  /** The object at the end; undefined if it was absent. */
-  readonly object?: KubeObject
   /** What serves, and whether an undo restores it; only if it failed, stalled or timed out. */
   readonly undo?: Undo | undefined
 }
@@ -209,10 +207,9 @@ export function describeState(state: TargetState): string {
   return state.assessment?.message ?? 'not assessed yet'
 }
 
-/** The object while it exists; undefined while its change is awaited. */
-export function objectOf(state: TargetState): KubeObject | undefined {
-  if (state.type === 'ended') return state.object
-  return state.type === 'absent' ? undefined : state.seen?.object
+/** The object, while it exists or at the end; undefined while its change is awaited. */
+export function objectOf({ seen, deletedAt }: TargetState): KubeObject | undefined {
+  return deletedAt === undefined ? seen?.object : undefined
 }
 
 /** The watches of a target, by what they are needed for; the first one needed is that of the target itself. */

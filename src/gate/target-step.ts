@@ -526,13 +526,12 @@ function end(
 ): Step {
   if (context.settings.givesNoVerdict) return { state, entries: [] }
   const problems = problem === undefined ? reportedProblems(state) : [problem]
-  const { milestones, seen, assessment } = state
-  const object = objectOf(state)
-  const snapshot = takeSnapshot(object, problems, context.store)
+  const { milestones, seen, assessment, deletedAt } = state
+  const snapshot = takeSnapshot(objectOf(state), problems, context.store)
   const text = verdictText(verdict, logText)
   const undo = undoOf(state, verdict.outcome, seen?.availableRevision, context, problems)
   return {
-    state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, object, undo, seen, assessment },
+    state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, undo, seen, assessment, deletedAt },
     entries: [{ kind: 'verdict', text, outcome: verdict.outcome }],
   }
 }
