@@ -13,7 +13,6 @@ import {
   type GatedTarget,
   isUndecided,
   objectOf,
-  presentProblems,
   type TargetState,
   type TargetVerdict,
   wasDeleted,
@@ -53,7 +52,7 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
     const cause = typeof other === 'object' ? problemSentence(other) : openText(gated)
     return verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs, cause })
   }
-  const [problem] = state.type === 'awaiting-change' ? presentProblems(state) : []
+  const [problem] = state.assessment?.problems ?? []
   return problem === undefined
     ? absentVerdict('stalled', target)
     : problemVerdict('stalled', problem, undefined, target)

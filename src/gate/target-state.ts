@@ -9,7 +9,7 @@ import type { Need, Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { type Problem, sentenceOf } from '../reasons/reasons.ts'
+import type { Problem } from '../reasons/reasons.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
@@ -64,8 +64,8 @@ interface StateFacts {
   readonly milestones: MilestoneProgress
   /** Kept after the deletion of the object. */
   readonly seen?: Seen
-  /** The last assessment. */
-  readonly assessment?: Assessment
+  /** The last assessment; of an awaited revision (`--revision`), only which revision is deployed instead. */
+  readonly assessment?: Assessment | undefined
   /** Since when the target is ready; undefined if it is not, or has ended. */
   readonly readyAt?: number | undefined
   /** When the object was deleted while it was watched; undefined while it exists, or if it never existed. */
@@ -83,11 +83,8 @@ export interface AwaitingChange extends Unended {
   readonly listed?: KubeObject
   /** The fields that still differ from the manifest, as sentences. */
   readonly openFields?: readonly string[]
-  /** Which revision is deployed instead of the awaited one. */
-  readonly problem?: Problem<'wrong-revision'>
   readonly known?: KnownRevision
   readonly seen?: undefined
-  readonly assessment?: undefined
   readonly readyAt?: undefined
 }
 
@@ -169,16 +166,10 @@ export function firstState(
 /** Which problems of a target have been logged, by container and wording, each as it was logged last. */
 export type LoggedProblems = ReadonlyMap<string, Pick<Problem, 'reason' | 'count'> & { readonly message: string }>
 
-/** The present problems of a target that has not ended, ready or not. */
-export function presentProblems(state: UnendedState): readonly Problem[] {
-  if (state.type === 'awaiting-change') return state.problem === undefined ? [] : [state.problem]
-  return state.assessment?.problems ?? []
-}
-
 /** The problems that keep a target from ready, or that an ended target had at its end. */
 export function problemsUnlessReady(state: TargetState): readonly Problem[] {
   if (state.type === 'ended') return state.problems
-  return isReady(state) ? [] : presentProblems(state)
+  return isReady(state) ? [] : (state.assessment?.problems ?? [])
 }
 
 /** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */
@@ -199,8 +190,7 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
 
 /** The state as readable text. */
 export function describeState(state: TargetState): string {
-  if (state.type === 'awaiting-change')
-    return state.problem === undefined ? 'waiting for its change to arrive' : sentenceOf(state.problem).text
+  if (state.type === 'awaiting-change') return state.assessment?.message ?? 'waiting for its change to arrive'
   // The last milestone has the reason why an absent object is ready.
   if (state.type === 'absent' && isReady(state)) return state.milestones.present.at(-1)?.message ?? ''
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'

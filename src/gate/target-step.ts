@@ -29,7 +29,6 @@ import {
   type LoggedProblems,
   objectOf,
   type Present,
-  presentProblems,
   restartStall,
   type Seen,
   type StepContext,
@@ -190,13 +189,13 @@ function afterAwaitedRevision(
   const reader = context.readerOf(object)
   const found = arrivalOf(object, reader, before)
   if (found.type === 'awaited' && awaiting !== undefined) {
-    const { firstSeenAt } = awaiting.problem ?? found.problem
-    const problem = { ...found.problem, firstSeenAt }
+    const { problems: [known = found.problem] = [], message } = awaiting.assessment ?? {}
+    const problem = { ...found.problem, firstSeenAt: known.firstSeenAt }
     const { text } = problemStatement(problem, target)
-    const isLogged = awaiting.problem !== undefined && problemStatement(awaiting.problem, target).text === text
+    const assessment = { ready: false, message: text, milestones: [], problems: [problem], notes: [] }
     return {
-      state: { ...awaiting, listed: before, problem, known: found.known },
-      entries: isLogged ? [] : [{ kind: 'problem', text }],
+      state: { ...awaiting, listed: before, assessment, known: found.known },
+      entries: text === message ? [] : [{ kind: 'problem', text }],
     }
   }
   if ('detail' in found) return end(next, verdictOf('superseded', found.type, found.detail), now, context)
@@ -295,7 +294,8 @@ function withObject(
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
   const stall = hasArrived || isProgress ? restartStall(state.stall, now) : state.stall
   if (isOther) return { type: 'present', milestones: createMilestones(rule.milestones), stall, seen }
-  const { milestones, readyAt, assessment } = state
+  const { milestones, readyAt } = state
+  const assessment = state.type === 'awaiting-change' ? undefined : state.assessment
   return { type: 'present', milestones, stall, readyAt, seen, assessment }
 }
 
@@ -559,8 +559,7 @@ export function undoOf(
 
 /** The problems of a target that ends now: if it has none, the problem `overdue` of its assessment. */
 function reportedProblems(state: UnendedState): readonly Problem[] {
-  const problems = presentProblems(state)
-  const overdue = state.assessment?.overdue
+  const { problems = [], overdue } = state.assessment ?? {}
   return problems.length === 0 && overdue !== undefined ? [overdue] : problems
 }
 
