@@ -426,8 +426,8 @@ export const outcomeTimeoutMs = 30_000
 /** The wait before an update on GitHub is tried again; it doubles. */
 export const firstUpdateRetryMs = 1_000
 /**
- * The number of refusals in a row after which a token that worked counts as withdrawn. GitHub sometimes refuses a good
- * token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586
+ * How many refusals of an outcome show that the token lacks the permission. GitHub sometimes refuses a good token for a
+ * moment: https://github.com/Azure/azure-rest-api-specs/issues/39586
  */
 export const maxGithubRefusals = 3
 /** How many problems the details of a target contain. */

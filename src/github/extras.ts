@@ -180,7 +180,7 @@ const closers: Readonly<Record<ExtraName, Close>> = {
 /** The interval grows to this share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */
 const intervalOfElapsed = 0.1
 
-/** Limits how often an extra is updated. The outcome is always shown, with retries after temporary failures. */
+/** Limits how often an extra is updated. Only the outcome is retried after a failure that may pass. */
 export class UpdateThrottle {
   readonly #extra: Extra
   readonly #clock: Clock
@@ -189,11 +189,8 @@ export class UpdateThrottle {
   #earliest = Number.NEGATIVE_INFINITY
   #cancelTimer: (() => void) | undefined
   #updating: Promise<void> = Promise.resolve()
-  /** Whether GitHub has accepted an update: then the token has the permission, and a refusal may pass. */
-  #hasWorked = false
-  #isForbidden = false
 
-  /** @param onFailure called at most once: when the permission is missing, or when the outcome cannot be shown */
+  /** @param onFailure called at most once: when the outcome cannot be shown */
   constructor(extra: Extra, clock: Clock, onFailure: (failure: GitHubFailure) => void) {
     this.#extra = extra
     this.#clock = clock
@@ -202,7 +199,7 @@ export class UpdateThrottle {
 
   /** Schedules an update. `present` returns the state at the time of the update. */
   update(present: () => RunRecord): void {
-    if (this.#isForbidden || this.#cancelTimer !== undefined) return
+    if (this.#cancelTimer !== undefined) return
     this.#cancelTimer = this.#clock.after(Math.max(0, this.#earliest - this.#clock.now()), () => {
       this.#cancelTimer = undefined
       this.#updating = this.#showPresent(present)
@@ -221,15 +218,12 @@ export class UpdateThrottle {
     signal.addEventListener('abort', abort)
     await this.#updating
     signal.removeEventListener('abort', abort)
-    if (this.#isForbidden) return false
     let refusals = 0
     for (let delayMs = firstUpdateRetryMs; ; delayMs *= 2) {
       const failure = await this.#show(record, signal, outcomeTimeoutMs)
       if (failure === undefined) return true
       if (failure.type === 'forbidden') refusals++
-      const mayPass =
-        failure.type === 'temporary' ||
-        (failure.type === 'forbidden' && this.#hasWorked && refusals < maxGithubRefusals)
+      const mayPass = failure.type !== 'invalid' && refusals < maxGithubRefusals
       const pauseMs = Math.max(delayMs, failure.retryAfterMs)
       if (!mayPass || signal.aborted || this.#clock.now() + pauseMs >= endsAt) {
         this.#onFailure(failure)
@@ -247,11 +241,8 @@ export class UpdateThrottle {
     const elapsedMs = startedAt - record.startedAt
     this.#earliest = startedAt + Math.max(updateIntervalMs, elapsedMs * intervalOfElapsed)
     const failure = await this.#show(record, this.#ending.signal, updateTimeoutMs)
-    if (failure === undefined) return
-    this.#earliest = Math.max(this.#earliest, this.#clock.now() + failure.retryAfterMs)
-    if (failure.type !== 'forbidden' || this.#hasWorked) return
-    this.#isForbidden = true
-    this.#onFailure(failure)
+    // The next update shows what this one did not. A lasting failure is reported with the outcome.
+    this.#earliest = Math.max(this.#earliest, this.#clock.now() + (failure?.retryAfterMs ?? 0))
   }
 
   /** Returns the failure, if any; never rejects. Ends with the signal or after the time, even if the request continues. */
@@ -265,7 +256,6 @@ export class UpdateThrottle {
         signal,
       )
       if (!shown) signal.throwIfAborted()
-      this.#hasWorked = true
       return undefined
     } catch (error) {
       return readFailure(error, this.#clock.now())
