@@ -76,7 +76,6 @@ it('a time or size with a name stands in src/thresholds.ts', () => {
   // Units, what is faster, and what the views draw: they decide no outcome.
   expect(found.toSorted()).toEqual([
     'src/cli/terminal-log.ts: redrawMs',
-    'src/cluster/client.ts: smallAnswerBytes',
     'src/cluster/follower.ts: momentMs',
     'src/entrypoints.ts: maxYoungBytes',
     'src/lifecycle/proof.ts: timestampUnitMs',

@@ -40,12 +40,6 @@ interface RequestOptions {
   readonly keepsFieldSets?: boolean
 }
 
-/**
- * The maximum size of an answer that is parsed together with its field sets: finding them would take longer. The redactor
- * removes them in any case.
- */
-const smallAnswerBytes = 64 << 10
-
 interface Session {
   readonly kubeconfig: Kubeconfig
   readonly credential: ExecCredential
@@ -99,8 +93,7 @@ export class Client {
       const json = await readBytes(response, options.maxBytes ?? maxAnswerBytes, onBytes)
       let body: { readonly kind?: unknown; readonly status?: unknown } | null
       try {
-        const isWhole = options.keepsFieldSets === true || json.length <= smallAnswerBytes
-        body = (isWhole ? JSON.parse(json.toString('utf8')) : parseJson(json)) as typeof body
+        body = (options.keepsFieldSets ? JSON.parse(json.toString('utf8')) : parseJson(json)) as typeof body
       } catch {
         const type = response.headers['content-type'] ?? 'something'
         throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON`)

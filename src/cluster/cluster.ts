@@ -180,7 +180,7 @@ export class Cluster {
     let errors = 0
     const list = await runInitially(this.#connection, forbidden, async () => {
       try {
-        return await listAll(this.#client, await this.#path(request), request, this.redact, { metadataOnly })
+        return await this.#list(request, metadataOnly)
       } catch (error) {
         if (isNotFound(error) || isMethodNotSupported(error)) return { items: [], resourceVersion: '' }
         if (isForbidden(error) || (isServerError(error) && ++errors >= maxKindErrors)) return undefined
@@ -193,13 +193,19 @@ export class Cluster {
 
   /** The present objects of a request. Rejects with a 404 if the server does not have the kind. */
   async list(request: WatchRequest): Promise<readonly KubeObject[]> {
-    return (await listAll(this.#client, await this.#path(request), request, this.redact)).items
+    return (await this.#list(request)).items
+  }
+
+  async #list(request: WatchRequest, metadataOnly?: boolean): Promise<List> {
+    const options = { metadataOnly, keepsFieldSets: this.redact.keepsRecordsOf(request) }
+    return listAll(this.#client, await this.#path(request), request, this.redact, options)
   }
 
   /** One present object. Rejects with a 404 if there is none. */
   async get(reference: ObjectName): Promise<KubeObject> {
     const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
-    return this.redact(asKind((await this.#client.json(path)) as object, reference))
+    const keepsFieldSets = this.redact.keepsRecordsOf(reference)
+    return this.redact(asKind((await this.#client.json(path, { keepsFieldSets })) as object, reference))
   }
 
   /** Lists one object of each request. Returns the refusals of access; other failures are ignored. */
