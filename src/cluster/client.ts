@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
@@ -234,19 +233,17 @@ export class Client {
         'Accept-Encoding': encoding,
         'User-Agent': this.#options.userAgent,
         ...(post === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...kubeconfig.impersonation,
       },
     }
     if (credential.certificate !== undefined) request.cert = credential.certificate
     if (credential.key !== undefined) request.key = credential.key
     try {
       await kubeconfig.applyTo(request)
-      const token =
-        kubeconfig.tokenFile === undefined ? credential.token : readFileSync(kubeconfig.tokenFile, 'utf8').trim()
-      if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }
     } catch (error) {
       throw credentialsUnreadable(kubeconfig.user, error)
     }
+    const { token } = credential
+    if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
     // The agent of a proxy makes its own TLS contexts.

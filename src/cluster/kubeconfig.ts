@@ -29,7 +29,10 @@ export interface KubeconfigInput {
 
 /** A kubeconfig, checked without access to the cluster. */
 export interface Kubeconfig {
-  /** Adds the certificates and credentials of the kubeconfig to a request, and the agent of a proxy; rereads files. */
+  /**
+   * Adds the certificates and credentials of the kubeconfig to a request, the headers of impersonation (`as`, `as-groups`,
+   * `as-uid`, `as-user-extra`), and the agent of a proxy. Reads the files again, because a token in a file rotates.
+   */
   readonly applyTo: (request: RequestOptions) => Promise<void>
   /** The place where it was found, if the input is empty: `~/.kube/config`. */
   readonly source?: string
@@ -48,10 +51,6 @@ export interface Kubeconfig {
   readonly exec?: ExecPlugin
   /** The cluster that an exec plugin receives for `provideClusterInfo`. */
   readonly execCluster: object
-  /** The client reads this file before each request, because its token rotates. */
-  readonly tokenFile?: string
-  /** Impersonation headers (`as`, `as-groups`, `as-uid`, `as-user-extra`). */
-  readonly impersonation: Readonly<Record<string, string | string[]>>
   /** Strings to mask before anything is printed. */
   readonly secrets: readonly string[]
 }
@@ -94,8 +93,6 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
       !proxy && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isObject(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
     execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
-    tokenFile: typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined,
-    impersonation: impersonation(user),
     secrets: secretsOf(document),
   }
 }
@@ -244,8 +241,11 @@ function applying(cluster: NamedEntry, user: NamedEntry, proxy: string | undefin
       ...(username ? { auth: `${username}:${password}` } : {}),
       ...(agent ? { agent: await agent } : {}),
     })
-    if (token && !tokenFile) {
-      request.headers = { ...request.headers, Authorization: `Bearer ${String(token).trim()}` }
+    const bearer = tokenFile ? readFileSync(String(tokenFile), 'utf8') : token
+    request.headers = {
+      ...request.headers,
+      ...impersonation(user),
+      ...(bearer ? { Authorization: `Bearer ${String(bearer).trim()}` } : {}),
     }
   }
 }

@@ -138,14 +138,15 @@ describe('the service account of the pod', () => {
     write('serviceaccount/namespace', 'runners\n')
   })
 
-  test('is used with the context in-cluster, before ~/.kube/config', () => {
+  test('is used with the context in-cluster, before ~/.kube/config', async () => {
     write('.kube/config', text({ name: 'home' }))
-    expect(load({ context }, env)).toMatchObject({
+    const loaded = load({ context }, env)
+    expect(loaded).toMatchObject({
       server: 'https://[fd00::1]:443',
       namespace: 'runners',
-      tokenFile: join(home, 'serviceaccount/token'),
       source: 'the service account of this pod',
     })
+    expect(await optionsOf(loaded)).toMatchObject({ headers: { Authorization: 'Bearer pod-token' } })
   })
 
   test('is not used without that context: the error contains the context to write', () => {
@@ -155,10 +156,7 @@ describe('the service account of the pod', () => {
   })
 
   test('is not used for a kubeconfig in the input', () => {
-    expect(load({ kubeconfig: text({ name: context }), context }, env)).toMatchObject({
-      user: context,
-      tokenFile: undefined,
-    })
+    expect(load({ kubeconfig: text({ name: context }), context }, env).source).toBeUndefined()
     expect(mistake({ kubeconfig: text(), context }, env)).toContain('has no context "in-cluster". It has: prod.')
   })
 })
@@ -218,9 +216,10 @@ describe('what is read from a kubeconfig', () => {
       '.kube/config',
       text({ cluster: { 'certificate-authority': 'pki/ca.crt' }, user: { token: '', tokenFile: 'token' } }),
     )
-    const loaded = load({ kubeconfig: file })
-    expect(loaded.tokenFile).toBe(join(home, '.kube/token'))
-    expect(await optionsOf(loaded)).toEqual({ ca: Buffer.from('ca') })
+    expect(await optionsOf(load({ kubeconfig: file }))).toEqual({
+      ca: Buffer.from('ca'),
+      headers: { Authorization: 'Bearer rotating' },
+    })
   })
 
   test('a relative exec command is relative to the file, a bare name is looked for in the PATH', () => {
@@ -259,6 +258,7 @@ describe('what is read from a kubeconfig', () => {
       cert: Buffer.from(pem, 'base64'),
       key: Buffer.from(pem, 'base64'),
       auth: 'ci:secret-password',
+      headers: {},
     })
   })
 
@@ -267,7 +267,19 @@ describe('what is read from a kubeconfig', () => {
       headers: { Authorization: 'Bearer abc' },
     })
     const user = { token: 'abc', tokenFile: write('token', 'rotating') }
-    expect(await optionsOf(load({ kubeconfig: text({ user }) }))).toEqual({})
+    expect(await optionsOf(load({ kubeconfig: text({ user }) }))).toEqual({
+      headers: { Authorization: 'Bearer rotating' },
+    })
+  })
+
+  test('groups to act for', async () => {
+    const user = { as: 'ci', 'as-groups': ['deployers'], 'as-uid': '7', 'as-user-extra': { 'acme/scope': ['x'] } }
+    expect((await optionsOf(load({ kubeconfig: text({ user }) }))).headers).toMatchObject({
+      'Impersonate-User': 'ci',
+      'Impersonate-Uid': '7',
+      'Impersonate-Group': ['deployers'],
+      'Impersonate-Extra-acme%2Fscope': ['x'],
+    })
   })
 
   test('the proxy of the environment, unless the kubeconfig names its own', async () => {

@@ -99,7 +99,9 @@ describe('the KubeConfig of client-node', () => {
     const tokenFile = join(folder, 'token')
     writeFileSync(tokenFile, 'open-sesame')
     expect(await applied({ tokenFile })).not.toHaveProperty('Authorization')
-    expect(loadKubeconfig({ kubeconfig: kubeconfig({ tokenFile }) }).tokenFile).toBe(tokenFile)
+    const request: RequestOptions = {}
+    await loadKubeconfig({ kubeconfig: kubeconfig({ tokenFile }) }).applyTo(request)
+    expect(request.headers).toEqual({ Authorization: 'Bearer open-sesame' })
   })
 
   it('cannot merge two files of $KUBECONFIG that define the same name', () => {
