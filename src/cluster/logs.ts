@@ -98,13 +98,11 @@ export interface LogStreamRequest extends LogRef {
   readonly timeoutMs: number
 }
 
-/** A line of a container's log, without its line break, as raw text: renderers escape it. */
+/** A line of a container's log, without its line break, as raw text: renderers escape it. A line that was cut ends in `…`. */
 export interface LogLine {
   /** Time of the line by the node's clock: milliseconds since the epoch, with their fractions. Absent for a message of the kubelet. */
   readonly at: number | undefined
   readonly text: string
-  /** Bytes cut off at the end of a long line. */
-  readonly cutBytes: number
 }
 
 const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3}(\d*))?(?:Z|[+-]\d\d:\d\d)) ?/
@@ -133,46 +131,39 @@ export async function followLog(
 }
 
 async function* timestampedLines(response: Readable, redact: (text: string) => string): AsyncGenerator<LogLine> {
-  for await (const { text, cutBytes } of boundedLines(response)) {
-    const [prefix, written = '', fraction = ''] = timestampPrefix.exec(text) ?? []
+  for await (const line of boundedLines(response)) {
+    const [prefix, written = '', fraction = ''] = timestampPrefix.exec(line) ?? []
     const at = Date.parse(written) + Number(`0.${fraction}`)
-    if (prefix !== undefined) yield { at, ...cut(redact(text.slice(prefix.length)), cutBytes) }
-    else if (!isKubeletRefusal(text)) yield { at: undefined, ...cut(redact(text), cutBytes) }
+    if (prefix !== undefined) yield { at, text: cutLine(redact(line.slice(prefix.length))) }
+    else if (!isKubeletRefusal(line)) yield { at: undefined, text: cutLine(redact(line)) }
   }
 }
 
-/** Cuts a long line. `cutBytes`: how many of its bytes were already cut off. */
-function cut(text: string, cutBytes: number): Omit<LogLine, 'at'> {
-  const bytes = Buffer.from(text)
-  const left = bytes.length - logLineBytes
-  return left <= 0 ? { text, cutBytes } : { text: wholeCharacters(bytes.subarray(0, -left)), cutBytes: cutBytes + left }
-}
-
-/** Removes a partial character at the end. */
-function wholeCharacters(bytes: Buffer): string {
-  return bytes.toString('utf8').replace(/(?<!\uFFFD)\uFFFD+$/, '')
+/** A line of at most `logLineBytes`: a longer one ends in `…`, without a partial character before. */
+function cutLine(line: string): string {
+  const bytes = Buffer.from(line)
+  if (bytes.length <= logLineBytes) return line
+  return `${bytes.toString('utf8', 0, logLineBytes).replace(/(?<!\uFFFD)\uFFFD+$/, '')}…`
 }
 
 /**
- * Splits an answer into lines of limited length. The text after the last line break is a line too, unless the stream breaks.
+ * Splits an answer into lines, of which only the first bytes are kept. The text after the last line break is a line too,
+ * unless the stream breaks.
  */
-async function* boundedLines(response: Readable): AsyncGenerator<Omit<LogLine, 'at'>> {
+async function* boundedLines(response: Readable): AsyncGenerator<string> {
   let kept: Buffer[] = []
   let keptBytes = 0
-  let bytes = 0
   const keep = (piece: Buffer) => {
-    const room = logLineBytes + logReadAheadBytes - keptBytes
-    if (room > 0 && piece.length > 0) kept.push(piece.length > room ? piece.subarray(0, room) : piece)
-    keptBytes += Math.min(room, piece.length)
-    bytes += piece.length
+    const start = piece.subarray(0, logLineBytes + logReadAheadBytes - keptBytes)
+    keptBytes += start.length
+    // Also an empty part would keep its whole chunk in memory.
+    if (start.length > 0) kept.push(start)
   }
   const line = () => {
-    const cutBytes = bytes - keptBytes
-    const whole = Buffer.concat(kept)
+    const text = Buffer.concat(kept).toString('utf8')
     kept = []
     keptBytes = 0
-    bytes = 0
-    return { text: cutBytes === 0 ? whole.toString('utf8') : wholeCharacters(whole), cutBytes }
+    return text
   }
   for await (const chunk of response as AsyncIterable<Buffer>) {
     let start = 0
@@ -183,5 +174,5 @@ async function* boundedLines(response: Readable): AsyncGenerator<Omit<LogLine, '
     }
     keep(chunk.subarray(start))
   }
-  if (bytes > 0) yield line()
+  if (keptBytes > 0) yield line()
 }

@@ -32,8 +32,6 @@ export interface LogOutput {
   readonly container: string
   readonly type: 'line' | 'note'
   readonly text: string
-  /** The number of omitted bytes of a line that is too long. */
-  readonly cutBytes?: number
 }
 
 /** The layout that all lines of a log share. */
@@ -138,16 +136,13 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
  * no bar, so a container cannot imitate them.
  */
 export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
-  const { type, text, cutBytes = 0 } = output
+  const { type, text } = output
   const { color } = layout
   const target = layout.targets[output.target]
   const pod = target === undefined ? output.pod : shortPodName(output.pod, target)
   const who = [pod, output.container].filter((word) => word !== '').map((word) => shorten(word, maxWordWidth))
   const words = safeLine(text, longestLogLine)
-  const logged =
-    type === 'note'
-      ? paint('dim', `· ${words}`, color)
-      : `${paint('dim', '│', color)} ${words}${cutBytes > 0 ? paint('dim', ` … ${cutBytes.toLocaleString('en-US')} more bytes`, color) : ''}`
+  const logged = type === 'note' ? paint('dim', `· ${words}`, color) : `${paint('dim', '│', color)} ${words}`
   const name = (layout.names[output.target] ?? '').padEnd(layout.nameWidth)
   return `${elapsedColumn(output.at, layout)}  ${name}  ${paint('dim', who.join(' '), color)} ${logged}`.trimEnd()
 }

@@ -43,7 +43,7 @@ interface LiveLogsOptions {
   }
 }
 
-type ShownText = Pick<LogOutput, 'type' | 'text' | 'cutBytes'>
+type ShownText = Pick<LogOutput, 'type' | 'text'>
 
 interface Stream {
   readonly target: number
@@ -266,8 +266,8 @@ export class LogThrottle {
     this.#held = []
   }
 
-  #showLine({ text, cutBytes }: LogLine): void {
-    this.#show({ type: 'line', text, cutBytes: cutBytes || undefined })
+  #showLine({ text }: LogLine): void {
+    this.#show({ type: 'line', text })
   }
 
   #showOmitted(): void {

@@ -57,9 +57,3 @@ test('an indented line keeps its place, and an empty one its bar', () => {
   expect(render({ text: '    at main (app.js:1)' })).toContain('│     at main (app.js:1)')
   expect(render({ text: '' })).toBe(' 0:12  job/migrate     x7k2p app │')
 })
-
-test('a line that is too long shows how much is omitted', () => {
-  const line = render({ text: 'x'.repeat(4_000), cutBytes: 5_000 })
-  expect(line.endsWith('x … 5,000 more bytes')).toBe(true)
-  expect(line).toContain('x'.repeat(4_000))
-})

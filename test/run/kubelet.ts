@@ -25,7 +25,7 @@ export class Kubelet implements LogSource {
 
   /** The container writes a line, at a time in seconds. */
   write(at: number, text: string): void {
-    this.#instances.at(-1)?.lines.push({ at: at * 1000, text, cutBytes: 0 })
+    this.#instances.at(-1)?.lines.push({ at: at * 1000, text })
     this.#wake()
   }
 
