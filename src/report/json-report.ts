@@ -71,22 +71,16 @@ export function readRecord(report: Report): EndedRunRecord {
   const { schema: _, durationSeconds: _seconds, ...record } = mapRecord(report, read) as ReadReport
   const { startedAt, gates } = record
   const targets = record.targets.map((target) => shifted(target, -shiftOf(target, record)))
-  // In a report from another process, only a time that an object shows may be before the gate.
-  const notBeforeStart = <T extends { readonly at?: number }>(each: T): T =>
-    each.at === undefined ? each : { ...each, at: Math.max(startedAt, each.at) }
   return {
     ...record,
     outcome: report.outcome,
     ...(gates && { finishedAt: startedAt + longestMs(gates) }),
     targets: targets.map(({ log: _log, ...target }) => ({
       ...target,
-      endedAt: target.endedAt && Math.max(startedAt, target.endedAt),
-      milestones: target.milestones.map(({ seconds: _, ...each }) =>
-        each.source === undefined ? notBeforeStart(each) : each,
-      ),
+      milestones: target.milestones.map(({ seconds: _, ...each }) => each),
     })),
     entries: targets
-      .flatMap(({ log = [] }, target) => log.map((entry) => ({ ...notBeforeStart(entry), target })))
+      .flatMap(({ log = [] }, target) => log.map((entry) => ({ ...entry, target })))
       .toSorted((one, other) => one.at - other.at),
   }
 }
