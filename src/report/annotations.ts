@@ -1,10 +1,10 @@
-import type { RunRecord, TargetRecord } from '../gate/run-record.ts'
-import { fullNames, type Source } from '../plan/target.ts'
+import type { RunRecord } from '../gate/run-record.ts'
+import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { cut, safeLine, safeLines } from './escape.ts'
-import { decidingTarget, explainEnd, isFailing, title, titleLimit, waitingLines } from './headline.ts'
+import { decidingTarget, explainEnd, isFailing, type TargetWithName, title, titleLimit, withNames } from './headline.ts'
 import { isManifest } from './target-details.ts'
 import { messageWithName, reasonHeadline } from './target-record.ts'
 
@@ -33,15 +33,12 @@ export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new 
   const deciding = decidingTarget(record)
   const isOwn = outcome === 'unknown' || outcome === 'misconfigured'
   const own = isOwn && targets.length > 0 ? [gateAnnotation(record)] : []
-  const names = fullNames(targets)
-  const waiting = waitingLines(record)
-  const failing = targets.flatMap((target, index) =>
-    isFailing(target) ? [{ target, name: names[index] ?? '', waiting: waiting.get(index) ?? '' }] : [],
-  )
   // The deciding target must not be among those that are only counted.
-  failing.sort((one, other) => Number(other.target === deciding) - Number(one.target === deciding))
+  const failing = withNames(record)
+    .filter(({ target }) => isFailing(target))
+    .toSorted((one, other) => Number(other.target === deciding) - Number(one.target === deciding))
   const room = maxAnnotations - own.length
-  const annotate = (each: FailingTarget) => targetAnnotation(each, tracked)
+  const annotate = (each: TargetWithName) => targetAnnotation(each, tracked)
   if (failing.length <= room) return [...own, ...failing.map(annotate)]
   const shown = failing.slice(0, room - 1)
   const rest = failing.slice(shown.length)
@@ -56,16 +53,15 @@ export function buildAnnotations(record: RunRecord, tracked: TrackedFiles = new 
 }
 
 /** One warning for each target with warnings, at its manifest line if known. */
-export function buildWarnings({ targets, gates }: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
-  if (gates !== undefined) return []
-  const names = fullNames(targets)
-  return targets
-    .flatMap(({ source, warnings = [] }, index) => {
+export function buildWarnings(record: RunRecord, tracked: TrackedFiles = new Map()): Annotation[] {
+  if (record.gates !== undefined) return []
+  return withNames(record)
+    .flatMap(({ name, target: { source, warnings = [] } }) => {
       if (warnings.length === 0) return []
       const lines = warnings.flatMap((warning) => safeLines(warning, maxLineLength))
       return [
         {
-          title: safeLine(names[index] ?? '', titleLimit),
+          title: safeLine(name, titleLimit),
           message: cut(lines.join('\n'), characterLimit),
           ...annotationPlace(source, tracked),
         },
@@ -80,14 +76,7 @@ function gateAnnotation(record: RunRecord): Annotation {
   return { title: title(record), message: cut(text.join('\n'), characterLimit) }
 }
 
-interface FailingTarget {
-  readonly target: TargetRecord
-  readonly name: string
-  /** A line with the targets that only wait for this target; empty if there are none. */
-  readonly waiting: string
-}
-
-function targetAnnotation({ target, name, waiting }: FailingTarget, tracked: TrackedFiles): Annotation {
+function targetAnnotation({ target, name, waiting }: TargetWithName, tracked: TrackedFiles): Annotation {
   const { source, hint } = target
   const words = reasonHeadline(target)
   const place = annotationPlace(source, tracked)

@@ -2,7 +2,7 @@ import { duration } from '../duration.ts'
 import { causeOf, type GateRecord, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
-import { counted } from '../reasons/wording.ts'
+import { counted, listNames } from '../reasons/wording.ts'
 import { shownBeforeMs } from '../thresholds.ts'
 import { safeLine, safeLines } from './escape.ts'
 import {
@@ -153,23 +153,27 @@ export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
 
 const namedWaiters = 3
 
-/**
- * By index of a target: a line with the targets that only wait for it, `service/web and ingress/web wait for
- * deployment/web`. Raw text: renderers escape it.
- */
-export function waitingLines({ targets }: Pick<RunRecord, 'targets'>): ReadonlyMap<number, string> {
-  const names = fullNames(targets)
-  const causes = targets.map((target) => causeOf(target, targets))
-  const lines = targets.flatMap((target, index): readonly (readonly [number, string])[] => {
-    const waiters = names.filter((_, waiter) => causes[waiter] === target)
-    if (waiters.length === 0) return []
-    const rest = waiters.length - namedWaiters
-    const shown = [...waiters.slice(0, namedWaiters), ...(rest > 0 ? [`${rest} more`] : [])]
-    const [last = '', ...before] = shown.toReversed()
-    const who = before.length === 0 ? last : `${before.toReversed().join(', ')} and ${last}`
-    return [[index, `${who} ${waiters.length === 1 ? 'waits' : 'wait'} for ${names[index]}`]]
+/** A target of a record, with its name among all of its targets. Texts are raw: renderers escape them. */
+export interface TargetWithName {
+  readonly target: TargetRecord
+  readonly name: string
+  /** `service/web, ingress/web wait for deployment/web`: the targets that only wait for this one; empty without any. */
+  readonly waiting: string
+}
+
+/** The targets of a record in their order. */
+export function withNames({ targets }: Pick<RunRecord, 'targets'>): readonly TargetWithName[] {
+  const named = fullNames(targets).flatMap((name, index) => {
+    const target = targets[index]
+    return target === undefined ? [] : [{ target, name }]
   })
-  return new Map(lines)
+  const waiters = Map.groupBy(named, ({ target }) => causeOf(target, targets))
+  return named.map(({ target, name }) => {
+    const names = (waiters.get(target) ?? []).map((waiter) => waiter.name)
+    const verb = names.length === 1 ? 'waits' : 'wait'
+    const waiting = names.length === 0 ? '' : `${listNames(names, namedWaiters)} ${verb} for ${name}`
+    return { target, name, waiting }
+  })
 }
 
 /** Whether a target was judged. If the gate is `misconfigured`, its open targets were not judged. */

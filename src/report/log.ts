@@ -6,7 +6,7 @@ import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { safeLine, safeLines, shorten, shortenNames } from './escape.ts'
-import { decidingTarget, explainEnd, gateDurationMs, headline, isJudged, waitingLines } from './headline.ts'
+import { decidingTarget, explainEnd, gateDurationMs, headline, isJudged, withNames } from './headline.ts'
 import { wayBackLines } from './rollback.ts'
 import {
   capitalised,
@@ -190,12 +190,11 @@ export function renderVerdict(record: RunRecord, { color }: LogLayout): string[]
   // The line above may already be the verdict of the deciding target.
   const isShownAbove = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
   const judged = targets.filter((target) => isJudged(target, record))
-  const waiting = [...waitingLines(record).values()]
   return [
     paint(outcomeStyle(outcome), `${outcomeLabels[outcome].mark} ${safeLine(headline(record, true))}`, color),
     ...(isShownAbove ? [] : messages.map((message) => `  ${safeLine(message)}`)),
     ...(hint === undefined ? [] : safeLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
-    ...waiting.map((line) => `  ${safeLine(line)}`),
+    ...withNames(record).flatMap(({ waiting }) => (waiting === '' ? [] : [`  ${safeLine(waiting)}`])),
     ...(judged.length > 1 && outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
     ...wayBackLines(record).map((line) => `  ${safeLine(line)}`),
   ]

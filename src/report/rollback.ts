@@ -8,9 +8,10 @@ import {
 } from '../gate/run-record.ts'
 import type { ServingRevision } from '../lifecycle/rule.ts'
 import { label } from '../plan/names.ts'
-import { displayName, fullNames, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
+import { displayName, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { hookLeadMs, recentVersionMs, releaseClockMs } from '../thresholds.ts'
+import { withNames } from './headline.ts'
 
 /** What a failed gate recommends to undo. */
 interface Rollback {
@@ -51,11 +52,10 @@ const noUndo = { command: '', note: '', kept: '' }
 export function wayBackOf(record: RunRecord): WayBack | undefined {
   const servingOf = ({ causedBy, undo }: TargetRecord) => (causedBy === undefined ? undo?.serving : undefined)
   const isOnly = record.targets.length === 1
-  const names = fullNames(record.targets)
-  const found = record.targets.flatMap((target, index) => {
+  const found = withNames(record).flatMap(({ target, name }) => {
     const revision = servingOf(target)
     if (revision === undefined) return []
-    return { serves: revision.ready > 0, text: servingText(revision, isOnly ? undefined : names[index]) }
+    return { serves: revision.ready > 0, text: servingText(revision, isOnly ? undefined : name) }
   })
   // Targets without a ready pod come first.
   const serving = found.toSorted((a, b) => Number(a.serves) - Number(b.serves))
@@ -113,8 +113,7 @@ function undoOf(
   record: EndedRunRecord,
   isUndone: (target: TargetRecord) => boolean,
 ): Rollback & { readonly kept: string } {
-  const names = fullNames(record.targets)
-  const named = record.targets.map((target, index) => ({ target, name: names[index] ?? '' }))
+  const named = withNames(record)
   const failed = named
     .filter(({ target }) => isUndone(target))
     .map((each) => ({ ...each, step: stepOf(each.target, each.name, record) }))

@@ -1,8 +1,7 @@
 import { openConclusion, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
-import { fullNames } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { safeLine } from './escape.ts'
-import { isFailing, waitingLines } from './headline.ts'
+import { isFailing, withNames } from './headline.ts'
 import { layoutLog, namespaceText, renderEvidence, tally } from './log.ts'
 import { wayBackLines } from './rollback.ts'
 import { outcomeLabels } from './target-record.ts'
@@ -16,11 +15,10 @@ export function renderSingleCheck(
   options: { readonly color: boolean; readonly groups: boolean },
 ): string[] {
   const { cluster, targets } = record
-  const names = fullNames(targets).map((name) => safeLine(name))
-  const waiting = waitingLines(record)
+  const named = withNames(record)
   const wayBack = wayBackLines(record)
-  const bad = targets.flatMap((target, index) => (isFailing(target) ? [{ target, index }] : []))
-  const open = targets.flatMap((target, index) => (target.outcome === 'progressing' ? [{ target, index }] : []))
+  const bad = named.filter(({ target }) => isFailing(target))
+  const open = named.filter(({ target }) => target.outcome === 'progressing')
   const parts = [
     ...(cluster.context === '' ? [] : [`context ${safeLine(cluster.context)}`]),
     `${counted(targets.length, 'resource')}${namespaceText(targets)}`,
@@ -28,17 +26,17 @@ export function renderSingleCheck(
   ]
   return [
     parts.join(' · '),
-    ...bad.flatMap(({ target, index }) => [
+    ...bad.flatMap(({ target, waiting }) => [
       ...renderEvidence(
         only(record, target),
         layoutLog({ ...record, targets: [target] }, { ...options, times: false }),
       ),
-      ...(waiting.has(index) ? [`  ${safeLine(waiting.get(index) ?? '')}`] : []),
+      ...(waiting === '' ? [] : [`  ${safeLine(waiting)}`]),
     ]),
     ...(wayBack.length === 0 ? [] : ['']),
     ...wayBack.map((line) => safeLine(line)),
     ...(open.length === 0 || bad.length === 0 ? [] : ['']),
-    ...open.map(({ target, index }) => `… ${names[index]} ${safeLine(target.message)}`),
+    ...open.map(({ target, name }) => `… ${safeLine(name)} ${safeLine(target.message)}`),
   ]
 }
 

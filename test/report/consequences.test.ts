@@ -36,7 +36,7 @@ describe('a target that only waits for another one', () => {
 
   it('is counted apart, and is one line of the log', () => {
     expect(tally(record.targets)).toBe('2 failed, 3 waiting for another target, 2 ready')
-    const line = 'service/api, ingress/api and horizontalpodautoscaler/api wait for deployment/api'
+    const line = 'service/api, ingress/api, horizontalpodautoscaler/api wait for deployment/api'
     const log = renderLog(record, { color: false })
     expect(log.filter((each) => each.includes('wait for deployment/api'))).toEqual([`  ${line}`])
     expect(log.filter((each) => each.startsWith('::group::'))).toHaveLength(2)
@@ -44,7 +44,7 @@ describe('a target that only waits for another one', () => {
 
   it('has no annotation of its own: the annotation of its cause names it', () => {
     const [first, ...others] = buildAnnotations(record)
-    expect(first?.message).toContain('service/api, ingress/api and horizontalpodautoscaler/api wait for deployment/api')
+    expect(first?.message).toContain('service/api, ingress/api, horizontalpodautoscaler/api wait for deployment/api')
     expect(others.map(({ title }) => title)).toEqual(['job/report: the Job failed'])
   })
 
