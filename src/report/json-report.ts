@@ -1,7 +1,6 @@
 import type { Report, SingleCheckReport } from '../gate/report-schema.ts'
 import {
   type EndedRunRecord,
-  type GateRecord,
   moments,
   type ReadReport,
   type RunRecord,
@@ -64,30 +63,22 @@ function reportedTarget(target: TargetRecord, log: readonly Entry[] | undefined,
   }
 }
 
-/** The record of a report: its moments in milliseconds, as if the gates in it had started together. */
+/** The record of a report that is not merged: its moments are in milliseconds. */
 export function readRecord(report: Report): EndedRunRecord {
   const read = (value: unknown, key: string) =>
     momentFields.has(key) && typeof value === 'string' ? Date.parse(value) : value
   const { schema: _, durationSeconds: _seconds, ...record } = mapRecord(report, read) as ReadReport
-  const { startedAt, gates } = record
-  const targets = record.targets.map((target) => shifted(target, -shiftOf(target, record)))
   return {
     ...record,
     outcome: report.outcome,
-    ...(gates && { finishedAt: startedAt + longestMs(gates) }),
-    targets: targets.map(({ log: _log, ...target }) => ({
+    targets: record.targets.map(({ log: _log, ...target }) => ({
       ...target,
       milestones: target.milestones.map(({ seconds: _, ...each }) => each),
     })),
-    entries: targets
+    entries: record.targets
       .flatMap(({ log = [] }, target) => log.map((entry) => ({ ...entry, target })))
       .toSorted((one, other) => one.at - other.at),
   }
-}
-
-/** How long the longest of several gates took, in milliseconds. */
-export function longestMs(gates: readonly GateRecord[]): number {
-  return Math.max(0, ...gates.map((gate) => gateDurationMs(gate) ?? 0))
 }
 
 /** How much later than the record the gate of a target started, in milliseconds; 0 if the record is not merged. */

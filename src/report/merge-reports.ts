@@ -10,7 +10,7 @@ import type { Entry } from '../gate/timeline-entries.ts'
 import { hintOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { decidingGate, gateDurationMs } from './headline.ts'
-import { longestMs, shifted } from './json-report.ts'
+import { shifted } from './json-report.ts'
 
 /** The record of one report to merge. */
 export interface ReportFile {
@@ -33,8 +33,6 @@ interface Logged {
 interface Part {
   readonly gate: GateRecord
   readonly targets: readonly Logged[]
-  /** The start of the record that contains the gate. */
-  readonly startedAt?: number
 }
 
 /**
@@ -46,7 +44,7 @@ interface Part {
  * did not run
  */
 export function mergeReports(files: readonly ReportFile[], now: number, run?: WorkflowRunRecord): EndedRunRecord {
-  const parts = withDistinctNames(files.flatMap((file) => partsOf(file, run)))
+  const parts = withDistinctNames(files.map((file) => partOf(file, run)))
   const gates = parts.map(({ gate }) => gate)
   const starts = gates.flatMap((gate) => gate.startedAt ?? [])
   const startedAt = starts.length === 0 ? now : Math.min(...starts)
@@ -61,7 +59,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   return {
     ...(deciding === undefined ? readyConclusion(targets, gates) : conclusionOf(deciding, gates)),
     startedAt,
-    finishedAt: startedAt + longestMs(gates),
+    finishedAt: startedAt + Math.max(0, ...gates.map((gate) => gateDurationMs(gate) ?? 0)),
     cluster: {
       context: common(clusters.map(({ context }) => context)),
       version: common(clusters.map(({ version }) => version)),
@@ -77,38 +75,22 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   }
 }
 
-/** The gate of a report; of a merged report, all its gates. */
-function partsOf({ name, path, record, isPattern = false }: ReportFile, run: WorkflowRunRecord | undefined): Part[] {
+/** The gate of a report, and its targets. */
+function partOf({ name, path, record, isPattern = false }: ReportFile, run: WorkflowRunRecord | undefined): Part {
   const isForeign = run !== undefined && (record?.run?.id !== run.id || record.run.commit !== run.commit)
   if (record === undefined || isForeign) {
     const foreign = record && run && { found: record.run, expected: run }
     const { form: _, ...conclusion } = verdictOf('unknown', 'report-missing', { path, isPattern, foreign })
     const hint = hintOf('report-missing', { target: { kind: '', name: '' } })
-    return [{ gate: { name: name ?? path, path, ...conclusion, hint }, targets: [] }]
+    return { gate: { name: name ?? path, path, ...conclusion, hint }, targets: [] }
   }
-  const { gates = [], startedAt, finishedAt, outcome, reason, message, cluster } = record
+  const { startedAt, finishedAt, outcome, reason, message, cluster, wayBack } = record
   const logged = Map.groupBy(record.entries, ({ target }) => target)
   const targets = record.targets.map((target, index) => ({ target, log: logged.get(index) ?? [] }))
-  const merged = gates.map((gate) => ({
-    gate: { ...gate, name: name === undefined ? gate.name : `${name}/${gate.name}` },
-    targets: targets.filter((target) => target.target.gate === gate.name),
-    startedAt,
-  }))
-  // The outcome of the report counts, also if no gate in it has this outcome.
-  if (gates.some((gate) => gate.outcome === outcome)) return merged
-  const own = targets.filter((target) => !gates.some((gate) => gate.name === target.target.gate))
-  const hint = record.hint ?? own.find((target) => target.target.outcome === outcome)?.target.hint
-  const conclusion = { outcome, reason, message, hint }
-  const gate = {
-    name: name ?? cluster.context,
-    path,
-    ...conclusion,
-    startedAt,
-    finishedAt,
-    cluster,
-    wayBack: record.wayBack,
-  }
-  return [{ gate, targets: own, startedAt }, ...merged]
+  const hint = record.hint ?? record.targets.find((target) => target.outcome === outcome)?.hint
+  const times = { startedAt, finishedAt }
+  const gate = { name: name ?? cluster.context, path, outcome, reason, message, hint, ...times, cluster, wayBack }
+  return { gate, targets }
 }
 
 /** Makes the names of the gates distinct: the path of the report replaces a name that is empty or that several gates have. */
@@ -125,8 +107,8 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
 }
 
 /** Shifts the moments of a target as if its gate had started at `startedAt`. An open target ended with its gate. */
-function mergedTarget({ target, log }: Logged, { gate, ...part }: Part, startedAt: number): Logged {
-  const { startedAt: start = startedAt } = part
+function mergedTarget({ target, log }: Logged, { gate }: Part, startedAt: number): Logged {
+  const { startedAt: start = startedAt } = gate
   const { endedAt = start + (gateDurationMs(gate) ?? 0) } = target
   const merged = { target: { ...target, gate: gate.name, context: gate.cluster?.context ?? '', endedAt }, log }
   return shifted(merged, startedAt - start)

@@ -33,9 +33,7 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
     for (const [place, { path, isPattern }] of paths.entries()) {
       if (found.has(path)) continue
       if (found.size >= maxReports) {
-        addMistake(
-          `More than ${maxReports} reports are named. Merge fewer at a time; merged reports can be merged again.`,
-        )
+        addMistake(`More than ${maxReports} reports are named.`)
         throwMistakes(mistakes)
       }
       const record = isPattern ? undefined : readReport(path, workspace, mistakes)
@@ -128,8 +126,8 @@ function parseReport(text: string): ReportFile['record'] {
     })
     throw invalid(...messages)
   }
-  const isReady = [...data.targets, ...(data.gates ?? [])].every(({ outcome }) => outcome === 'ready')
-  if (data.outcome === 'ready' && !isReady)
+  if (data.gates !== undefined) throw invalid('It is a merged report. Name the reports of its gates.')
+  if (data.outcome === 'ready' && data.targets.some(({ outcome }) => outcome !== 'ready'))
     throw invalid(
       'outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
     )

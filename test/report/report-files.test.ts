@@ -65,14 +65,16 @@ it.each(rows<[string, string, string]>(data, 'is a mistake that names the file a
   },
 )
 
-it.each<[string, object]>([
-  ['a target that is not', { targets: [{ ...JSON.parse(report).targets[0], outcome: 'failed' }] }],
-  ['a gate that is not', { gates: [{ name: 'eu', path: 'eu.json', outcome: 'timed-out', reason: '', message: '' }] }],
-])('a report that is ready with %s is a mistake', (_, fields) => {
+it.each<[string, object, string]>([
+  [
+    'is ready with a target that is not',
+    { targets: [{ ...JSON.parse(report).targets[0], outcome: 'failed' }] },
+    'outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
+  ],
+  ['is merged', { gates: [] }, 'It is a merged report. Name the reports of its gates.'],
+])('a report that %s is a mistake', (_, fields, message) => {
   write('forged.json', JSON.stringify({ ...JSON.parse(report), outcome: 'ready', ...fields }))
-  expect(mistakesOf('forged.json')).toEqual([
-    'forged.json: outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
-  ])
+  expect(mistakesOf('forged.json')).toEqual([`forged.json: ${message}`])
 })
 
 it('a report with wrong fields is a mistake that names them, three at most', () => {
@@ -115,7 +117,5 @@ it('a link out of the workspace is a mistake, and its file is not read', () => {
 
 it('too many reports are one mistake', () => {
   for (let index = 0; index < 201; index++) write(`many/${index}.json`, report)
-  expect(mistakesOf('many/*.json')).toEqual([
-    'reports 1: More than 200 reports are named. Merge fewer at a time; merged reports can be merged again.',
-  ])
+  expect(mistakesOf('many/*.json')).toEqual(['reports 1: More than 200 reports are named.'])
 })
