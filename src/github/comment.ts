@@ -1,6 +1,5 @@
 import type { RunRecord } from '../gate/run-record.ts'
 import type { Close, Extra, Shared } from './extra.ts'
-import { unlessDeleted } from './failure.ts'
 import { belowNote, boundedSummary, type Links, linksOf, shortHash } from './texts.ts'
 import { repositoryRequest } from './workflow-run.ts'
 
@@ -17,6 +16,7 @@ export class Comment implements Extra {
   readonly #shared: Shared
   readonly #onMissing: (text: string) => void
   #id: number | undefined
+  #announcedId: number | undefined
   #isMissing = false
 
   /** @param onMissing called with a notice if there is no pull request, which is not an error */
@@ -35,28 +35,19 @@ export class Comment implements Extra {
       return
     }
     const links = linksOf(this.#shared)
-    const body = commentBody(record, name, links)
-    if (await this.#update(this.#id, body, links, signal)) return
+    const { issues } = this.#shared.octokit.rest
+    const request = { ...repositoryRequest(origin.run, signal), body: commentBody(record, name, links) }
     // There may be a comment of an earlier run.
-    if (await this.#update(await this.#findComment(pullRequest, signal), body, links, signal)) return
-    const request = { ...repositoryRequest(origin.run, signal), body, issue_number: pullRequest }
-    this.#announce((await this.#shared.octokit.rest.issues.createComment(request)).data, links)
-  }
-
-  /** Updates the comment. Returns whether it exists: someone may have deleted it. */
-  async #update(id: number | undefined, body: string, links: Links, signal: AbortSignal): Promise<boolean> {
-    if (id === undefined) return false
-    const { octokit, origin } = this.#shared
-    const request = { ...repositoryRequest(origin.run, signal), body, comment_id: id }
-    const updated = await unlessDeleted(octokit.rest.issues.updateComment(request))
-    if (updated !== undefined) this.#announce(updated.data, links)
-    return updated !== undefined
-  }
-
-  #announce({ id, html_url }: { readonly id: number; readonly html_url: string }, { headSha }: Links): void {
-    const { name, onOpened } = this.#shared
-    if (this.#id !== id) onOpened({ extra: this.name, id, url: html_url, headSha, name })
-    this.#id = id
+    const id = this.#id ?? (await this.#findComment(pullRequest, signal))
+    // Searched again after a failed update: someone may have deleted the comment.
+    this.#id = undefined
+    const { data } = await (id === undefined
+      ? issues.createComment({ ...request, issue_number: pullRequest })
+      : issues.updateComment({ ...request, comment_id: id }))
+    this.#id = data.id
+    if (this.#announcedId !== data.id)
+      this.#shared.onOpened({ extra: this.name, id: data.id, url: data.html_url, headSha: links.headSha, name })
+    this.#announcedId = data.id
   }
 
   async #findComment(issue_number: number, signal: AbortSignal): Promise<number | undefined> {
@@ -83,11 +74,11 @@ export const openMarker = '<!-- rollout-gate open -->'
 
 export const closeComment: Close = async ({ octokit, run, title }, { id, name }, signal) => {
   const comment = { ...repositoryRequest(run, signal), comment_id: id }
-  const found = await unlessDeleted(octokit.rest.issues.getComment(comment))
+  const { data } = await octokit.rest.issues.getComment(comment)
   // A later step of the job may have written the outcome.
-  if (!found?.data.body?.includes(openMarker)) return false
+  if (!data.body?.includes(openMarker)) return false
   const marker = commentMarker(name)
-  const body = found.data.body.replace(marker, '').replace(openMarker, '').trimStart()
+  const body = data.body.replace(marker, '').replace(openMarker, '').trimStart()
   await octokit.rest.issues.updateComment({ ...comment, body: belowNote(title, body, `${marker}\n`) })
   return true
 }

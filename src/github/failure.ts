@@ -50,20 +50,6 @@ export function readFailure(error: unknown, now: number): GitHubFailure {
   return fail(status === 403 || status === 404 ? 'forbidden' : 'invalid', `GitHub answered ${status} (${message})`)
 }
 
-/**
- * The response to a request that updates an object of an extra; undefined if the object was deleted since. GitHub answers
- * 404 or 410 (https://docs.github.com/rest/issues/comments#update-an-issue-comment); also 404 if the token lost its
- * permission, but then it cannot create another object either.
- */
-export async function unlessDeleted<T>(update: Promise<T>): Promise<T | undefined> {
-  try {
-    return await update
-  } catch (error) {
-    if (isHttpError(error) && (error.status === 404 || error.status === 410)) return undefined
-    throw error
-  }
-}
-
 function isHttpError(error: unknown): error is HttpError {
   return error instanceof Error && 'status' in error && typeof error.status === 'number'
 }

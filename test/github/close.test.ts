@@ -129,13 +129,6 @@ test('what a later run of the same commit wrote is left to that run', async () =
   expect(written.deploymentStatuses.at(-1)).toMatchObject({ state: 'in_progress' })
 })
 
-test('a comment that was deleted before is no failure', async () => {
-  const left = (await open()).filter(({ extra }) => extra === 'comment')
-  written.comments.length = 0
-  await close(left)
-  expect([closed, warnings]).toEqual([[], []])
-})
-
 test('a request that failed temporarily is sent again, and any other failure is a warning', async () => {
   const left = await open()
   const refused = new Set<string>()
