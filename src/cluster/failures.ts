@@ -61,17 +61,12 @@ export function asConnectionError(error: unknown): ConnectionError {
 
 /** The refusal of a proxy, as the libraries hpagent and socks report it; undefined for other errors. */
 function proxyError(message: string): ConnectionError | undefined {
-  if (/^Socks\S* Authentication failed/i.test(message)) return proxyRefusal(407)
+  if (/^Socks\S* Authentication failed/i.test(message))
+    return new ConnectionError('EPROXYREFUSED', 'the proxy does not accept the credentials')
   const [, status] = /^Bad response: (\d{3})$/.exec(message) ?? []
-  return status === undefined ? undefined : proxyRefusal(Number(status))
-}
-
-function proxyRefusal(status: number): ConnectionError {
-  if (status === 407) return new ConnectionError('EPROXYAUTH', 'the proxy requires other credentials')
-  return new ConnectionError(
-    status < 500 ? 'EPROXYREFUSED' : 'EPROXY',
-    `the proxy answered with status ${status} instead of a connection`,
-  )
+  if (status === undefined) return undefined
+  const text = `the proxy answered with status ${status} instead of a connection`
+  return new ConnectionError(Number(status) < 500 ? 'EPROXYREFUSED' : 'EPROXY', text)
 }
 
 /** The answer of a failed request in words: its HTTP status, or that it is unreadable. */
@@ -113,7 +108,7 @@ export function isTransient(error: unknown): boolean {
 }
 
 /** The codes of errors that the same request would cause again. */
-const finalCodes: ReadonlySet<string> = new Set(['ECANCELED', 'EBADMSG', 'E2BIG', 'EPROXYAUTH', 'EPROXYREFUSED'])
+const finalCodes: ReadonlySet<string> = new Set(['ECANCELED', 'EBADMSG', 'E2BIG', 'EPROXYREFUSED'])
 
 /** Whether no answer came within a time limit of this process. */
 export function isTimeout(error: unknown): boolean {

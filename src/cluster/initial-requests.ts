@@ -131,11 +131,8 @@ function remedyFor(connection: Connection, error: ApiError | ConnectionError): s
     return isTransient(error)
       ? 'Is its control plane healthy (kubectl get --raw "/readyz?verbose")? A load balancer in front of it may have no backend.'
       : 'Is this the address of an API server? A proxy or a login page may answer in its place.'
-  if (code === 'EPROXYAUTH')
-    return 'Write them into the address of the proxy (proxy-url, HTTPS_PROXY): http://USER:PASSWORD@HOST:PORT.'
-  if (code === 'EPROXYREFUSED') return 'Allow this host and port in the proxy, or name the host in NO_PROXY.'
   if (proxy !== undefined)
-    return 'Is the address of the proxy right (proxy-url, HTTPS_PROXY), and can it reach the server?'
+    return 'Is the address of the proxy right (proxy-url, HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT), and may it connect to the server? NO_PROXY names hosts that need no proxy.'
   // Servers in Go answer with status 400, others end the connection.
   const isReset = isBadRequest(error) || code === 'ECONNRESET' || code.startsWith('HPE_')
   if (server.startsWith('http:') && isReset)
@@ -154,15 +151,9 @@ function explainTls(error: ConnectionError): string {
     return `${message}. Renew the cluster's certificate, or check the clock of this machine.`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `${message}. Use an address in the certificate, or set tls-server-name in the kubeconfig to one.`
-  if (/KEY_VALUES_MISMATCH/.test(cause))
-    return 'the client-key of the user in the kubeconfig does not belong to its client-certificate.'
-  if (/PROTOCOL_VERSION|protocol version|unsupported protocol|UNSUPPORTED_PROTOCOL/i.test(cause))
-    return 'the server supports only old versions of TLS. Enable TLS 1.2 or later there.'
-  if (/CERTIFICATE_REQUIRED|certificate required/i.test(cause))
-    return 'the server requires a client certificate, and the kubeconfig has none that it accepts. Add client-certificate-data and client-key-data.'
-  if (/ALERT|alert/.test(cause))
-    return `the server refuses the client certificate (${code}). Renew the one in the kubeconfig.`
-  if (/WRONG_VERSION_NUMBER|wrong version number|EPROTO/.test(cause))
-    return `the server does not use TLS (${code}). Is its address http://, or is a proxy in the way?`
+  if (/KEY_VALUES_MISMATCH|certificate.required|alert/i.test(cause) && !/protocol.version/i.test(cause))
+    return `the server does not accept the client certificate of the kubeconfig, or its client-key belongs to another one (${code}). Renew client-certificate-data and client-key-data.`
+  if (/WRONG_VERSION_NUMBER|PROTOCOL|EPROTO/.test(cause))
+    return `the server does not use TLS, or only an old version (${code}). Is its address http://, or is a proxy in the way?`
   return `${message} (${code}). The certificate-authority-data of the kubeconfig must contain the CA that signed the server's certificate.`
 }

@@ -99,13 +99,13 @@ const trusted = ({ certificates }: Site, port: number, host = '127.0.0.1') => ({
 async function tlsServer(
   site: Site,
   certificate: Certificate,
-  { requiresCertificate = false, flags = [] }: { requiresCertificate?: boolean; flags?: readonly string[] } = {},
+  { requiresCertificate = false }: { requiresCertificate?: boolean } = {},
 ): Promise<Connection> {
   const port = await closedPort()
   const key = site.write(certificate.key)
   const cert = site.write(certificate.cert)
   const verify = ['-Verify', '1', '-verify_return_error', '-CAfile', site.write(site.certificates.authority)]
-  const args = ['-accept', String(port), '-key', key, '-cert', cert, '-www', ...flags]
+  const args = ['-accept', String(port), '-key', key, '-cert', cert, '-www']
   await site.run('openssl', ['s_server', ...args, ...(requiresCertificate ? verify : [])], 'ACCEPT')
   return { cluster: trusted(site, port) }
 }
@@ -225,7 +225,7 @@ export const connectionFaults: readonly ConnectionFault[] = [
   },
   {
     title: 'The server uses no TLS, and its address is https://.',
-    names: 'the server does not use TLS (EPROTO). Is its address http://',
+    names: 'the server does not use TLS, or only an old version (EPROTO). Is its address http://',
     open: async (site) => ({
       cluster: trusted(site, await site.start(createHttpServer((_, response) => response.end()))),
     }),
@@ -248,13 +248,8 @@ export const connectionFaults: readonly ConnectionFault[] = [
     },
   },
   {
-    title: 'The server accepts only an old version of TLS.',
-    names: 'the server supports only old versions of TLS.',
-    open: (site) => tlsServer(site, site.certificates.server, { flags: ['-tls1_1', '-cipher', 'DEFAULT@SECLEVEL=0'] }),
-  },
-  {
     title: 'The server requires a client certificate, and the kubeconfig has none.',
-    names: 'the server requires a client certificate, and the kubeconfig has none',
+    names: 'the server does not accept the client certificate of the kubeconfig',
     open: (site) => tlsServer(site, site.certificates.server, { requiresCertificate: true }),
   },
   {
@@ -270,7 +265,7 @@ export const connectionFaults: readonly ConnectionFault[] = [
   },
   {
     title: 'The client certificate is of another authority.',
-    names: 'the server refuses the client certificate',
+    names: 'the server does not accept the client certificate of the kubeconfig',
     open: async (site) => {
       const { client } = await issueCertificates({ client: {} })
       return {
@@ -281,7 +276,7 @@ export const connectionFaults: readonly ConnectionFault[] = [
   },
   {
     title: 'The key belongs to another client certificate.',
-    names: 'the client-key of the user in the kubeconfig does not belong to its client-certificate.',
+    names: 'or its client-key belongs to another one',
     open: async (site) => ({
       cluster: trusted(site, site.api.port),
       user: {
@@ -302,7 +297,7 @@ export const connectionFaults: readonly ConnectionFault[] = [
   },
   {
     title: 'The proxy refuses the connection to the server.',
-    names: 'the proxy answered with status 403 instead of a connection. Allow this host and port in the proxy',
+    names: 'the proxy answered with status 403 instead of a connection. Is the address of the proxy right',
     open: async (site) => throughProxy(site, `http://127.0.0.1:${(await proxy(site, { status: 403 })).port}`),
   },
   {
@@ -312,7 +307,7 @@ export const connectionFaults: readonly ConnectionFault[] = [
   },
   {
     title: 'The proxy requires credentials, and the kubeconfig has none.',
-    names: 'the proxy requires other credentials. Write them into the address of the proxy',
+    names: 'the proxy answered with status 407 instead of a connection. Is the address of the proxy right',
     open: async (site) =>
       throughProxy(site, `http://127.0.0.1:${(await proxy(site, { requires: 'ci:pass-word-1' })).port}`),
   },
@@ -328,7 +323,7 @@ export const connectionFaults: readonly ConnectionFault[] = [
   },
   {
     title: 'The SOCKS proxy requires credentials, and the kubeconfig has none.',
-    names: 'the proxy requires other credentials.',
+    names: 'the proxy does not accept the credentials.',
     open: async (site) => throughProxy(site, `socks5://127.0.0.1:${await socksProxy(site, 'ci:pass-word-1')}`),
   },
 ]
