@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { loadKubeconfig } from '../src/cluster/kubeconfig.ts'
-import { createRedactor } from '../src/cluster/redact.ts'
+import { Redactor } from '../src/cluster/redact.ts'
 import { parseDuration } from '../src/duration.ts'
 import { UserError } from '../src/errors.ts'
 import { readInputs } from '../src/inputs.ts'
@@ -141,7 +141,7 @@ describe('any expression in CEL', () => {
 
 describe('any JSON', () => {
   test('is redacted to JSON again', () => {
-    const redact = createRedactor()
+    const { redact } = new Redactor()
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), (fields, metadata) => {
         const redacted = redact({ ...fields, apiVersion: 'v1', kind: 'Pod', metadata } as never)

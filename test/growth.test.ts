@@ -2,7 +2,7 @@ import { ApiError } from '../src/cluster/failures.ts'
 import { distinctRequests } from '../src/cluster/feed.ts'
 import { loadKubeconfig } from '../src/cluster/kubeconfig.ts'
 import type { KubeObject } from '../src/cluster/objects.ts'
-import { createRedactor } from '../src/cluster/redact.ts'
+import { Redactor } from '../src/cluster/redact.ts'
 import { Secrets } from '../src/cluster/secrets.ts'
 import { WatchedRequests } from '../src/cluster/store.ts'
 import { KeyLines } from '../src/cluster/token-shapes.ts'
@@ -244,7 +244,7 @@ describe.each(names)('the time for the objects of %s', (name) => {
       const events = await recordedEvents(path)
       expectLinear(
         (text) => {
-          const redact = createRedactor()
+          const { redact } = new Redactor()
           const gate = new Gate(header.targets ?? [], settingsOf(header), () => true)
           for (const event of events) {
             if (gate.verdict !== undefined) break

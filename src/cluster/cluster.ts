@@ -20,7 +20,7 @@ import { asKind, type List, listAll, selection, servedKind } from './list-and-wa
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
 import type { PodPort } from './port-forward.ts'
-import { createRedactor, type Redactor } from './redact.ts'
+import { Redactor } from './redact.ts'
 import { FirstLists, Reflector, type Sink, withoutVersion } from './reflector.ts'
 import { Secrets } from './secrets.ts'
 import { covers } from './store.ts'
@@ -86,7 +86,7 @@ export class Cluster {
   /** Every secret of the kubeconfig, already masked. */
   readonly secrets: readonly string[]
   /** Redacts every object of the cluster; manifests redacted with it can be compared with them. */
-  readonly redact: Redactor
+  readonly redactor: Redactor
   readonly #knownSecrets: Secrets
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
@@ -109,7 +109,7 @@ export class Cluster {
     known: Secrets,
     initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isSingleCheck'> = {},
   ) {
-    this.redact = createRedactor(undefined, known)
+    this.redactor = new Redactor(undefined, known)
     this.#knownSecrets = known
     this.context = kubeconfig.context
     this.namespace = kubeconfig.namespace
@@ -197,15 +197,15 @@ export class Cluster {
   }
 
   async #list(request: WatchRequest, metadataOnly?: boolean): Promise<List> {
-    const options = { metadataOnly, keepsFieldSets: this.redact.keepsRecordsOf(request) }
-    return listAll(this.#client, await this.#path(request), request, this.redact, options)
+    const options = { metadataOnly, keepsFieldSets: this.redactor.keepsRecordsOf(request) }
+    return listAll(this.#client, await this.#path(request), request, this.redactor.redact, options)
   }
 
   /** One present object. Rejects with a 404 if there is none. */
   async get(reference: ObjectName): Promise<KubeObject> {
     const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
-    const keepsFieldSets = this.redact.keepsRecordsOf(reference)
-    return this.redact(asKind((await this.#client.json(path, { keepsFieldSets })) as object, reference))
+    const keepsFieldSets = this.redactor.keepsRecordsOf(reference)
+    return this.redactor.redact(asKind((await this.#client.json(path, { keepsFieldSets })) as object, reference))
   }
 
   /** Lists one object of each request. Returns the refusals of access; other failures are ignored. */
@@ -311,7 +311,7 @@ export class Cluster {
     const reflector = new Reflector(request, {
       client: this.#client,
       clock: this.#clock,
-      redact: this.redact,
+      redactor: this.redactor,
       path: () => this.#path(request),
       kindState: () => this.#kindState(request),
       sink,

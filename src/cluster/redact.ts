@@ -6,25 +6,6 @@ import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } fr
 import { isSecretField } from './secret-values.ts'
 import { Secrets } from './secrets.ts'
 
-/**
- * Removes secret, unused and excessive parts of an object before anything else reads the object, and learns its
- * secrets. The field sets of `managedFields` and copies of whole objects in annotations are removed. The values and
- * annotations of Secrets and ConfigMaps, and the values of environment variables, probe headers and Helm charts, become
- * hashes with a secret key: they can be compared, but not guessed without the key. Other texts stay until they leave
- * the process (`redactTexts`): a later object may contain a secret that they quote. Long texts and deep nesting are
- * cut, because expressions over hostile text would take minutes. Returns a new object that shares unchanged parts with
- * the old one.
- */
-export interface Redactor {
-  (object: KubeObject): KubeObject
-  /** Keeps what appliers recorded in these objects, as hashes and paths: `metadata.applied` and `ownedFields`. */
-  keepRecordsOf(names: readonly ObjectName[]): void
-  /** Whether records of objects of this kind are kept, so that their field sets are needed. */
-  keepsRecordsOf(kind: KindName): boolean
-  /** The keyed hash of each leaf by its pointer; without status, and of the metadata only labels and annotations. */
-  hashLeaves(object: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>
-}
-
 type Json = Record<string, unknown>
 
 /**
@@ -53,21 +34,15 @@ export type KnownSecrets = Pick<Secrets, 'learnSecret' | 'learnSetting' | 'learn
 const maxCachedHashes = 10_000
 
 /**
- * Creates a `Redactor`. Two objects can be compared only if the same `Redactor` redacted both.
- * @param key the secret key of the hashes; by default a new random key
- * @param known collects the secrets
+ * Removes secret, unused and excessive parts of an object before anything else reads the object, and learns its
+ * secrets. The field sets of `managedFields` and copies of whole objects in annotations are removed. The values and
+ * annotations of Secrets and ConfigMaps, and the values of environment variables, probe headers and Helm charts, become
+ * hashes with a secret key: they can be compared, but not guessed without the key. Other texts stay until they leave
+ * the process (`redactTexts`): a later object may contain a secret that they quote. Long texts and deep nesting are
+ * cut, because expressions over hostile text would take minutes. It walks through all fields of an object, and handles
+ * each by its name. Two objects can be compared only if the same `Redactor` redacted both.
  */
-export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = new Secrets()): Redactor {
-  const walk = new ObjectWalk(key, known)
-  return Object.assign((object: KubeObject) => walk.redactObject(object), {
-    keepRecordsOf: (names: readonly ObjectName[]) => walk.keepRecordsOf(names),
-    keepsRecordsOf: (kind: KindName) => walk.keepsRecordsOf(kind),
-    hashLeaves: (object: Json) => walk.hashLeaves(object),
-  })
-}
-
-/** Redacts objects: walks through all their fields, and handles each by its name. */
-class ObjectWalk {
+export class Redactor {
   /** A key object is faster than other forms of a key: Node prepares it once, and not for each hash. */
   readonly #key: KeyObject
   readonly #known: KnownSecrets
@@ -78,7 +53,11 @@ class ObjectWalk {
   readonly #recorded = new Map<string, Set<string>>()
   #depth = 0
 
-  constructor(key: Buffer, known: KnownSecrets) {
+  /**
+   * @param key the secret key of the hashes; by default a new random key
+   * @param known collects the secrets
+   */
+  constructor(key: Buffer = randomBytes(32), known: KnownSecrets = new Secrets()) {
     this.#key = createSecretKey(key)
     this.#known = known
     const hashVariables = (value: unknown) =>
@@ -135,6 +114,7 @@ class ObjectWalk {
     }
   }
 
+  /** Keeps what appliers recorded in these objects, as hashes and paths: `metadata.applied` and `ownedFields`. */
   keepRecordsOf(names: readonly ObjectName[]): void {
     for (const { apiVersion, kind, namespace = '', name } of names) {
       const key = kindKey({ apiVersion, kind })
@@ -142,11 +122,13 @@ class ObjectWalk {
     }
   }
 
+  /** Whether records of objects of this kind are kept, so that their field sets are needed. */
   keepsRecordsOf(kind: KindName): boolean {
     return this.#recorded.has(kindKey(kind))
   }
 
-  redactObject(original: KubeObject): KubeObject {
+  /** The redacted object: a new one that shares unchanged parts with the old one. */
+  readonly redact = (original: KubeObject): KubeObject => {
     const { namespace = '', name: ownName } = original.metadata ?? {}
     const isRecorded = this.#recorded.get(kindKey(original))?.has(`${namespace}/${ownName}`) === true
     const object = mapObject(original as unknown as Json, (value, name) => {
@@ -160,6 +142,7 @@ class ObjectWalk {
     return { ...redacted, metadata: { ...redacted.metadata, applied: this.hashLeaves(applied) } }
   }
 
+  /** The keyed hash of each leaf by its pointer; without status, and of the metadata only labels and annotations. */
   hashLeaves(object: Json): Readonly<Record<string, string>> {
     const { apiVersion: _, kind: __, status: ___, metadata, ...content } = object
     const { labels, annotations } = isObject(metadata) ? metadata : {}

@@ -58,7 +58,7 @@ export type Sink = (observation: Observation) => void
 interface ReflectorOptions {
   readonly client: Client
   readonly clock: Clock
-  readonly redact: Redactor
+  readonly redactor: Redactor
   /** Returns the path of the request's collection before each attempt. Rejects with a 404 for an unknown kind. */
   readonly path: () => Promise<string>
   /** Whether the server has the kind of the request. Rejects if the server does not answer. */
@@ -191,7 +191,7 @@ export class Reflector {
       const list =
         this.#options.firstList ??
         (await listAll(client, await path(), this.#request, (object) => this.#compact(object), {
-          keepsFieldSets: this.#options.redact.keepsRecordsOf(this.#request),
+          keepsFieldSets: this.#options.redactor.keepsRecordsOf(this.#request),
           signal: AbortSignal.any([signal, overdue.signal]),
           silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
           onPage: () => this.#succeed(),
@@ -333,7 +333,7 @@ export class Reflector {
   #handleLine(line: Buffer): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
-      const isWhole = this.#options.redact.keepsRecordsOf(this.#request)
+      const isWhole = this.#options.redactor.keepsRecordsOf(this.#request)
       event = (isWhole ? JSON.parse(line.toString('utf8')) : parseJson(line)) as typeof event
     } catch {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent a line that is not JSON`)
@@ -375,7 +375,7 @@ export class Reflector {
    * of one controller have the same containers, volumes and tolerations.
    */
   #compact(object: KubeObject): KubeObject {
-    const redacted = this.#options.redact(object)
+    const redacted = this.#options.redactor.redact(object)
     const controller = controllerOf(redacted)
     const sibling = controller === undefined ? undefined : this.#siblings.get(controller)
     const compact = shareEqualParts(redacted, this.#objects.get(namespacedName(redacted)) ?? sibling)

@@ -29,18 +29,18 @@ interface ManifestDriftNote {
 export class ManifestDrift {
   readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
   readonly #scaled: ReadonlySet<string>
-  readonly #redact: Redactor
+  readonly #redactor: Redactor
   readonly #notes: ManifestDriftNote[] = []
 
   /** @param redact redacts the manifests in the same way as live objects, so that hashed values can be compared */
-  constructor({ targets, manifests }: Plan, redact: Redactor) {
+  constructor({ targets, manifests }: Plan, redactor: Redactor) {
     const awaited = targets.flatMap((target, index) => {
       const manifest = manifests.get(nameKey(target))
       return manifest === undefined ? [] : [{ index, target, manifest }]
     })
     this.#awaited = new Map(awaited.map((each) => [nameKey(each.target), each]))
     this.#scaled = new Set(awaited.flatMap(({ target, manifest }) => scaledBy(target, manifest)))
-    this.#redact = redact
+    this.#redactor = redactor
   }
 
   /** Returns the notes on an object if this event shows the object for the first time. */
@@ -52,7 +52,7 @@ export class ManifestDrift {
     if (awaited === undefined) return []
     this.#awaited.delete(key)
     const { index, target, manifest } = awaited
-    const all = findDriftedFields(comparableManifest(manifest.object, this.#redact), object)
+    const all = findDriftedFields(comparableManifest(manifest.object, this.#redactor), object)
     const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
     const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
     const scaled = all.filter(isScaledReplicas)

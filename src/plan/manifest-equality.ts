@@ -602,9 +602,9 @@ export function findDriftedFields(manifest: ManifestObject, live: KubeObject): r
  * Prepares a manifest for comparison: `stringData` of a Secret becomes `data` in base64 (it is write-only, v1 `Secret`), and
  * secrets are redacted as in live objects. `metadata.applied` contains the hashes of the fields in the file.
  */
-export function comparableManifest(manifest: ManifestObject, redact: Redactor): ManifestObject {
-  const object = redact(normalized(manifest) as unknown as KubeObject)
-  const applied = redact.hashLeaves(manifest as unknown as Fields)
+export function comparableManifest(manifest: ManifestObject, redactor: Redactor): ManifestObject {
+  const object = redactor.redact(normalized(manifest) as unknown as KubeObject)
+  const applied = redactor.hashLeaves(manifest as unknown as Fields)
   return { ...object, metadata: { ...object.metadata, applied } } as unknown as ManifestObject
 }
 
@@ -638,15 +638,15 @@ function isEncrypted(manifest: ManifestObject): boolean {
 }
 
 /**
- * Adds the comparable manifest to each target, for `await-change` in a live run and a replay. `redact` must be that of the
- * live objects, to compare hashed values.
+ * Adds the comparable manifest to each target, for `await-change` in a live run and a replay. `redactor` must be that of
+ * the live objects, to compare hashed values.
  */
-export function withComparableManifests<P extends Plan>(plan: P, redact: Redactor): P {
+export function withComparableManifests<P extends Plan>(plan: P, redactor: Redactor): P {
   const targets = plan.targets.map((target) => {
     const manifest = plan.manifests.get(nameKey(target))
     // Values that SOPS has encrypted cannot be compared, so any new generation counts as the change.
     if (manifest === undefined || isEncrypted(manifest.object)) return target
-    return { ...target, manifest: comparableManifest(manifest.object, redact) }
+    return { ...target, manifest: comparableManifest(manifest.object, redactor) }
   })
   return { ...plan, targets }
 }

@@ -139,11 +139,11 @@ export class LiveRun extends Run {
     const { reporter, secrets, clock } = options
     this.#source = source
     // A gate that awaits a change compares the live objects with the manifests.
-    this.plan = plan.settings.awaitChangeMs > 0 ? withComparableManifests(plan, cluster.redact) : plan
+    this.plan = plan.settings.awaitChangeMs > 0 ? withComparableManifests(plan, cluster.redactor) : plan
     this.output = new RedactedOutput(reporter, secrets, clock)
     secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, cluster.context]))
     // Manifests contain the Secrets and pod templates that the cluster will return.
-    for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)
+    for (const { object } of plan.manifests.values()) cluster.redactor.redact(object as unknown as KubeObject)
   }
 
   get #cluster(): Cluster {
@@ -200,7 +200,7 @@ export class LiveRun extends Run {
     const createChecker = await this.#loadChecker()
     let checker: Checker | undefined
     const recording = await this.#openRecording()
-    this.#drift = purpose === 'gate' ? new ManifestDrift(this.plan, cluster.redact) : undefined
+    this.#drift = purpose === 'gate' ? new ManifestDrift(this.plan, cluster.redactor) : undefined
     this.#logs = await this.#openLogs(gate)
     const ask = () => checker?.update(gate.questions)
     const onStart = (observe: (observation: Observation) => void) => {

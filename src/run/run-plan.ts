@@ -256,7 +256,7 @@ export async function planTargets(
   const pending = isAwaiting ? plan.targets.filter(isRevision) : []
   if (pending.length > 0)
     return { ...noPlan, targets: pending, kinds: gatedKinds, streamed: new Set(), awaitsHelm: true }
-  cluster.redact.keepRecordsOf(plan.targets.filter((target) => plan.manifests.has(nameKey(target))))
+  cluster.redactor.keepRecordsOf(plan.targets.filter((target) => plan.manifests.has(nameKey(target))))
   const dated = await withCommits(plan)
   return {
     ...dated,

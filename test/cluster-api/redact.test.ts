@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { objectMistake } from '../../src/cluster/object-schema.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createRedactor, redactTexts } from '../../src/cluster/redact.ts'
+import { Redactor, redactTexts } from '../../src/cluster/redact.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
 import { rows } from '../kit/rows.ts'
 import { parameters } from '../support/thorough.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
-const redact = createRedactor(Buffer.from('key'))
+const { redact } = new Redactor(Buffer.from('key'))
 const object = (fields: object): KubeObject =>
   ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, ...fields }) as KubeObject
 
@@ -60,7 +60,7 @@ test('equal values have equal hashes, different values have different ones, and 
     (by(object({ kind: 'Secret', data: { a: text } })) as unknown as { data: { a: string } }).data.a
   expect(value('x')).toBe(value('x'))
   expect(value('x')).not.toBe(value('y'))
-  expect(value('x', createRedactor())).not.toBe(value('x', createRedactor()))
+  expect(value('x', new Redactor().redact)).not.toBe(value('x', new Redactor().redact))
 })
 
 test('an object with nothing to redact is returned as it is, and the original is never changed', () => {
@@ -100,13 +100,13 @@ test.each(rows<[string, object, readonly string[]]>(data, 'secrets come from'))(
   (_, fields, expected) => {
     const added: string[] = []
     const add = (name: string, value: string) => void added.push(`${name}=${value}`)
-    const hiding = createRedactor(Buffer.from('key'), {
+    const hiding = new Redactor(Buffer.from('key'), {
       learnSecret: add,
       learnSetting: add,
       learnText: add,
       redact: (text) => text,
     })
-    hiding(object(fields))
+    hiding.redact(object(fields))
     expect(new Set(added)).toEqual(new Set(expected))
   },
 )
@@ -125,7 +125,7 @@ describe('a secret of a custom resource, or of any object,', () => {
   const places = rows<[string, object, boolean]>(data, 'a secret of any object')
   test.each(places)('%s is known', (_, fields) => {
     const secrets = new Secrets()
-    createRedactor(Buffer.from('key'), secrets)(object(fields))
+    new Redactor(Buffer.from('key'), secrets).redact(object(fields))
     expect(secrets.redact(`login with ${secret}`)).toBe('login with ***')
   })
 
@@ -139,7 +139,7 @@ describe('a secret of a custom resource, or of any object,', () => {
     'is known and hashed without quotes too, %s',
     (_, fields) => {
       const secrets = new Secrets()
-      const redacted = JSON.stringify(createRedactor(Buffer.from('key'), secrets)(object(fields)))
+      const redacted = JSON.stringify(new Redactor(Buffer.from('key'), secrets).redact(object(fields)))
       expect(redacted).not.toContain('90210333')
       expect(secrets.redact('login with 90210333 at 5432')).toBe('login with *** at 5432')
     },
@@ -147,7 +147,7 @@ describe('a secret of a custom resource, or of any object,', () => {
 
   test.each(rows<[string, object]>(data, 'is not'))('is not %s', (_, fields) => {
     const secrets = new Secrets()
-    expect(createRedactor(Buffer.from('key'), secrets)(object(fields))).toEqual(object(fields))
+    expect(new Redactor(Buffer.from('key'), secrets).redact(object(fields))).toEqual(object(fields))
     for (const text of rows<string>(data, 'texts with what is no secret')) expect(secrets.redact(text)).toBe(text)
   })
 })
@@ -201,10 +201,10 @@ describe('a secret planted in a random place of a random object', () => {
   test('is in no text that leaves the process', () => {
     const secrets = new Secrets()
     secrets.learnSecret('known', secret)
-    const hiding = createRedactor(undefined, secrets)
+    const hiding = new Redactor(undefined, secrets)
     fc.assert(
       fc.property(planted, path, (part, steps) => {
-        const whole = hiding(object({ kind: 'Thing', spec: nest(part, steps) }))
+        const whole = hiding.redact(object({ kind: 'Thing', spec: nest(part, steps) }))
         expect(JSON.stringify(redactTexts(whole, secrets.redact))).not.toMatch(new RegExp(`${secret}|${encoded}`))
       }),
       parameters,
@@ -213,7 +213,7 @@ describe('a secret planted in a random place of a random object', () => {
 })
 
 describe('of an object whose records are kept', () => {
-  const recording = createRedactor()
+  const recording = new Redactor()
   recording.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
   const fieldsV1 = {
     'f:spec': {
@@ -223,7 +223,7 @@ describe('of an object whose records are kept', () => {
   }
   const text = JSON.stringify({ metadata: { name: 'web' }, spec: { replicas: 1, password: 'hunter2' } })
   const object = (name: string) =>
-    recording({
+    recording.redact({
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata: {

@@ -4,7 +4,7 @@ import { findResource, secretNames, type WatchRequest } from '../../src/cluster/
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { servedKind } from '../../src/cluster/list-and-watch.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createRedactor } from '../../src/cluster/redact.ts'
+import { Redactor } from '../../src/cluster/redact.ts'
 import { Reflector } from '../../src/cluster/reflector.ts'
 import { rows } from '../kit/rows.ts'
 import { play, type Verbs } from '../kit/steps.ts'
@@ -56,7 +56,7 @@ function follow({ server, clock, observed }: Setting, request: WatchRequest = po
   const reflector = new Reflector(request, {
     client,
     clock,
-    redact: createRedactor(),
+    redactor: new Redactor(),
     path,
     kindState: async () => (findResource(server.discovery.resources, request) ? 'served' : 'gone'),
     sink: observed.sink,

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
-import { createRedactor } from '../../src/cluster/redact.ts'
+import { Redactor } from '../../src/cluster/redact.ts'
 import { ManifestDrift } from '../../src/diagnosis/manifest-drift.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
@@ -31,7 +31,7 @@ metadata: { name: web }
 spec: { scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: web } }
 `
 
-const redact = createRedactor()
+const redactor = new Redactor()
 
 function driftOf(text: string) {
   const parsed = parseManifests(text, 'k8s/web.yaml')
@@ -39,7 +39,7 @@ function driftOf(text: string) {
     resolveReferences(parsed, resources, { namespace: 'shop', milestones: [], milestonesOf: () => [] }),
     () => [],
   )
-  return { drift: new ManifestDrift(plan, redact), plan }
+  return { drift: new ManifestDrift(plan, redactor), plan }
 }
 
 interface Live {
@@ -57,7 +57,7 @@ function seen({ replicas = 3, image = 'app:v2', token = 'hunter2', managedFields
     metadata: { name: 'web', namespace: 'shop', managedFields },
     spec: { replicas, template: { spec: { containers: [{ name: 'app', image, env }] } } },
   }
-  return { at, type: 'ADDED', object: redact(object as KubeObject) }
+  return { at, type: 'ADDED', object: redactor.redact(object as KubeObject) }
 }
 
 describe('a live object that differs from its manifest', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createRedactor } from '../../src/cluster/redact.ts'
+import { Redactor } from '../../src/cluster/redact.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { isEndedRecord } from '../../src/gate/run-record.ts'
@@ -68,7 +68,7 @@ const foreignPaths: readonly Path[] = [
 
 /** Judges events as a live gate does, and renders everything. */
 function recordWith({ targets, settings, events }: Read, changed: ReadonlyMap<number, KubeObject>) {
-  const redact = createRedactor()
+  const { redact } = new Redactor()
   const gate = new Gate(targets, settings, () => true)
   for (const [index, event] of events.entries()) {
     if (gate.verdict !== undefined) break

@@ -1,6 +1,6 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createRedactor } from '../../src/cluster/redact.ts'
+import { Redactor } from '../../src/cluster/redact.ts'
 import { comparableManifest } from '../../src/plan/manifest-equality.ts'
 import type { ManifestObject } from '../../src/plan/target.ts'
 import { added, allSynced, at, createTarget, createWorkload, modified, run } from '../kit/gate.ts'
@@ -16,8 +16,8 @@ const manifest = (spec: object): ManifestObject => ({
 })
 
 describe('a gate that awaits a manifest that was applied before', () => {
-  const redact = createRedactor()
-  redact.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
+  const redactor = new Redactor()
+  redactor.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
   const env = (...names: string[]) => ({
     replicas: 1,
     template: make.template({
@@ -28,10 +28,12 @@ describe('a gate that awaits a manifest that was applied before', () => {
     const text = JSON.stringify(manifest(last))
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': text }
     const status = complete(1, { observedGeneration: generation })
-    return redact(web.deployment(status, { metadata: { generation, annotations, namespace: 'shop' }, spec: live }))
+    return redactor.redact(
+      web.deployment(status, { metadata: { generation, annotations, namespace: 'shop' }, spec: live }),
+    )
   }
   const ends = (wanted: object, ...steps: Observation[][]) => {
-    const target = createTarget({ manifest: comparableManifest(manifest(wanted), redact) })
+    const target = createTarget({ manifest: comparableManifest(manifest(wanted), redactor) })
     return run(
       steps.map((each, index) => at(index * 30, each)),
       { settings, targets: [target] },
@@ -66,7 +68,7 @@ describe('a gate that awaits a manifest that was applied before', () => {
         fieldsV1: fieldsOf({ spec: live }),
       }
       const metadata = { generation, namespace: 'shop', managedFields: [entry] }
-      return redact(web.deployment(complete(1, { observedGeneration: generation }), { metadata, spec: live }))
+      return redactor.redact(web.deployment(complete(1, { observedGeneration: generation }), { metadata, spec: live }))
     }
 
     it('sees that a variable is still to be removed', () => {

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createRedactor } from '../../src/cluster/redact.ts'
+import { Redactor } from '../../src/cluster/redact.ts'
 import {
   comparableManifest,
   compareRecord,
@@ -14,15 +14,15 @@ const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 type Fields = Readonly<Record<string, unknown>>
 
-const redact = createRedactor()
+const redactor = new Redactor()
 const deployment = { apiVersion: 'apps/v1', kind: 'Deployment' }
-redact.keepRecordsOf([{ ...deployment, name: 'a' }])
+redactor.keepRecordsOf([{ ...deployment, name: 'a' }])
 
 /** The differences of a live object from its manifest, as sentences. `of`: what both have. */
 function differencesOf(manifest: Fields, live: Fields, of: Fields = { apiVersion: 'example.com/v1', kind: 'Thing' }) {
   const ours = { metadata: { name: 'a' }, ...of, ...manifest } as unknown as ManifestObject
   const theirs = { metadata: { name: 'a' }, ...of, ...live } as unknown as KubeObject
-  return findDifferences(comparableManifest(ours, redact), redact(theirs)).map(describeDifference)
+  return findDifferences(comparableManifest(ours, redactor), redactor.redact(theirs)).map(describeDifference)
 }
 
 const pods = (spec: Fields) => ({ spec: { template: { spec } } })
@@ -99,9 +99,11 @@ it('a file that SOPS has encrypted is not compared', () => {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } }
   const ours = comparableManifest(
     { ...secret, data: { k: 'ENC[x]' }, sops: { mac: 'ENC[x]' } } as unknown as ManifestObject,
-    redact,
+    redactor,
   )
-  expect(findDriftedFields(ours, redact({ ...secret, data: { k: 'aGk=' } } as unknown as KubeObject))).toEqual([])
+  expect(findDriftedFields(ours, redactor.redact({ ...secret, data: { k: 'aGk=' } } as unknown as KubeObject))).toEqual(
+    [],
+  )
 })
 
 describe('a custom resource equals its manifest', () => {
@@ -126,7 +128,7 @@ describe('the record of the applier', () => {
     }) as unknown as ManifestObject
   const v1 = file({ image: 'app:v1', env: [{ name: 'A', value: 'x' }] })
   const applied = (last: object, live: ManifestObject = v1, managedFields: object[] = []) =>
-    redact({
+    redactor.redact({
       ...live,
       metadata: {
         ...live.metadata,
@@ -135,7 +137,7 @@ describe('the record of the applier', () => {
       },
     } as unknown as KubeObject)
   const compare = (manifest: ManifestObject, live: KubeObject) => {
-    const record = compareRecord(comparableManifest(manifest, redact), live)
+    const record = compareRecord(comparableManifest(manifest, redactor), live)
     return record && [...record.differing, ...record.removed]
   }
 
@@ -192,7 +194,7 @@ describe('the record of the applier', () => {
   })
   const env = { 'f:env': { 'k:{"name":"A"}': { '.': {}, 'f:name': {}, 'f:value': {} } } }
   const serverSide = (...managedFields: object[]) =>
-    redact({ ...v1, metadata: { ...v1.metadata, managedFields } } as unknown as KubeObject)
+    redactor.redact({ ...v1, metadata: { ...v1.metadata, managedFields } } as unknown as KubeObject)
 
   it('of a server-side apply owns the fields of the file', () => {
     expect(compare(v1, serverSide(owned('kubectl', { 'f:image': {}, ...env })))).toEqual([])
@@ -206,7 +208,7 @@ describe('the record of the applier', () => {
   })
 
   const created = (spec: Fields, manager = 'kubectl-create') =>
-    redact({
+    redactor.redact({
       ...deployment,
       metadata: {
         name: 'a',
@@ -300,7 +302,7 @@ describe('the record of the applier', () => {
     })
     const manifest = file({ image: 'app:v1', resources: { limits: { cpu: '1' } } })
     const live = file({ image: 'app:v0', resources: { limits: { cpu: '2' } } })
-    const drifted = findDriftedFields(comparableManifest(manifest, redact), applied(manifest, live, [client]))
+    const drifted = findDriftedFields(comparableManifest(manifest, redactor), applied(manifest, live, [client]))
     expect(drifted.map(describeDifference)).toEqual(['spec.template.spec.containers[app].image is app:v0, not app:v1'])
   })
 })

@@ -1,7 +1,7 @@
 import { applyPatch } from 'rfc6902'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import { authorOf, type KubeObject, type ManagedFields } from '../../src/cluster/objects.ts'
-import { createRedactor } from '../../src/cluster/redact.ts'
+import { Redactor } from '../../src/cluster/redact.ts'
 import { Changes, type ObjectChange, type Part } from '../../src/views/changes.ts'
 import { changeJson, changeLines, diffYaml, yamlLines } from '../../src/views/render-changes.ts'
 import { added, deleted, modified } from '../kit/gate.ts'
@@ -61,7 +61,7 @@ describe('what counts as a change', () => {
 })
 
 describe('redacted values', () => {
-  const redact = createRedactor()
+  const { redact } = new Redactor()
   const secret = (password: string) =>
     redact({
       apiVersion: 'v1',
