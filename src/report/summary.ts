@@ -41,14 +41,12 @@ import {
   renderCause,
   renderDetails,
   renderSource,
-  targetSection,
   targetStatus,
 } from './target-details.ts'
 import {
   clockTexts,
   onlyExists,
   outcomeLabels,
-  reasonHeadline,
   sinceChange,
   stepsOf,
   tookMs,
@@ -157,7 +155,7 @@ function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions):
     ...outcomeBox(record, wayBackOf(original), options),
     ...settingsList(record),
     ...gateTable(record),
-    ...explanations(page),
+    ...explanation(page),
     ...outcomeCounts(judged),
     ...table(page),
     ...renderChecks(record),
@@ -169,7 +167,7 @@ function renderBody(original: RunRecord, shape: Shape, options: SummaryOptions):
   return blocks.join('\n\n')
 }
 
-/** The judged targets. Explained first is the target that decided; so is the other failed target, if there are two. */
+/** The judged targets. */
 function rowsOf(record: RunRecord): readonly Row[] {
   const { targets } = record
   const names = nameTargets(targets)
@@ -178,11 +176,9 @@ function rowsOf(record: RunRecord): readonly Row[] {
     maxNameWidth,
   )
   const deciding = decidingTarget(record)
-  const others = targets.filter((target) => isFailing(target) && target !== deciding)
   return targets
     .map((target, index): Row => {
       const parts = names[index] ?? { name: '' }
-      const isInBox = target === deciding
       const awaited = causeOf(target, targets)
       return {
         target,
@@ -190,9 +186,8 @@ function rowsOf(record: RunRecord): readonly Row[] {
         parts,
         shown: markdown(short[index] ?? ''),
         cause: awaited && names[targets.indexOf(awaited)],
-        isInBox,
+        isInBox: target === deciding,
         isHintInBox: target.hint === record.hint || target.hint === deciding?.hint,
-        isExplained: isInBox || (others.length === 1 && others.includes(target)),
       }
     })
     .filter(({ target }) => isJudged(target, record))
@@ -464,16 +459,10 @@ function textTimeline(record: RunRecord, before: readonly Entry[], { timelineLin
   return [folded('Timeline as text', fence(shown))]
 }
 
-/** The evidence that helps at once, below the coloured box. The box has the message and hint of the target that decided. */
-function explanations(page: Page): string[] {
-  if (page.shape.details === 0) return []
-  const explained = page.rows.filter(({ isExplained }) => isExplained)
-  return explained
-    .toSorted((a, b) => Number(b.isInBox) - Number(a.isInBox))
-    .flatMap((row) => {
-      const blocks = renderCause(row, detailOptions(page))
-      return row.isInBox ? blocks : [targetSection(row, reasonHeadline(row.target), blocks, true)]
-    })
+/** What helps at once with the target that decided, below the coloured box, which has its message and hint. */
+function explanation(page: Page): readonly string[] {
+  const deciding = page.rows.find(({ isInBox }) => isInBox)
+  return deciding === undefined || page.shape.details === 0 ? [] : renderCause(deciding, detailOptions(page))
 }
 
 function detailOptions({ record, shape, options }: Page): DetailOptions {

@@ -30,11 +30,9 @@ export interface DetailedTarget {
   readonly target: TargetRecord
   /** Not escaped. */
   readonly name: string
-  /** The summary already shows the target's message, hint and source in its box. */
+  /** The summary already shows the target's message, hint and source in its box, and below it {@link renderCause}. */
   readonly isInBox: boolean
   readonly isHintInBox: boolean
-  /** The summary already shows what {@link renderCause} shows. */
-  readonly isExplained: boolean
 }
 
 /** How much of a target is shown. */
@@ -75,16 +73,11 @@ export function folded(title: string, content: string): string {
   return `<details><summary>${safeLine(title)}</summary>\n\n${content}\n\n</details>`
 }
 
-/** The section of a target, which can be folded. */
-export function targetSection(
-  { target, name }: DetailedTarget,
-  title: string,
-  blocks: readonly string[],
-  open = false,
-) {
+/** The folded section of a target. */
+function targetSection({ target, name }: DetailedTarget, title: string, blocks: readonly string[]): string {
   const { icon } = outcomeLabels[target.outcome]
   return [
-    `<details${open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
+    `<details><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
     '<br>', // keeps what follows off the title
     ...blocks,
     '</details>',
@@ -96,7 +89,7 @@ export function targetSection(
  * nothing to show.
  */
 export function renderDetails(row: DetailedTarget, options: DetailOptions): string {
-  const { target, isExplained } = row
+  const { target, isInBox } = row
   const title = target.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(target)
   const problems = target.problems.slice(0, maxShownProblems)
   const rest = target.problems.length - problems.length
@@ -104,7 +97,7 @@ export function renderDetails(row: DetailedTarget, options: DetailOptions): stri
   // A log that is quoted as a whole is not repeated.
   const quoted = excerpt?.isWhole ? excerpt.text : undefined
   const blocks = [
-    ...(isExplained ? [] : renderCause(row, options)),
+    ...(isInBox ? [] : renderCause(row, options)),
     ...problems.flatMap((problem) => [
       renderProblem(problem, target, options),
       ...orderEvidence(problem.evidence)
@@ -116,7 +109,7 @@ export function renderDetails(row: DetailedTarget, options: DetailOptions): stri
     ...milestoneTable(target, options),
   ]
   if (blocks.length === 0) return ''
-  return targetSection(row, isExplained ? 'events, logs and milestones' : title, blocks)
+  return targetSection(row, isInBox ? 'events, logs and milestones' : title, blocks)
 }
 
 interface Excerpt {

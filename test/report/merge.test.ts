@@ -199,7 +199,7 @@ it.each(Object.keys(records))('the details of %s are the same as in its own summ
   const merged = mergeReports([file(caseOf(name), 'eu')], 0)
   const options = { startedAt, finishedAt, evidenceLines: 200, tracked: undefined }
   const details = (target: TargetRecord) =>
-    renderDetails({ target, name: 'web', isInBox: false, isHintInBox: false, isExplained: false }, options)
+    renderDetails({ target, name: 'web', isInBox: false, isHintInBox: false }, options)
   expect(merged.targets.map(details)).toEqual(targets.map(details))
 })
 
