@@ -334,18 +334,12 @@ function table({ record, rows, ready, shape }: Page): string[] {
     ({ target }) => causeOf(target, record.targets),
   )
   const withWaiters = (row: Row) => [row, ...(waiters.get(row.target) ?? [])]
-  // Targets with the same outcome and reason are together; the unfolded rows contain some of each group.
-  const groups = Map.groupBy(
-    rows
-      .filter((row) => !isReady(row) && row.cause === undefined)
-      .toSorted((a, b) => urgency(b.target) - urgency(a.target)),
-    ({ target }) => `${target.outcome} ${target.reason}`,
-  )
-  const notReady = [...groups.values()].flat().flatMap(withWaiters)
-  const maxUnfolded = Math.min(unfoldedRows, shape.rows)
-  const each = notReady.length > maxUnfolded ? Math.max(1, Math.floor(maxUnfolded / groups.size)) : Infinity
-  const shown = [...groups.values()].flatMap((group) => group.flatMap(withWaiters).slice(0, each)).slice(0, shape.rows)
-  const further = notReady.filter((row) => !shown.includes(row)).slice(0, shape.rows - shown.length)
+  const notReady = rows
+    .filter((row) => !isReady(row) && row.cause === undefined)
+    .toSorted((a, b) => urgency(b.target) - urgency(a.target))
+    .flatMap(withWaiters)
+  const shown = notReady.slice(0, Math.min(unfoldedRows, shape.rows))
+  const further = notReady.slice(shown.length, shape.rows)
   const hidden = notReady.length - shown.length - further.length
   return [
     ...(shown.length + ready.inTable.length === 0 ? [] : [tableOf([...shown, ...ready.inTable], record)]),

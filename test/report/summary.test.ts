@@ -94,14 +94,11 @@ it('with 500 targets, the first lines of the summary count the targets by outcom
   )
 })
 
-it('with 500 targets, the table of the summary shows some targets of each outcome, and folds the other ones', () => {
+it('with 500 targets, the table of the summary shows the first that are not ready, and folds the other ones', () => {
   const table = text.slice(text.indexOf('|  | Target'), text.indexOf('<details>'))
-  const rows = table.match(/^\| \S+ \| \*\*/gm) ?? []
-  expect(rows.length).toBeLessThanOrEqual(15)
-  expect(new Set(rows)).toEqual(new Set(['| ❌ | **', '| 🛑 | **', '| ⏳ | **']))
-  expect(text).toContain(`<details><summary>${65 - rows.length} more targets not ready</summary>`)
+  expect(table.match(/^\| (?:❌|🛑) \| \*\*/gm)).toHaveLength(15)
+  expect(text).toContain('<details><summary>50 more targets not ready</summary>')
   expect(text).toContain('<details><summary>✅ 435 targets ready</summary>')
-  expect(table).toMatch(/❌ \| \*\*deployment\/service-003\*\*[\s\S]*🛑 \|[\s\S]*⏳ \|/)
   expect(Buffer.byteLength(text)).toBeLessThan(120_000)
 })
 
