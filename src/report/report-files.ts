@@ -110,14 +110,8 @@ function invalid(...messages: readonly string[]): UserError {
 /** @throws UserError without the text of the error of `JSON.parse`: it quotes the file, which may be any file of the machine */
 function parseReport(text: string): ReportFile['record'] {
   const content = jsonValue(text) as { readonly schema?: unknown } | null | undefined
-  if (content === undefined) throw invalid('It is not JSON. Name the file of the output `report`.')
-  if (content?.schema !== 1) {
-    const what =
-      typeof content?.schema === 'number'
-        ? `a report of schema ${content.schema}, and this version reads schema 1`
-        : 'no report of Rollout Gate'
-    throw invalid(`It is ${what}. Name the file of the output \`report\`, of the same version of the action.`)
-  }
+  if (content?.schema !== 1)
+    throw invalid('It is no report of this version of Rollout Gate. Name the file of the output `report`.')
   const { success, data, error } = reportSchema.safeParse(content)
   if (!success) {
     const messages = error.issues.slice(0, mistakesPerFile).map(({ path, message }) => {

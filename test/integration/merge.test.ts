@@ -113,7 +113,9 @@ it('a file that is no report is a mistake that names the file', async () => {
   write('reports/eu/report.json', 'kind: Config')
   const ended = await run({ reports })
   expect(ended.outputs['outcome']).toBe('misconfigured')
-  expect(errorsOf(ended)).toEqual(['reports/eu/report.json: It is not JSON. Name the file of the output `report`.'])
+  expect(errorsOf(ended)).toEqual([
+    'reports/eu/report.json: It is no report of this version of Rollout Gate. Name the file of the output `report`.',
+  ])
 })
 
 it('the extras on GitHub show the merged outcome', async () => {
