@@ -178,16 +178,10 @@ function inCell(text: string): string {
   return prose(shortenWords(text, maxWordWidth), 200)
 }
 
-/** Milestones that are named for objects ("no endpoints"); other names are states ("not ready"). */
-const thingMilestones: ReadonlySet<string> = new Set(['replicaset', 'endpoints', 'backends', 'address', 'answers'])
-
-/** `ready 17 s`, or `not pulled after 12 s`: the milestone that took or takes longest; empty if none took time. */
+/** `ready 17 s`: the milestone of a ready target that took longest; empty if none took time. */
 export function longestWait(target: TargetRecord, times: GateTimes): string {
-  const longest = slowestStep(target, times)
-  if (longest === undefined || longest.tookMs < shortestWaitMs) return ''
-  const { name, tookMs, isOpen } = longest
-  if (!isOpen) return `${markdown(name)} ${duration(tookMs)}`
-  return `${thingMilestones.has(name) ? 'no' : 'not'} ${markdown(name)} after ${duration(tookMs)}`
+  const { name = '', tookMs = 0 } = slowestStep(target, times) ?? {}
+  return tookMs < shortestWaitMs ? '' : `${markdown(name)} ${duration(tookMs)}`
 }
 
 interface MilestoneRow {

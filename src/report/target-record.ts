@@ -261,22 +261,15 @@ export function openMs(target: TargetRecord, { startedAt, finishedAt }: GateTime
   return Math.max(0, endOf(target, finishedAt) - at)
 }
 
-/** How long a target waited for a milestone, which it may not have reached. */
-interface Wait {
-  readonly name: string
-  readonly tookMs: number
-  readonly isOpen?: true
-}
-
 /**
  * The milestone of a target that took longest, reached or not; undefined if there is none. A reached hold does not
  * count, because the user sets its duration.
  */
-export function slowestStep(target: TargetRecord, times: GateTimes): Wait | undefined {
+export function slowestStep(target: TargetRecord, times: GateTimes): Pick<ReachedStep, 'name' | 'tookMs'> | undefined {
   const open = target.outcome === 'ready' ? undefined : openMilestone(target)
-  const waits: readonly Wait[] = [
+  const waits = [
     ...stepsOf(target, times.startedAt).filter(({ name }) => name !== heldMilestone),
-    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(target, times), isOpen: true } as const]),
+    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(target, times) }]),
   ]
   return waits.toSorted((one, other) => other.tookMs - one.tookMs)[0]
 }
