@@ -83,8 +83,6 @@ export class Cluster {
   readonly context: string
   /** Namespace of references without one: the input's, else the context's, else `default`. */
   readonly namespace: string
-  /** Every secret of the kubeconfig, already masked. */
-  readonly secrets: readonly string[]
   /** Redacts every object of the cluster; manifests redacted with it can be compared with them. */
   readonly redactor: Redactor
   readonly #knownSecrets: Secrets
@@ -113,7 +111,6 @@ export class Cluster {
     this.#knownSecrets = known
     this.context = kubeconfig.context
     this.namespace = kubeconfig.namespace
-    this.secrets = kubeconfig.secrets
     this.#kubeconfig = kubeconfig
     this.#client = client
     this.#clock = clock
