@@ -279,7 +279,7 @@ export class Cluster {
   }
 
   /**
-   * Runs the first requests of a part of the gate, as `discover` does.
+   * Sends requests at the start of the gate, and repeats them while the server does not answer, as `discover` does.
    * @throws UserError
    */
   initially<T>(requests: () => Promise<T>): Promise<T> {

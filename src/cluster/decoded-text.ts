@@ -100,7 +100,7 @@ function replaceParts(
   })
   if (edits.length === 0) return source
   const partOf = (place: number): readonly [number, number] => {
-    const edit = lastUntil(edits, place)
+    const edit = lastEditUntil(edits, place)
     if (edit === undefined) return [place, place + 1]
     const beyond = place - edit.at - edit.length
     return beyond < 0 ? [edit.from, edit.to] : [edit.to + beyond, edit.to + beyond + 1]
@@ -182,7 +182,7 @@ function decodeCharacter(code: number): string {
 }
 
 /** The last edit whose replacement does not begin after a place in the result. */
-function lastUntil(edits: readonly Edit[], place: number): Edit | undefined {
+function lastEditUntil(edits: readonly Edit[], place: number): Edit | undefined {
   let [from, to] = [0, edits.length]
   while (from < to) {
     const middle = (from + to) >> 1

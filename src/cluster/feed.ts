@@ -1,6 +1,6 @@
 import type { KindName, KubeObject } from './objects.ts'
 
-/* The events that a gate judges by, of a cluster, a recording or a test, and the requests that they answer. */
+/* The events that a gate reads, from a cluster, a recording or a test, and the requests that they answer. */
 
 /** A resource type from discovery. */
 export interface ApiResource {

@@ -25,7 +25,7 @@ export interface EventConsumer {
   requestsToConfirm(at: number): readonly WatchRequest[]
 }
 
-/** The unit of the times of events. */
+/** The least time between the events of one moment and those of the next. */
 const momentMs = 1
 
 /** The largest number of events of one moment: a list may have many thousands of objects. */
@@ -53,6 +53,7 @@ export class Follower {
   #latest: number
   /** The events of the present moment, with the watch that reported each. */
   #moment = new Map<FeedEvent, WatchRequest | undefined>()
+  /** The deadline that waits until its watches have answered. */
   #confirmingAt: number | undefined
   #cancelTimer = () => {}
   #watched: readonly WatchRequest[] = []

@@ -132,14 +132,14 @@ function asHelmRevision({ metadata }: KubeObject): KubeObject {
   }
 }
 
-/** Whether the objects of a kind are Secrets, of which only the metadata is read. The gate has two names for such kinds. */
+/** Whether a kind is one of the two by which the gate reads the metadata of Secrets. */
 function isOfSecrets(kind: string): boolean {
   return kind === secretNames.kind || kind === helmRevisions.kind
 }
 
 /**
- * The kind that a request reads from the API server. Two kinds of watches are Secrets there: their names, and Helm's
- * revisions.
+ * The kind that a request reads from the API server: `Secret` for the two kinds that only the gate uses (`secretNames`,
+ * `helmRevisions`).
  */
 export function servedKind({ apiVersion, kind }: KindName): KindName {
   return { apiVersion, kind: isOfSecrets(kind) ? 'Secret' : kind }
@@ -194,11 +194,11 @@ interface WatchOptions {
 }
 
 /** The connection of an open watch broke. */
-export class WatchCutError extends Error {}
+export class BrokenWatchError extends Error {}
 
 /**
  * Yields the complete lines of one watch. Ends normally if the watch ends, the signal is aborted, or the watch is overdue.
- * Throws a `WatchCutError` if an open connection breaks, and the original error if the opening or the probe fails. Never
+ * Throws a `BrokenWatchError` if an open connection breaks, and the original error if the opening or the probe fails. Never
  * hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
  */
 export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer> {
@@ -258,7 +258,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
     if (probeError !== undefined) throw probeError
     if (controller.signal.aborted) return
     if (!isOpen || error instanceof ApiError || error instanceof ConnectionError) throw error
-    throw new WatchCutError(errorText(error))
+    throw new BrokenWatchError(errorText(error))
   } finally {
     cancelSilence()
     cancelOverdue()

@@ -43,11 +43,11 @@ import type { Observation, WatchRequest } from './feed.ts'
 import {
   acceptOf,
   asKind,
+  BrokenWatchError,
   isNamed,
   type List,
   listAll,
   selection,
-  WatchCutError,
   watchLines,
 } from './list-and-watch.ts'
 import { controllerOf, type KubeObject } from './objects.ts'
@@ -69,7 +69,7 @@ interface ReflectorOptions {
    * which of the two. Resolves once the sink received the result.
    */
   readonly onUnmatched: (object: KubeObject) => Promise<void>
-  /** Delays the first watch. */
+  /** Delays the first watch until the first lists of all reflectors have ended. */
   readonly firstLists?: FirstLists
   /** An object that was known before the first list. If the list does not contain it, it was deleted. */
   readonly known?: KubeObject
@@ -93,7 +93,7 @@ export class Reflector {
   readonly #options: ReflectorOptions
   readonly #closing = new AbortController()
   readonly #objects = new Map<string, KubeObject>()
-  /** The first object of each controller, while it exists. */
+  /** One object of each controller, whose equal parts its other objects share. */
   readonly #siblings = new Map<string, KubeObject>()
   #endFirstList = () => {}
   #isFirstWatch = true
@@ -300,7 +300,7 @@ export class Reflector {
     if (signal.aborted) return
     if (clock.now() >= healthyFrom) this.#failedWatches = 0
     else this.#failedWatches += 1
-    const isBroken = failure !== undefined && !(failure instanceof WatchCutError)
+    const isBroken = failure !== undefined && !(failure instanceof BrokenWatchError)
     if (this.#failedWatches > failedWatchesBeforePolls) {
       // Lists may still succeed, and then replace the watch. Otherwise the next list reports the failure.
       this.#pollsLeft = Math.min(this.#failedWatches - failedWatchesBeforePolls, pollsBetweenWatches)

@@ -31,10 +31,10 @@ export const descriptionLimit = 140
 export const leftOpenTitle = 'The job ended before the rollout had an outcome'
 
 /**
- * The name of the gate: the input `name`, with values of the job's matrix (`legOf`), as GitHub names jobs. Without `name` it
- * is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain, the workflow, the job
- * and the values of its matrix. What is too long is replaced by its hash, `[3f9a01]`: different gates of a commit must never
- * share a status or a comment.
+ * The name of the gate: the input `name`, with values of the job's matrix (`distinguishingValues`), as GitHub names jobs.
+ * Without `name` it is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain, the
+ * workflow, the job and the values of its matrix. What is too long is replaced by its hash, `[3f9a01]`: different gates of a
+ * commit must never share a status or a comment.
  *
  * It depends only on inputs, not on files or the cluster: a branch rule requires a status by its name, and a run with a
  * mistake must replace the check of the run before.
@@ -43,7 +43,7 @@ export function gateName(
   { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
   { name, resources, manifests, namespace, context, job: values }: GateInputs,
 ): string {
-  if (name !== undefined) return withHash([name, matrixText(legOf(name, values))], [])
+  if (name !== undefined) return withHash([name, matrixText(distinguishingValues(name, values))], [])
   const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
   const all = [...references, ...invalid]
   const gated = all.filter(({ exclude }) => !exclude)
@@ -68,11 +68,12 @@ export function gateName(
 }
 
 /**
- * The values that distinguish this job of a matrix (its leg): the words that the name does not contain. If the name contains all
- * words, all are kept, because each leg may have this name (`Rollout of web and api`). Settings, which change, are used only if
- * there are no words. If any value is left out, legs may still have the same values, so the position of the leg is added.
+ * The values that distinguish this job from the other jobs of its matrix: the words that the name does not contain. If the
+ * name contains all words, all are kept, because each job may have this name (`Rollout of web and api`). Settings, which
+ * change, are used only if there are no words. If any value is left out, several jobs may have the same values, so the
+ * position of the job in the matrix is added.
  */
-function legOf(name: string, { words, settings, index }: Inputs['job']): readonly string[] {
+function distinguishingValues(name: string, { words, settings, index }: Inputs['job']): readonly string[] {
   const others = words.filter((word) => !containsWord(name, word))
   const values = others.length > 0 ? others : words.length > 0 ? words : settings
   const isComplete = values.length === words.length + settings.length

@@ -196,9 +196,9 @@ function releaseBefore(
 ): number | undefined {
   const lastAt = (at: number | undefined) =>
     at && revisions.findLast(({ createdAt = '' }) => Date.parse(createdAt) <= at + releaseClockMs)
-  const [changing, making] = [lastAt(changedAt), lastAt(since)]
-  if (!changing || !making || !since || making.number >= changing.number) return undefined
+  const [changedBy, madeBy] = [lastAt(changedAt), lastAt(since)]
+  if (!changedBy || !madeBy || !since || madeBy.number >= changedBy.number) return undefined
   const wasDeployed = ({ status }: ReleaseRevision) => status === 'superseded' || status === 'deployed'
-  if (!wasDeployed(making) || since - Date.parse(making.createdAt ?? '') > hookLeadMs) return undefined
-  return revisions.findLast((each) => each.number < changing.number && wasDeployed(each))?.number
+  if (!wasDeployed(madeBy) || since - Date.parse(madeBy.createdAt ?? '') > hookLeadMs) return undefined
+  return revisions.findLast((each) => each.number < changedBy.number && wasDeployed(each))?.number
 }
