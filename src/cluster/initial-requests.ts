@@ -14,7 +14,7 @@ import {
 import type { Kubeconfig } from './kubeconfig.ts'
 
 /** The cluster that the first requests are sent to, as error messages describe it. */
-export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'user' | 'proxy' | 'certificateEndsAt'> {
+export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'user' | 'proxy'> {
   readonly clock: Clock
   /** Called once for requests that are repeated for longer than `unreportedRetriesMs`, with a sentence about it. */
   readonly onRetry?: ((message: string) => void) | undefined
@@ -87,12 +87,11 @@ async function explainFailure(
   const { server, context, user, proxy } = connection
   const message = withoutEnd(error.message)
   const host = new URL(server).host
-  const certificate = expiredCertificate(connection)
   if (isUnauthorized(error)) {
     return [
       'credentials-expired',
       `The cluster ${host} refuses the credentials of user "${user}" (context "${context}"), also after they were read again: ` +
-        `${message}. ${certificate ?? 'They have expired, or belong to another cluster. Short-lived ones (EKS, GKE, AKS) must be fetched in this job.'}`,
+        `${message}. They have expired, or belong to another cluster. Short-lived ones (EKS, GKE, AKS) must be fetched in this job.`,
     ]
   }
   if (isForbidden(error)) {
@@ -102,20 +101,12 @@ async function explainFailure(
     ]
   }
   if (error instanceof ConnectionError && error.certificate) {
-    const cause = certificate === undefined ? `: ${explainTls(error)}` : `. ${certificate}`
-    return ['api-unreachable', `The TLS connection to the cluster ${host} failed${cause}`]
+    return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${explainTls(error)}`]
   }
   const way = proxy === undefined ? '' : ` through the proxy ${proxy}`
-  const remedy = certificate ?? remedyFor(connection, error)
+  const remedy = remedyFor(connection, error)
   const does = isAnswer(connection, error) ? `answers${way} with ${describeStatus(error)}` : `cannot be reached${way}`
   return ['api-unreachable', `The cluster ${host} (context "${context}") ${does}: ${message}. ${remedy}`]
-}
-
-/** The sentence about a client certificate that has expired: a server may only end the connection, without a reason. */
-function expiredCertificate({ certificateEndsAt = Infinity, clock, user }: Connection): string | undefined {
-  if (clock.now() <= certificateEndsAt) return undefined
-  const date = new Date(certificateEndsAt).toISOString().slice(0, 10)
-  return `The client certificate of user "${user}" in the kubeconfig expired on ${date}. Renew it.`
 }
 
 /** Whether a server answered, but not as an API server with TLS answers a request without TLS. */

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { Agent } from 'node:http'
 import type { RequestOptions } from 'node:https'
@@ -43,8 +42,6 @@ export interface Kubeconfig {
   readonly user: string
   /** Scheme and host of the proxy to the server, without its credentials. */
   readonly proxy?: string
-  /** The end of the client certificate's validity, in milliseconds since the epoch; undefined without a certificate. */
-  readonly certificateEndsAt?: number
   /** Whether the cluster's own certificate authority is the only one that requests and credentials need. */
   readonly hasOwnAuthority: boolean
   /** The plugin that returns the credentials, if the user has no token. */
@@ -88,23 +85,11 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
     server: server.replace(/(?<!\/)\/+$/, ''),
     user: user.name,
     proxy: proxy ? hostOfProxy(String(proxy)) : undefined,
-    certificateEndsAt: endOfCertificate(user),
     hasOwnAuthority:
       !proxy && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isObject(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
     execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
     secrets: secretsOf(document),
-  }
-}
-
-/** Only the first certificate is the client's; others are of its authorities. */
-function endOfCertificate(user: NamedEntry): number | undefined {
-  try {
-    const certificate = pemOf(user, 'client-certificate')
-    return certificate && Date.parse(new X509Certificate(certificate).validTo)
-  } catch {
-    // The connection reports what is wrong with it.
-    return undefined
   }
 }
 

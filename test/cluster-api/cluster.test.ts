@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../../src/cluster/clock.ts'
 import { connect } from '../../src/cluster/cluster.ts'
 import { UserError } from '../../src/errors.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
-import { issueCertificates } from '../support/certificates.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 import { ManualClock } from './manual-clock.ts'
 import { Observations } from './observations.ts'
@@ -98,19 +97,6 @@ describe('the first requests fail', () => {
     expect(error.reason).toBe('credentials-expired')
     expect(error.message).toContain('user "test" (context "test")')
     expect(server.requests.length).toBeLessThanOrEqual(6)
-  })
-
-  test('for a client certificate that has expired, which the API server answers with 401', async () => {
-    const { server } = await start({ tokens: [] })
-    const { client } = await issueCertificates({ client: { days: -1 } })
-    const kubeconfig = JSON.parse(server.kubeconfig())
-    const data = (pem: string) => Buffer.from(pem).toString('base64')
-    kubeconfig.users[0].user = { 'client-certificate-data': data(client.cert), 'client-key-data': data(client.key) }
-    const error = await userError(open(JSON.stringify(kubeconfig)).cluster.discover())
-    expect(error.reason).toBe('credentials-expired')
-    expect(error.message).toMatch(
-      /The client certificate of user "test" in the kubeconfig expired on \d{4}-\d\d-\d\d\. Renew it\.$/,
-    )
   })
 
   test('for a bad certificate, at once', async () => {

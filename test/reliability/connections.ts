@@ -254,7 +254,7 @@ export const connectionFaults: readonly ConnectionFault[] = [
   },
   {
     title: 'The client certificate has expired.',
-    names: 'The client certificate of user "ci" in the kubeconfig expired on ',
+    names: 'the server does not accept the client certificate of the kubeconfig',
     open: async (site) => {
       const { cert, key } = site.certificates.expiredClient
       return {
