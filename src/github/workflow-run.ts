@@ -27,8 +27,7 @@ export interface WorkflowRun {
   /** The repository's page, without a trailing slash. */
   readonly repositoryUrl: string
   readonly runId: number
-  /** Undefined on servers without attempts. */
-  readonly attempt?: number | undefined
+  readonly attempt: number
   readonly workflow: string
   readonly job: string
   /** Whether only members can read the repository. False if the event does not contain it. */
@@ -124,7 +123,6 @@ export function readWorkflowRun(
   const [owner = '', repo = ''] = need('GITHUB_REPOSITORY').split('/')
   const event = variables['GITHUB_EVENT_NAME'] ?? ''
   const { pullRequest, forkBranch } = commitAndPullRequest(payload)
-  const attempt = Number(variables['GITHUB_RUN_ATTEMPT'])
   return {
     owner,
     repo,
@@ -136,7 +134,7 @@ export function readWorkflowRun(
     writtenByExtra: writtenByExtra(event, payload),
     repositoryUrl: `${variables['GITHUB_SERVER_URL'] || 'https://github.com'}/${owner}/${repo}`,
     runId: Number(variables['GITHUB_RUN_ID']),
-    attempt: attempt > 0 ? attempt : undefined,
+    attempt: Number(variables['GITHUB_RUN_ATTEMPT'] || 1),
     workflow: variables['GITHUB_WORKFLOW'] ?? '',
     job: variables['GITHUB_JOB'] ?? '',
     isPrivate: payload.repository?.private === true,
@@ -230,29 +228,26 @@ export function repositoryRequest({ owner, repo }: Pick<WorkflowRun, 'owner' | '
 
 /** The page with the log of this attempt, or of a job if its number is known. */
 export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?: string): string {
-  const run = `${repositoryUrl}/actions/runs/${runId}`
-  if (jobId !== undefined) return `${run}/job/${jobId}`
-  return attempt === undefined ? run : `${run}/attempts/${attempt}`
+  return `${repositoryUrl}/actions/runs/${runId}/${jobId === undefined ? `attempts/${attempt}` : `job/${jobId}`}`
 }
 
 /** Whether a page belongs to this run: another run of the same commit may have written the latest status. */
-export function isOfRun(url: string, run: WorkflowRun): boolean {
-  const page = logUrlOf({ ...run, attempt: undefined })
-  return url === page || url.startsWith(`${page}/`)
+export function isOfRun(url: string, { repositoryUrl, runId }: WorkflowRun): boolean {
+  return url.startsWith(`${repositoryUrl}/actions/runs/${runId}/`)
 }
 
 /** The run as reports contain it: gates of one run and commit may be merged. */
-export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): WorkflowRunRecord {
+export function reportRun({ runId, attempt, headSha = '' }: WorkflowRun): WorkflowRunRecord {
   return { id: String(runId), attempt, commit: headSha }
 }
 
 /** A text that marks what this attempt of the run has created: `rollout-gate 77/2`. All gates of the attempt share it. */
-export function attemptMark({ runId, attempt = 1 }: Pick<WorkflowRun, 'runId' | 'attempt'>): string {
+export function attemptMark({ runId, attempt }: Pick<WorkflowRun, 'runId' | 'attempt'>): string {
   return `rollout-gate ${runId}/${attempt}`
 }
 
 /** Whether a mark is that of an earlier attempt of this run: its jobs have ended, or their runners are lost. */
-export function isOfEarlierAttempt(mark: unknown, { runId, attempt = 1 }: WorkflowRun): boolean {
+export function isOfEarlierAttempt(mark: unknown, { runId, attempt }: WorkflowRun): boolean {
   const [, run, number] = /^rollout-gate (\d+)\/(\d+)$/.exec(String(mark)) ?? []
   return Number(run) === runId && Number(number) < attempt
 }

@@ -108,7 +108,6 @@ it('the run is on the server of the runner, with its attempt', () => {
   const context = createContext({ GITHUB_SERVER_URL: 'https://github.acme.example' })
   const repositoryUrl = 'https://github.acme.example/acme/shop'
   expect(readRun(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2 })
-  expect(readRun(createContext({ GITHUB_RUN_ATTEMPT: undefined })).attempt).toBeUndefined()
 })
 
 it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('the run names the missing variable %s outside of a workflow', (name) => {
