@@ -56,7 +56,7 @@ test('the gate of a finished rollout loads the launcher and one bundle, whose si
   const paths = await loadedFiles()
   expect(paths.map((path) => basename(path))).toEqual(['index.js', 'node-version.js', 'entrypoints.js'])
   // Not minified, in KiB.
-  expect(Math.ceil(statSync(paths.at(-1) ?? '').size / 1024)).toBeLessThanOrEqual(1005)
+  expect(Math.ceil(statSync(paths.at(-1) ?? '').size / 1024)).toBeLessThanOrEqual(1000)
 })
 
 /** A text of each file that is loaded only for `http-checks` and `hold`. */
