@@ -58,44 +58,6 @@ export interface DeathCount {
   readonly isCurrent: boolean
 }
 
-/** What Events report about a container. Moments are on the runner's clock. */
-export interface ContainerReports {
-  /** The kubelet's last message about each probe that failed: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
-  readonly failedProbes: Readonly<Partial<Record<ProbeKind, string>>>
-  /** The probe for which the kubelet killed it. */
-  readonly killedBy?: 'liveness' | 'startup'
-  /** The kubelet's last message about its failed postStart hook. */
-  readonly failedHook?: string
-  /** When the error in its state occurred first and last, by the Events: the state is updated later. */
-  readonly refused?: { readonly first: number | undefined; readonly last: number | undefined }
-  /** Its image is being pulled, as far as Events show. */
-  readonly isPulling: boolean
-  /**
-   * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
-   * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only its Events show it.
-   */
-  readonly hookStartedAt?: number
-}
-
-/** What Events report about a pod as a whole. */
-export interface PodReports {
-  /** The latest failed step before its containers exist. */
-  readonly setupFailure?: SetupFailure
-  /** An Event is about one of its containers: the setup of the pod is complete. */
-  readonly hasContainers: boolean
-  /** A Secret of imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
-  readonly lacksPullSecret: boolean
-  /** The last message of the controller that cannot create a ResourceClaim of the pod. */
-  readonly claimFailure?: string
-  readonly scaleUp?: ScaleUp
-  /** An image volume is being pulled. */
-  readonly isVolumePulling: boolean
-  /** The time of its slowest pull in milliseconds. */
-  readonly pullMs?: number
-  /** The numbers in its Events that show progress; of a `PodView`, only until every container has started. */
-  readonly counters: readonly (readonly [string, number])[]
-}
-
 /** A failed step, with its number of attempts, and the moments of the first and latest one on the runner's clock. */
 export interface SetupFailure {
   readonly reason: string
@@ -112,7 +74,7 @@ export interface ScaleUp {
 }
 
 /** A container in a version of its pod, with everything that a rule reads about it. Moments are on the runner's clock. */
-export interface ContainerView extends PodContainer, ContainerReports, Pick<PodReports, 'lacksPullSecret'> {
+export interface ContainerView extends PodContainer {
   readonly pod: Pod
   readonly deaths: DeathCount
   readonly refusals: ReadonlyMap<PullReason, Refusals>
@@ -130,6 +92,23 @@ export interface ContainerView extends PodContainer, ContainerReports, Pick<PodR
    * container that is ready, does not run or must end.
    */
   readonly probesDueAt: number | undefined
+  /** Its image is being pulled. */
+  readonly isPulling: boolean
+  /** A Secret of the pod's imagePullSecrets is missing (getPullSecretsForPod, pkg/kubelet). */
+  readonly lacksPullSecret: boolean
+  /** When the error in its state occurred first and last, by the Events: the state is updated later. */
+  readonly refused?: { readonly first: number | undefined; readonly last: number | undefined }
+  /** The kubelet's last message about each probe that failed: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
+  readonly failedProbes: Readonly<Partial<Record<ProbeKind, string>>>
+  /** The probe for which the kubelet killed it. */
+  readonly killedBy?: 'liveness' | 'startup'
+  /** The kubelet's last message about its failed postStart hook. */
+  readonly failedHook?: string
+  /**
+   * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
+   * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only its Events show it.
+   */
+  readonly hookStartedAt?: number
 }
 
 /**
@@ -138,7 +117,7 @@ export interface ContainerView extends PodContainer, ContainerReports, Pick<PodR
  * clock.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
  */
-export interface PodView extends PodReports {
+export interface PodView {
   readonly pod: Pod
   /** When this version was first seen: after an outage, the watch first returns the old versions. */
   readonly seenAt: number
@@ -161,6 +140,17 @@ export interface PodView extends PodReports {
   readonly moments: PodMoments
   /** What the next containers wait for: `init container migrate is running`. */
   readonly runningStep?: string
+  /** The latest failed step before its containers exist. */
+  readonly setupFailure?: SetupFailure
+  /** An Event is about one of its containers: the setup of the pod is complete. */
+  readonly hasContainers: boolean
+  /** The last message of the controller that cannot create a ResourceClaim of the pod. */
+  readonly claimFailure?: string
+  readonly scaleUp?: ScaleUp
+  /** The time of its slowest pull in milliseconds. */
+  readonly pullMs?: number
+  /** The numbers in its Events that show progress, until every container has started. */
+  readonly counters: readonly (readonly [string, number])[]
 }
 
 /**

@@ -1,36 +1,36 @@
 import { type EventObject, firstOccurrence, lastOccurrence, type Pod } from '../../cluster/objects.ts'
-import { eventCounters } from '../assess.ts'
-import type { ContainerReports, PodContainer, PodReports, ScaleUp, SetupFailure } from '../pod-view.ts'
+import type { ContainerView, PodContainer, ScaleUp, SetupFailure } from '../pod-view.ts'
 import type { GateTime } from '../proof.ts'
-import { condition, containerOfEvent, eventCount, hasStarted } from './pod-fields.ts'
+import { condition, eventCount, hasStarted } from './pod-fields.ts'
 
 /*
- * What the Events about a pod report. Besides this, rules read only the time of the latest one (`quietAt`): an Event that
+ * What the Events about a pod report. Besides this, rules read only the time of the latest one (`quietNode`): an Event that
  * changes nothing of this requires no new assessment.
  */
 
-/** What Events report about a container. @param events the Events about it */
-export function containerReports(
-  { container, status }: PodContainer,
+/** When the error in the state of a container occurred first and last. @param events the Events about the container */
+export function refusedTimes(
+  { status }: PodContainer,
   events: readonly EventObject[],
   time: GateTime['time'],
-): ContainerReports {
-  const last = events.at(-1)
-  const isHookRunning =
-    container.lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
+): ContainerView['refused'] {
   const refusal = `Error: ${status?.state?.waiting?.message ?? ''}`
   const refused = events.find(({ message }) => message === refusal)
-  return {
-    failedProbes: failedProbes(events),
-    killedBy: killedBy(events),
-    failedHook: events.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
-    refused: refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) },
-    isPulling: last?.reason === 'Pulling',
-    hookStartedAt: isHookRunning ? time(lastOccurrence(last)) : undefined,
-  }
+  return refused && { first: time(firstOccurrence(refused)), last: time(lastOccurrence(refused)) }
 }
 
-function failedProbes(events: readonly EventObject[]): ContainerReports['failedProbes'] {
+/** When the postStart hook of a container began, if it runs. @param last the last Event about the container */
+export function hookStart(
+  { container, status }: PodContainer,
+  last: EventObject | undefined,
+  time: GateTime['time'],
+): number | undefined {
+  const isRunning = container.lifecycle?.postStart !== undefined && !hasStarted(status) && last?.reason === 'Started'
+  return isRunning ? time(lastOccurrence(last)) : undefined
+}
+
+/** The last message about each probe of a container that failed. @param events the Events about the container */
+export function failedProbes(events: readonly EventObject[]): ContainerView['failedProbes'] {
   const probes = (['liveness', 'readiness', 'startup'] as const).flatMap((kind) => {
     const last = events.findLast(
       ({ reason, message }) => reason === 'Unhealthy' && message?.toLowerCase().startsWith(`${kind} probe`),
@@ -40,27 +40,12 @@ function failedProbes(events: readonly EventObject[]): ContainerReports['failedP
   return Object.fromEntries(probes)
 }
 
-/** The probe for which the kubelet killed a container. */
-function killedBy(events: readonly EventObject[]): ContainerReports['killedBy'] {
+/** The probe for which the kubelet killed a container. @param events the Events about the container */
+export function killedBy(events: readonly EventObject[]): ContainerView['killedBy'] {
   const killings = events.filter(({ reason }) => reason === 'Killing')
   return (['liveness', 'startup'] as const).find((kind) =>
     killings.some(({ message }) => message?.includes(`failed ${kind} probe`)),
   )
-}
-
-/** What Events report about a pod as a whole. @param events the Events about the pod and its containers */
-export function podReports(pod: Pod, events: readonly EventObject[], time: GateTime['time']): PodReports {
-  return {
-    setupFailure: setupFailure(events, time),
-    hasContainers: events.some((each) => containerOfEvent(each) !== undefined),
-    lacksPullSecret: events.some(({ reason }) => reason === 'FailedToRetrieveImagePullSecret'),
-    claimFailure: events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')?.message,
-    scaleUp: scaleUp(pod, events),
-    // The kubelet's events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
-    isVolumePulling: events.findLast((each) => containerOfEvent(each) === undefined)?.reason === 'Pulling',
-    pullMs: slowestPull(events),
-    counters: eventCounters(events),
-  }
 }
 
 /** The reasons of failures before the containers, of the kubelet and the attach controller (pkg/kubelet/events). */
@@ -73,7 +58,8 @@ const setupFailures: ReadonlySet<string> = new Set([
   'NetworkNotReady',
 ])
 
-function setupFailure(events: readonly EventObject[], time: GateTime['time']): SetupFailure | undefined {
+/** The latest failed step before the containers of a pod exist. @param events the Events about the pod */
+export function setupFailure(events: readonly EventObject[], time: GateTime['time']): SetupFailure | undefined {
   const failures = events.filter(({ reason }) => setupFailures.has(reason ?? ''))
   // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
   const last =
@@ -92,7 +78,7 @@ const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool
  * (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the cloud), Nominated
  * and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go).
  */
-function scaleUp(pod: Pod, events: readonly EventObject[]): ScaleUp | undefined {
+export function scaleUp(pod: Pod, events: readonly EventObject[]): ScaleUp | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
   const isRefusal = ({ reason, message }: EventObject) =>
     reason === 'NotTriggerScaleUp' ||
@@ -105,7 +91,7 @@ function scaleUp(pod: Pod, events: readonly EventObject[]): ScaleUp | undefined 
 }
 
 /** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
-function slowestPull(events: readonly EventObject[]): number | undefined {
+export function slowestPull(events: readonly EventObject[]): number | undefined {
   const took = events.flatMap(({ reason, message }) => {
     const [, minutes = '0', amount, unit] =
       (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message ?? '')) || []

@@ -1,12 +1,13 @@
 import { type EventObject, firstOccurrence, type Pod, type Probe } from '../../cluster/objects.ts'
 import { recoveredMs } from '../../thresholds.ts'
+import { eventCounters } from '../assess.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerView, PodContainer, PodView } from '../pod-view.ts'
 import { earliest, type GateTime, latestOfAll } from '../proof.ts'
 import { countDeaths, type PodTerms } from './death-count.ts'
 import { type PodObservations, unobserved, withReported } from './observe-pods.ts'
 import { containerOfEvent, containersOf, hasStarted, isReady, isStartError } from './pod-fields.ts'
-import { containerReports, podReports } from './pod-reports.ts'
+import { failedProbes, hookStart, killedBy, refusedTimes, scaleUp, setupFailure, slowestPull } from './pod-reports.ts'
 
 /** Derives what rules read of a pod from its present version, observations and Events. @param events the latest last */
 export function viewPod(
@@ -18,26 +19,33 @@ export function viewPod(
 ): PodView {
   const { time } = gateTime
   const createdAt = time(pod.metadata.creationTimestamp)
-  const reports = podReports(pod, events, time)
+  // The key of the Events about the pod as a whole is undefined.
   const eventsOf = Map.groupBy(events, containerOfEvent)
+  const lacksPullSecret = events.some(({ reason }) => reason === 'FailedToRetrieveImagePullSecret')
   const containers = containersOf(pod).map((each): ContainerView => {
     const observations = observed.get(each.container.name) ?? unobserved
     const own = eventsOf.get(each.container.name) ?? []
     const startedAt = time(each.status?.state?.running?.startedAt)
+    const refusals = withReported(observations.refusals, own, seenAt, gateTime)
     return {
       ...each,
-      ...containerReports(each, own, time),
-      lacksPullSecret: reports.lacksPullSecret,
       pod,
       // Instances are numbered by the deaths before them.
       running: each.status?.state?.running && observations.instances.get(observations.total),
       waiting: observations.waiting,
       deaths: countDeaths(observations, createdAt, backOffSince(own, seenAt, gateTime), terms, gateTime),
-      refusals: withReported(observations.refusals, own, seenAt, gateTime),
+      refusals,
       startedAt,
       endBeganAt: each.end && isStartError(each.end) ? undefined : time(each.end?.startedAt),
       endedAt: time(each.end?.finishedAt),
       probesDueAt: probesDueAt(each, startedAt),
+      isPulling: refusals.size === 0 && own.at(-1)?.reason === 'Pulling' && mayPull(each),
+      lacksPullSecret,
+      refused: refusedTimes(each, own, time),
+      failedProbes: failedProbes(own),
+      killedBy: killedBy(own),
+      failedHook: own.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
+      hookStartedAt: hookStart(each, own.at(-1), time),
     }
   })
   const since = (type: string) => time(trueCondition(pod, type)?.lastTransitionTime)
@@ -45,9 +53,10 @@ export function viewPod(
   const settledAt = Math.max(0, ...containers.map((each) => settledFrom(each, createdAt, seenAt, gateTime)))
   const readySince = ready ? since('Ready') : undefined
   const started = containers.every(hasOnceStarted)
+  // The kubelet's events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
+  const isVolumePulling = eventsOf.get(undefined)?.at(-1)?.reason === 'Pulling'
   const firstStarts = containers.map((each) => firstStartOf(each, createdAt, gateTime))
   return {
-    ...reports,
     pod,
     seenAt,
     minReadyMs: terms.minReadyMs,
@@ -55,8 +64,8 @@ export function viewPod(
     scheduled: (pod.spec?.nodeName ?? '') !== '',
     initialized: trueCondition(pod, 'Initialized') !== undefined || pod.status?.phase === 'Running',
     isPulling:
-      containers.some(isBeingPulled) ||
-      (reports.isVolumePulling && !containers.some(({ status }) => hasStarted(status))),
+      containers.some(({ isPulling }) => isPulling) ||
+      (isVolumePulling && !containers.some(({ status }) => hasStarted(status))),
     pulled: containers.every(isPulled),
     started,
     running: containers.every(runsOrHasCompleted),
@@ -76,7 +85,12 @@ export function viewPod(
       settled: readySince === undefined ? undefined : Math.max(readySince, settledAt),
     },
     runningStep: runningStep(containers),
-    counters: started ? [] : reports.counters,
+    setupFailure: setupFailure(events, time),
+    hasContainers: events.some((event) => containerOfEvent(event) !== undefined),
+    claimFailure: events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')?.message,
+    scaleUp: scaleUp(pod, events),
+    pullMs: slowestPull(events),
+    counters: started ? [] : eventCounters(events),
   }
 }
 
@@ -163,8 +177,7 @@ function isPulled({ status, hookStartedAt }: ContainerView): boolean {
   return hasStarted(status) || isAfterPull || hookStartedAt !== undefined
 }
 
-/** Whether the image of a container is being pulled: its state may show a refusal later than the Events. */
-function isBeingPulled({ status, isPulling, refusals }: ContainerView): boolean {
-  if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
-  return isPulling && refusals.size === 0
+/** Whether the image of a container may be being pulled, by its state, which may be older than an Event about a pull. */
+function mayPull({ status }: PodContainer): boolean {
+  return !hasStarted(status) && status?.state?.waiting?.reason !== 'ImagePullBackOff'
 }
