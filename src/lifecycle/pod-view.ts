@@ -84,7 +84,7 @@ export interface ContainerView extends PodContainer {
   readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
   /** When its present instance started. */
   readonly startedAt: number | undefined
-  /** When the instance of `end` started, if it ran, and when it ended. */
+  /** When the instance of `end` started or, with Docker, was created, and when it ended. */
   readonly endBeganAt: number | undefined
   readonly endedAt: number | undefined
   /**

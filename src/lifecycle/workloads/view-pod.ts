@@ -36,7 +36,8 @@ export function viewPod(
       deaths: countDeaths(observations, createdAt, backOffSince(own, seenAt, gateTime), terms, gateTime),
       refusals,
       startedAt,
-      endBeganAt: each.end && isStartError(each.end) ? undefined : time(each.end?.startedAt),
+      // The start of an instance that never started is 1970.
+      endBeganAt: each.end?.reason === 'StartError' ? undefined : time(each.end?.startedAt),
       endedAt: time(each.end?.finishedAt),
       probesDueAt: probesDueAt(each, startedAt),
       isPulling: refusals.size === 0 && own.at(-1)?.reason === 'Pulling' && mayPull(each),
