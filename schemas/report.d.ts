@@ -84,15 +84,15 @@ export interface RolloutGateReport {
    * progressing: only of one look (`why --json`), if something is not ready yet and nothing stands in its way
    */
   outcome:
-    | 'ready'
+    | 'cancelled'
+    | 'unknown'
+    | 'misconfigured'
     | 'failed'
+    | 'superseded'
     | 'stalled'
     | 'timed-out'
-    | 'superseded'
-    | 'cancelled'
-    | 'misconfigured'
-    | 'unknown'
     | 'progressing'
+    | 'ready'
   reason: Reason
   /**
    * One line for people
@@ -187,7 +187,7 @@ export interface Gate {
    * The path of its report
    */
   path: string
-  outcome: 'ready' | 'failed' | 'stalled' | 'timed-out' | 'superseded' | 'cancelled' | 'misconfigured' | 'unknown'
+  outcome: 'cancelled' | 'unknown' | 'misconfigured' | 'failed' | 'superseded' | 'stalled' | 'timed-out' | 'ready'
   reason: Reason
   /**
    * One line for people
@@ -272,15 +272,15 @@ export interface Target {
    * progressing: it was not done when the gate ended
    */
   outcome:
-    | 'ready'
+    | 'cancelled'
+    | 'unknown'
+    | 'misconfigured'
     | 'failed'
+    | 'superseded'
     | 'stalled'
     | 'timed-out'
-    | 'superseded'
-    | 'cancelled'
-    | 'misconfigured'
-    | 'unknown'
     | 'progressing'
+    | 'ready'
   reason: Reason
   /**
    * One line for people
@@ -487,14 +487,14 @@ export interface LogLine {
    * Of a verdict
    */
   outcome?:
-    | 'ready'
+    | 'cancelled'
+    | 'unknown'
+    | 'misconfigured'
     | 'failed'
+    | 'superseded'
     | 'stalled'
     | 'timed-out'
-    | 'superseded'
-    | 'cancelled'
-    | 'misconfigured'
-    | 'unknown'
     | 'progressing'
+    | 'ready'
   text: string
 }

@@ -3,21 +3,15 @@ import type { Target } from '../plan/target.ts'
 import { type ReasonCode, type ReasonDetails, sentenceFor, traitsOf } from '../reasons/reasons.ts'
 import { type HintFacts, joinSubject, type Sentence } from '../reasons/spec.ts'
 
-/** How a gate ends. */
-export const outcomes = [
-  'ready',
-  'failed',
-  'stalled',
-  'timed-out',
-  'superseded',
-  'cancelled',
-  'misconfigured',
-  'unknown',
-] as const
+/** All outcomes except `ready`, the gravest first. An outcome without a judgement is graver than a failure. */
+const badOutcomes = ['cancelled', 'unknown', 'misconfigured', 'failed', 'superseded', 'stalled', 'timed-out'] as const
+
+/** How a gate ends, the gravest first. */
+export const outcomes = [...badOutcomes, 'ready'] as const
 export type Outcome = (typeof outcomes)[number]
 
-/** How a target ends; `progressing`: it is open when the gate ends. */
-export const targetOutcomes = [...outcomes, 'progressing'] as const
+/** How a target ends, the gravest first; `progressing`: it is open when the gate ends. */
+export const targetOutcomes = [...badOutcomes, 'progressing', 'ready'] as const
 export type TargetOutcome = (typeof targetOutcomes)[number]
 
 /** An outcome with its reason (empty on ready), one line for people, and the facts that its hint is made from. */
@@ -63,28 +57,15 @@ export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: Reaso
   return { ...verdictOf(outcome, 'forbidden', detail), denied: { wasReadable, access } }
 }
 
-/** All outcomes except `ready`, the gravest first. An outcome without a judgement is graver than a failure. */
-const precedence = [
-  'cancelled',
-  'unknown',
-  'misconfigured',
-  'failed',
-  'superseded',
-  'stalled',
-  'timed-out',
-] as const satisfies readonly Outcome[]
-
 /** The outcome of several gates: the gravest. */
-export function gravest(outcomes: readonly Outcome[]): Outcome {
-  return precedence.find((outcome) => outcomes.includes(outcome)) ?? 'ready'
+export function gravest(ofGates: readonly Outcome[]): Outcome {
+  return outcomes.find((outcome) => ofGates.includes(outcome)) ?? 'ready'
 }
 
 /** Whether a target with the outcome `cause` may be why another target has `outcome`: `cause` must be at least as grave. */
 export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
-  const order: readonly TargetOutcome[] = precedence
-  if (outcome === 'progressing') return cause !== 'ready'
-  const isFailure = outcome === 'failed' || outcome === 'stalled' || outcome === 'timed-out'
-  return isFailure && order.includes(cause) && order.indexOf(cause) <= order.indexOf(outcome)
+  const mayWait = ['progressing', 'failed', 'stalled', 'timed-out'].includes(outcome)
+  return mayWait && targetOutcomes.indexOf(cause) <= targetOutcomes.indexOf(outcome)
 }
 
 /** The conclusion of the first target with the gravest outcome; undefined if every outcome is `ready` or `progressing`. */
@@ -93,8 +74,8 @@ export function concludeWorst(
     readonly name: string
   })[],
 ): Verdict | undefined {
-  const bad = targets.filter((each) => precedence.some((outcome) => outcome === each.outcome))
-  const outcome = precedence.find((each) => bad.some((target) => target.outcome === each))
+  const bad = targets.filter((each) => badOutcomes.some((outcome) => outcome === each.outcome))
+  const outcome = badOutcomes.find((each) => bad.some((target) => target.outcome === each))
   const first = bad.find((target) => target.outcome === outcome)
   if (outcome === undefined || first === undefined) return undefined
   const { name, reason, message, form = 'clause' } = first

@@ -1,5 +1,12 @@
 import type { Gate, TargetView } from '../gate/gate.ts'
-import { absentVerdict, concludeWorst, type TargetOutcome, type Verdict, verdictOf } from '../gate/outcome.ts'
+import {
+  absentVerdict,
+  concludeWorst,
+  type TargetOutcome,
+  targetOutcomes,
+  type Verdict,
+  verdictOf,
+} from '../gate/outcome.ts'
 import { causeOf, type JudgedRunRecord, type JudgedTargetRecord, type TargetRecord } from '../gate/run-record.ts'
 import { isUndecided, objectOf, wasDeleted } from '../gate/target-state.ts'
 import { undoOf } from '../gate/target-step.ts'
@@ -29,14 +36,13 @@ export function judgeNow(gate: Gate, now: number): JudgedRunRecord {
   return { ...record, entries: [], targets: sorted.map(({ judged }) => judged), ...conclude(sorted) }
 }
 
-const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'superseded', 'stalled', 'progressing', 'ready']
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
 /** A number for sorting: the worse the state of a target, the lower. */
 function gravityOf({ outcome, reason, problems }: TargetRecord): number {
   const problem = problems.find((each) => each.reason === reason)
   const ofClass = problem === undefined ? 0 : classes.indexOf(problem.class)
-  return worstFirst.indexOf(outcome) * classes.length + ofClass
+  return targetOutcomes.indexOf(outcome) * classes.length + ofClass
 }
 
 function judgeTarget(judged: JudgedTargetRecord, view: TargetView, now: number): JudgedTargetRecord {
