@@ -17,7 +17,6 @@ import {
   type GatedTarget,
   hasStallHold,
   isReady,
-  isUndecided,
   objectOf,
   problemsUnlessReady,
   verdictSoFar,
@@ -67,11 +66,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
     source,
     clocks,
     endedAt: state.type === 'ended' ? state.at : state.readyAt,
-    milestones: milestoneRecords(
-      milestones,
-      isUndecided(state) ? 'open' : isReady(state) ? 'ready' : 'failed',
-      hold !== undefined,
-    ),
+    milestones: milestoneRecords(milestones, outcome, hold !== undefined),
     problems: problems.map((problem) => recordProblem(problem, target)),
     notes: unlessEmpty(notes),
     ...versionAge(state, gated),
@@ -120,10 +115,10 @@ export function recordProblem(problem: Problem, target: Target): JudgedProblem {
   }
 }
 
-/** The milestones for the report. `end`: whether the target is open, failed or ready; `isHolding`: the hold has begun. */
+/** The milestones of a target with this outcome for the report. `isHolding`: the hold has begun. */
 export function milestoneRecords(
   { names, reached, present }: MilestoneProgress,
-  end: 'open' | 'failed' | 'ready',
+  outcome: TargetOutcome,
   isHolding = false,
 ): readonly MilestoneRecord[] {
   return names.map((name, index) => {
@@ -138,10 +133,10 @@ export function milestoneRecords(
         ...(shownAt === undefined ? {} : { source: 'object' }),
         message: state === 'open' ? '' : message,
       }
-    if (end === 'ready' && name === held) return { name, state: isHolding ? 'current' : 'pending', message: '' }
+    if (outcome === 'ready' && name === held) return { name, state: isHolding ? 'current' : 'pending', message: '' }
     // A ready target waits for no other milestone.
-    if (end === 'ready') return { name, state: 'skipped', message: '' }
+    if (outcome === 'ready') return { name, state: 'skipped', message: '' }
     if (index > reached.length) return { name, state: 'pending', message: '' }
-    return { name, state: end === 'failed' ? 'failed' : 'current', message }
+    return { name, state: outcome === 'progressing' ? 'current' : 'failed', message }
   })
 }

@@ -57,7 +57,7 @@ describe('milestones', () => {
       later(9),
     )
     expect(again).toMatchObject({ reached: [], moved: false })
-    expect(milestoneRecords(again.progress, 'open')[1]).toEqual({
+    expect(milestoneRecords(again.progress, 'progressing')[1]).toEqual({
       name: 'scheduled',
       state: 'done',
       at: 5,
@@ -79,7 +79,7 @@ describe('milestones', () => {
   it('that were never reached are skipped once their target is ready', () => {
     const progress = progressAfter(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']))
     expect(milestoneRecords(progress, 'ready').map(({ state }) => state)).toEqual(['done', 'skipped', 'skipped'])
-    expect(milestoneRecords(progress, 'open').map(({ state }) => state)).toEqual(['done', 'current', 'pending'])
+    expect(milestoneRecords(progress, 'progressing').map(({ state }) => state)).toEqual(['done', 'current', 'pending'])
   })
 
   it('progress only with a counter that exceeds its highest count', () => {
@@ -125,11 +125,11 @@ describe('milestones', () => {
   })
 
   it.each([
-    ['open', 'current'],
+    ['progressing', 'current'],
     ['failed', 'failed'],
-  ] as const)('of a target that is %s show the present one as %s', (end, state) => {
+  ] as const)('of a target that is %s show the present one as %s', (outcome, state) => {
     const progress = progressAfter(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']))
-    expect(milestoneRecords(progress, end)).toEqual([
+    expect(milestoneRecords(progress, outcome)).toEqual([
       { name: 'created', state: 'done', at: 5, message: 'created' },
       { name: 'scheduled', state, message: 'scheduled' },
       { name: 'ready', state: 'pending', message: '' },
