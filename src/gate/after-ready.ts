@@ -17,59 +17,54 @@ import { type GatedTarget, isReady, type TargetState } from './target-state.ts'
 import type { Targets } from './targets.ts'
 
 /** The checks after the targets are ready (`http-checks`, `hold`). Only a gate with such checks loads this module. */
-export interface AfterReady extends Checks {
+export class AfterReady implements Checks {
+  readonly httpChecks: readonly RequestCheck[]
+  readonly holdMs: number
+
+  constructor({ httpChecks, holdMs }: Checks) {
+    this.httpChecks = httpChecks
+    this.holdMs = holdMs
+  }
+
   /** The rule of a target, extended by the lines of `http-checks` that name it and by the hold. */
-  rule(rule: Rule, target: Target): Rule
+  rule(rule: Rule, target: Target): Rule {
+    const { serving } = rule
+    const lines = this.httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
+    const isAsked = serving !== undefined && lines.length > 0
+    const isHeld = this.holdMs > 0 && rule.readyWhenAbsent === undefined
+    if (!isAsked && !isHeld) return rule
+    const checked = withCheck(rule, (own, object, reader) => {
+      const pods = serving?.pods(object, own, reader) ?? []
+      const answered = isAsked ? withAnswers(own, object, pods, lines, serving, reader) : own
+      return isHeld ? withHold(answered, object, pods, serving, reader) : answered
+    })
+    const milestones = [...rule.milestones]
+    if (isAsked) milestones.push('answers')
+    if (isHeld) milestones.push('held')
+    return { ...checked, milestones }
+  }
+
   /** The verdict if a line of `http-checks` cannot work in this cluster, or if pods may not be read; else undefined. */
-  findMistakes(targets: Targets, store: Store): Verdict | undefined
+  findMistakes(targets: Targets, store: Store): Verdict | undefined {
+    const mistakes: Mistake[] = []
+    for (const check of this.httpChecks) {
+      const [gated] = targets.named(check.reference)
+      const denied = gated && deniedPods(gated, store)
+      if (denied !== undefined) return denied
+      const message = gated === undefined ? missingText(check, targets) : mistakeText(check, gated, store)
+      if (message !== undefined) mistakes.push({ input: 'http-checks', line: check.line, message })
+    }
+    if (mistakes.length === 0) return undefined
+    return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
+  }
+
   /** The requests and answers so far, and the hold. */
-  records(store: Store, hold: Hold | undefined): CheckRecords
-}
-
-export function afterReady(checks: Checks): AfterReady {
-  const { httpChecks, holdMs } = checks
-  return {
-    ...checks,
-    rule: (rule, target) => {
-      const lines = httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
-      const isHeld = holdMs > 0 && rule.readyWhenAbsent === undefined
-      return withAfterReady(rule, lines, isHeld)
-    },
-    findMistakes: (targets, store) => mistakesVerdict(httpChecks, targets, store),
-    records: (store, hold) => ({
-      httpChecks: answerRecords(httpChecks, store.allAnswers),
-      hold: holdMs === 0 ? undefined : { seconds: holdMs / 1_000, ...(hold && { since: hold.since }) },
-    }),
+  records(store: Store, hold: Hold | undefined): CheckRecords {
+    return {
+      httpChecks: answerRecords(this.httpChecks, store.allAnswers),
+      hold: this.holdMs === 0 ? undefined : { seconds: this.holdMs / 1_000, ...(hold && { since: hold.since }) },
+    }
   }
-}
-
-/** The rule of a target that has to answer lines of `http-checks`, and has to stay ready for the time of the hold. */
-function withAfterReady(rule: Rule, lines: readonly RequestCheck[], isHeld: boolean): Rule {
-  const { serving } = rule
-  const isAsked = serving !== undefined && lines.length > 0
-  if (!isAsked && !isHeld) return rule
-  const checked = withCheck(rule, (own, object, reader) => {
-    const pods = serving?.pods(object, own, reader) ?? []
-    const answered = isAsked ? withAnswers(own, object, pods, lines, serving, reader) : own
-    return isHeld ? withHold(answered, object, pods, serving, reader) : answered
-  })
-  const milestones = [...rule.milestones]
-  if (isAsked) milestones.push('answers')
-  if (isHeld) milestones.push('held')
-  return { ...checked, milestones }
-}
-
-function mistakesVerdict(checks: readonly RequestCheck[], targets: Targets, store: Store): Verdict | undefined {
-  const mistakes: Mistake[] = []
-  for (const check of checks) {
-    const [gated] = targets.named(check.reference)
-    const denied = gated && deniedPods(gated, store)
-    if (denied !== undefined) return denied
-    const message = gated === undefined ? missingText(check, targets) : mistakeText(check, gated, store)
-    if (message !== undefined) mistakes.push({ input: 'http-checks', line: check.line, message })
-  }
-  if (mistakes.length === 0) return undefined
-  return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
 }
 
 /** The mistake that no target has the name in a line; undefined while an operator may still deploy that target. */

@@ -114,12 +114,12 @@ async function completePlan(
   const plan = { ...planned, settings: settingsFor(purpose, settings, singleCheckEndsAt), usesFlags }
   const { checks } = planned
   if (purpose !== 'gate' || checks === undefined) return plan
-  const { afterReady } = await import('../gate/after-ready.ts')
+  const { AfterReady } = await import('../gate/after-ready.ts')
   if (checks.httpChecks.length > 0) {
     const { reviewAccess } = await import('./checker.ts')
     await reviewAccess(checks.httpChecks, cluster)
   }
-  return { ...plan, afterReady: afterReady(checks) }
+  return { ...plan, afterReady: new AfterReady(checks) }
 }
 
 /** A run on a cluster. */

@@ -90,7 +90,7 @@ export class RecordedRun extends Run {
     return new RecordedRun(options, index, inputs, {
       ...planned,
       settings: settingsFor(purpose, settings),
-      afterReady: isChecked ? (await import('../gate/after-ready.ts')).afterReady(checks) : undefined,
+      afterReady: isChecked ? new (await import('../gate/after-ready.ts')).AfterReady(checks) : undefined,
       usesFlags,
     })
   }

@@ -1,6 +1,6 @@
 import type { Answer, ApiResource, FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment, Pod, PodStatus } from '../../src/cluster/objects.ts'
-import { type AfterReady, afterReady } from '../../src/gate/after-ready.ts'
+import { AfterReady } from '../../src/gate/after-ready.ts'
 import { readInputs } from '../../src/inputs.ts'
 import { addNamespaces, parseChecks, resolveCheckKinds } from '../../src/plan/checks.ts'
 import type { Target } from '../../src/plan/target.ts'
@@ -16,7 +16,7 @@ export function createChecks(
 ): AfterReady {
   const { mistakes, ...checks } = parseChecks(readInputs(raw).inputs)
   if (mistakes.length > 0) throw new Error(JSON.stringify(mistakes))
-  return afterReady(addNamespaces(resolveCheckKinds(checks, resources), targets, 'shop'))
+  return new AfterReady(addNamespaces(resolveCheckKinds(checks, resources), targets, 'shop'))
 }
 
 /** The answers of a pod at these seconds. */
