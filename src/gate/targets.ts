@@ -3,6 +3,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { covers, type Store } from '../cluster/store.ts'
 import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
+import { earliest, latest } from '../lifecycle/proof.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
@@ -61,10 +62,9 @@ export class Targets {
 
   /** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
   get firstFailureAt(): number | undefined {
-    const failed = this.all.flatMap((gated) =>
-      gated.state.type === 'ended' && this.#hasFailed(gated) ? gated.state.at : [],
+    return earliest(
+      this.all.map((gated) => (gated.state.type === 'ended' && this.#hasFailed(gated) ? gated.state.at : undefined)),
     )
-    return failed.length === 0 ? undefined : Math.min(...failed)
   }
 
   #hasFailed({ state }: GatedTarget): boolean {
@@ -100,8 +100,7 @@ export class Targets {
 
   /** When another target than this one last became ready: containers that crashed before may have waited for it. */
   othersReadyAt(gated: GatedTarget): number | undefined {
-    const moments = this.all.flatMap((other) => (other === gated ? [] : (other.state.readyAt ?? [])))
-    return moments.length === 0 ? undefined : Math.max(...moments)
+    return latest(this.all.map((other) => (other === gated ? undefined : other.state.readyAt)))
   }
 
   /** Changes when `othersProgress` or `othersReadyAt` of a target may change. */
