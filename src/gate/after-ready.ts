@@ -1,4 +1,4 @@
-import { deniesAccess, type TimedAnswer } from '../cluster/feed.ts'
+import type { TimedAnswer } from '../cluster/feed.ts'
 import { shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
@@ -49,7 +49,7 @@ export class AfterReady implements Checks {
     const mistakes: Mistake[] = []
     for (const check of this.httpChecks) {
       const [gated] = targets.named(check.reference)
-      const denied = gated && deniedPods(gated, store)
+      const denied = gated && deniedPods(gated, targets)
       if (denied !== undefined) return denied
       const message = gated === undefined ? missingText(check, targets) : mistakeText(check, gated, store)
       if (message !== undefined) mistakes.push({ input: 'http-checks', line: check.line, message })
@@ -101,12 +101,11 @@ function hasNoPods({ assessment }: TargetState): boolean {
 }
 
 /** The verdict if no pod of a target was found because access to an object that it needs is denied; else undefined. */
-function deniedPods({ name, state, requests }: GatedTarget, store: Store): Verdict | undefined {
-  const refusals = hasNoPods(state) ? requests.needed.flatMap((request) => store.refusal(request) ?? []) : []
-  const denied = refusals.find(deniesAccess)
+function deniedPods(gated: GatedTarget, targets: Targets): Verdict | undefined {
+  const denied = hasNoPods(gated.state) ? targets.denialOf([gated]) : undefined
   if (denied === undefined) return undefined
   const { kind = '', message } = denied
-  return deniedVerdict('misconfigured', { name: `${pluralOf(kind)} behind ${name}`, wasReadable: false, message })
+  return deniedVerdict('misconfigured', { name: `${pluralOf(kind)} behind ${gated.name}`, wasReadable: false, message })
 }
 
 /** The lines of `http-checks` with their answers, as the summary and the report show them: all counts, and the answers that matter. */

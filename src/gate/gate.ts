@@ -19,7 +19,6 @@ import type { Reader } from '../lifecycle/reader.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { sentenceOf } from '../reasons/reasons.ts'
 import {
   failFastMs,
   heartbeatMs,
@@ -39,7 +38,7 @@ import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
 import { type GatedTarget, isReady, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
-import { type Entry, heartbeatText } from './timeline-entries.ts'
+import { type Entry, heartbeatText, problemVerdict } from './timeline-entries.ts'
 import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
 
 /** A target with its state, for views. */
@@ -555,17 +554,13 @@ export class Gate {
     const pods = all.map(({ state }) => podsOf(objectOf(state), state.assessment?.pods))
     const problem = missingContainers(first.target, pods, this.#settings.expectImages, this.#now)
     if (problem === undefined) return
-    const refusals = all.flatMap((gated) =>
-      gated.requests.needed.flatMap((request) => this.store.refusal(request) ?? []),
-    )
-    const denied = refusals.find(deniesAccess)
+    const denied = this.#targets.denialOf(all)
     if (denied !== undefined) {
       const { kind = '', message } = denied
       this.#finish(deniedVerdict('unknown', { name: pluralOf(kind), wasReadable: false, message }))
       return
     }
-    const { text, form } = sentenceOf(problem)
-    const verdict = { outcome: 'failed', reason: problem.reason, message: text, form, problem } as const
+    const verdict = { ...problemVerdict('failed', problem, undefined, first.target), problem }
     this.#assessor.apply(first, { type: 'end', verdict })
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { WatchRequest } from '../cluster/feed.ts'
+import { deniesAccess, type Failure, type WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { covers, type Store } from '../cluster/store.ts'
 import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
@@ -179,6 +179,12 @@ export class Targets {
     const request = targetWatch(target)
     const isMissing = this.#parts.store.refusal(request)?.type === 'MISSING'
     return isMissing || this.#parts.store.listState(request) === 'unknown'
+  }
+
+  /** The first denial of access to what these targets need; undefined if nothing is denied. */
+  denialOf(targets: readonly GatedTarget[]): Failure | undefined {
+    const needed = targets.flatMap(({ requests }) => requests.needed)
+    return needed.flatMap((request) => this.#parts.store.refusal(request) ?? []).find(deniesAccess)
   }
 
   /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */
