@@ -1,5 +1,5 @@
 import { clause, type HintWords, type ReasonFamily } from './spec.ts'
-import { clusterCommand, exited, ifPresent, logHint, withNames } from './wording.ts'
+import { clusterCommand, ifPresent, withNames } from './wording.ts'
 
 /** A request of a controller that the API server refused. */
 export interface Refusal {
@@ -58,12 +58,6 @@ export interface WorkloadDetails {
   /** Empty for a Deployment. */
   readonly paused: Suspension
   readonly 'job-failed': {
-    /** The exit code of the container that failed last. */
-    readonly exitCode?: number
-    /** See `Exit`. */
-    readonly isOwnCode?: boolean
-    /** Why the pod that failed last ended, if not by a container. */
-    readonly podMessage?: string
     /** The controller's message, the failed indexes, and the reason of the Job's condition. */
     readonly message?: string
     readonly failedIndexes?: string
@@ -159,32 +153,17 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'terminal',
     yieldsTo: 'owner',
     title: 'the Job failed',
-    headline: ({ exitCode }, { cause, container }) =>
-      cause === undefined
-        ? withNames`the Job failed in container ${container}${ifPresent` (exit code ${exitCode})`}`
-        : `the Job failed: ${cause.headline}`,
-    sentence: (detail, { cause }) => {
-      const { message, failedIndexes, conditionReason, exitCode, isOwnCode, podMessage } = detail
+    headline: (_, { cause }) => cause && `the Job failed: ${cause.sentence}`,
+    sentence: ({ message, failedIndexes, conditionReason }, { cause }) => {
       const why = ifPresent`: ${message}` + ifPresent`: ${failedIndexes}`
-      const failed = `the Job failed${why}${ifPresent` (${conditionReason})`}`
-      if (cause !== undefined) return clause(`${failed}: ${cause.sentence}`)
-      if (podMessage !== undefined) return `failed: ${podMessage}; ${failed}`
-      return exitCode === undefined ? clause(failed) : `${exited({ exitCode, isOwnCode })}; ${failed}`
+      return clause(`the Job failed${why}${ifPresent` (${conditionReason})`}${ifPresent`: ${cause?.sentence}`}`)
     },
-    hint: ({ podMessage }, words) => {
-      const { cause, target, name, command, describePod } = words
+    hint: (_, { cause, target, name, command }) => {
       // The owner of a Job decides whether another Job runs.
-      const why =
-        cause?.hint ??
-        (podMessage === undefined
-          ? target.isNotTarget && target.kind === 'Job'
-            ? `The log of the Job may show why: ${command('logs', `job/${target.name}`)}.`
-            : logHint(words)
-          : `The message contains why the node or a controller ended the pod: ${describePod}.`)
+      const why = cause?.hint ?? `The log of the Job may show why: ${command('logs', `job/${target.name}`)}.`
       if (target.kind !== 'Job' || target.isNotTarget) return why
       return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command('delete', name)}) and apply it again.`
     },
-    evidence: ['logs'],
   },
   'sidecar-running': {
     class: 'slow',

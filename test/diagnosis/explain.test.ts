@@ -67,7 +67,8 @@ describe('the events of objects that are named after a custom resource', () => {
 
 describe('the evidence for a problem', () => {
   it('contains the log of the container that failed a Job', () => {
-    const failed = record({ reason: 'job-failed', subject: toSubject('pod/migrate-x'), container: 'app' })
+    const { basis } = createProblem({ reason: 'crash-loop', subject: toSubject('pod/migrate-x'), container: 'app' })
+    const failed = record({ reason: 'job-failed', subject: toSubject('job/migrate'), cause: basis })
     expect(failed.targets.flatMap(loggedContainers)).toMatchObject([{ pod: 'migrate-x', container: 'app' }])
   })
 

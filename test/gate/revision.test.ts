@@ -178,7 +178,7 @@ describe('an Application at a revision', () => {
     [
       'here, and its container, whose log is then read',
       {},
-      'container app of pod/migrate-x in namespace shop exited with code 3; the Job failed: no more tries (BackoffLimitExceeded)',
+      'job/migrate in namespace shop: the Job failed: no more tries (BackoffLimitExceeded): container app of pod/migrate-x exited with code 3',
       'app',
     ],
     [
@@ -210,7 +210,7 @@ describe('an Application at a revision', () => {
     ])
     expect(end).toMatchObject(failedAt(8, 'job-failed'))
     expect(end.message).toBe(`application/shop: ${message}`)
-    expect(record.targets[0]?.problems[0]?.container).toBe(container)
+    expect(record.targets[0]?.problems[0]?.basis.cause?.container).toBe(container)
     expect(record.targets[0]?.problems[0]?.namespace).toBe('shop')
   })
 

@@ -1,15 +1,13 @@
 import {
   type Condition,
-  compareTimestamps,
   type EventObject,
   hasEnded,
   isPodSubject,
   type Job,
   lastOccurrence,
   type Pod,
-  subjectOf,
 } from '../../cluster/objects.ts'
-import { type Problem, traitsOf } from '../../reasons/reasons.ts'
+import { type Problem, problemOf, traitsOf } from '../../reasons/reasons.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
@@ -19,11 +17,19 @@ import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { startFailure } from './container-problems.ts'
-import { backOffSeconds, exitOf } from './kubelet-messages.ts'
+import { deathProblem } from './container-problems.ts'
+import { backOffSeconds } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { byImportance, examinePods, lostAt, type PodsState, sortPods, stuckPods } from './revision-pods.ts'
+import {
+  byImportance,
+  endedPodProblem,
+  examinePods,
+  lostAt,
+  type PodsState,
+  sortPods,
+  stuckPods,
+} from './revision-pods.ts'
 import { stallHold } from './workload.ts'
 
 /**
@@ -234,74 +240,40 @@ function toJobProblem(problem: Problem): Problem {
 function endProblem(job: Job, pods: readonly Pod[], reader: Reader): Problem | undefined {
   const failed = trueCondition(job, 'Failed') ?? trueCondition(job, 'FailureTarget')
   if (failed === undefined) return undefined
-  const common = {
-    count: 1,
-    firstSeenAt: reader.time(failed.lastTransitionTime) ?? reader.now,
-    proven: true,
-  }
-  const subject = subjectOf(job)
+  const own = { ...ownProblem(job, reader.time(failed.lastTransitionTime) ?? reader.now), proven: true }
   if (failed.reason === 'DeadlineExceeded') {
     const { activeDeadlineSeconds } = job.spec ?? {}
-    return { ...common, reason: 'job-deadline-exceeded', subject, detail: { activeDeadlineSeconds } }
+    return { ...own, reason: 'job-deadline-exceeded', detail: { activeDeadlineSeconds } }
   }
-  const { at: _, detail, ...found } = lastDeath(pods, reader) ?? {}
   const { failedIndexes } = job.status ?? {}
-  return {
-    ...common,
-    reason: 'job-failed',
-    subject,
-    ...found,
-    detail: { ...detail, message: failed.message, failedIndexes, conditionReason: failed.reason },
-  }
+  const detail = { message: failed.message, failedIndexes, conditionReason: failed.reason }
+  return problemOf({ ...own, reason: 'job-failed', detail, cause: lastFailure(pods, reader) })
 }
 
-/**
- * How a pod of a Job failed, as parts of the Job's problem. `container`: it exited with an error, and its log is the
- * evidence. `podMessage`: the pod did not end by a container. `cause`: a container never started, so it has no log.
- */
-interface JobDeath extends Partial<Pick<Problem, 'subject' | 'container' | 'cause'>> {
-  /** A timestamp of the server. */
-  readonly at: string
-  readonly detail?: Pick<Problem<'job-failed'>['detail'], 'exitCode' | 'isOwnCode' | 'podMessage'>
-}
-
-/** The last failure of a container or a pod. If the kubelet or a disruption ended a pod, the pod counts alone. */
-function lastDeath(pods: readonly Pod[], reader: Reader): JobDeath | undefined {
+/** The last failure of a pod: the cause of the failure of its Job. */
+function lastFailure(pods: readonly Pod[], reader: Reader): Problem | undefined {
   return pods
-    .flatMap((pod) => {
-      const deaths = containerDeaths(pod, reader)
-      return podEnd(pod, deaths) ?? deaths
-    })
-    .toSorted((a, b) => compareTimestamps(a.at, b.at))
+    .flatMap((pod) => failuresOf(pod, reader))
+    .toSorted((a, b) => a.firstSeenAt - b.firstSeenAt)
     .at(-1)
 }
 
-function containerDeaths(pod: Pod, reader: Reader): readonly JobDeath[] {
-  return reader.podView(pod).containers.flatMap((each): readonly JobDeath[] => {
-    const { container, isDoneSidecar, end } = each
-    if (isDoneSidecar || end === undefined || (end.exitCode ?? 0) === 0) return []
-    const cause = startFailure(each, reader)
-    const at = end.finishedAt ?? ''
-    if (cause !== undefined) return [{ at, cause }]
-    return [{ at, subject: subjectOf(pod), container: container.name, detail: exitOf(end) }]
-  })
-}
-
 /**
- * Why a pod failed if its containers did not end it: the kubelet refused or evicted the pod, or its node no longer
- * exists. The controller counts a terminating pod as failed before it has ended.
+ * The deaths of the containers of a pod. If they did not end the pod, its own end counts alone: the kubelet refused or
+ * evicted it, or its node no longer exists. The controller counts a terminating pod as failed before it has ended.
  */
-function podEnd(pod: Pod, deaths: readonly JobDeath[]): JobDeath | undefined {
-  const { creationTimestamp = '', deletionTimestamp } = pod.metadata
+function failuresOf(pod: Pod, reader: Reader): readonly Problem[] {
+  const { phase, reason = '' } = pod.status ?? {}
+  const deaths = reader.podView(pod).containers.flatMap((each) => {
+    const hasDied = !each.isDoneSidecar && (each.end?.exitCode ?? 0) !== 0
+    const problem = hasDied ? deathProblem(each, each.endedAt ?? 0) : undefined
+    return problem === undefined ? [] : [{ ...problem, isReplaced: phase === 'Failed' }]
+  })
   const disruption = trueCondition(pod, 'DisruptionTarget')
-  const disruptedAt = disruption && (disruption.lastTransitionTime ?? '')
-  const { phase, reason, message = disruption?.message } = pod.status ?? {}
-  const isEnded = phase === 'Failed' || (disruptedAt !== undefined && deletionTimestamp !== undefined)
-  const words = [reason, message].filter((each) => each).join(': ')
-  const hasDied = deaths.some(({ at }) => disruptedAt === undefined || at < disruptedAt)
-  if (!isEnded || words === '' || (hasDied && !reason)) return undefined
-  const at = deaths.at(-1)?.at ?? disruptedAt ?? creationTimestamp
-  return { at, subject: subjectOf(pod), detail: { podMessage: words } }
+  const disruptedAt = disruption && (reader.time(disruption.lastTransitionTime) ?? 0)
+  const isEnded = phase === 'Failed' || (disruption !== undefined && pod.metadata.deletionTimestamp !== undefined)
+  const hasDied = deaths.some(({ firstSeenAt }) => firstSeenAt < (disruptedAt ?? Infinity))
+  return isEnded && (reason !== '' || !hasDied) ? [endedPodProblem(pod, reader)] : deaths
 }
 
 /** Whether the built-in controller manages a Job. Another controller may run the pods in another cluster. */

@@ -148,16 +148,19 @@ function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): r
 
 /** The problem of one lost pod, since its end. */
 function lostPodProblem(pod: Pod, reader: Reader): Problem {
-  // The pod garbage collector writes only the condition.
-  const disruption = condition(pod, 'DisruptionTarget')
-  const { reason = '', message = disruption?.message ?? '' } = pod.status ?? {}
-  const at = lostAt(pod, reader)
   const dead = reader.podView(pod).containers.find(hasFailed)
   // With a reason, the kubelet killed the containers when it ended their pod.
-  const death = reason === '' && dead ? deathProblem(dead, at) : undefined
-  if (death !== undefined) return death
+  const death = pod.status?.reason || dead === undefined ? undefined : deathProblem(dead, lostAt(pod, reader))
+  return death ?? endedPodProblem(pod, reader)
+}
+
+/** The problem of a pod that was ended by its node or a controller. */
+export function endedPodProblem(pod: Pod, reader: Reader): Problem {
+  // The pod garbage collector writes only the condition.
+  const { reason = '', message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
-  return problemOf({ ...ownProblem(pod, at), reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
+  const own = ownProblem(pod, lostAt(pod, reader))
+  return problemOf({ ...own, reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
 }
 
 /** When a pod ended: the latest moment in its status; if the kubelet refused the pod, its creation. */
