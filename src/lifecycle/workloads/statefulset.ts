@@ -50,7 +50,6 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
   reader.milestone(updatedMilestone(examined.pods, { done: updated, total, isDone: isUpdated }))
   if (!isOnDelete) notePartition(set, old.length, reader)
-  warnOfMissingService(set, reader)
   // Until an old pod is ready again, the controller does not continue the update.
   reader.hold(stallHold(oldPods, [], reader))
   return {
@@ -193,16 +192,4 @@ function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldR
 function notePartition({ spec }: StatefulSet, old: number, reader: RuleReader): void {
   if (old > 0 && (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0)
     reader.note(`${podCount(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`)
-}
-
-/**
- * Warns that the governing Service does not exist:
- * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id
- */
-function warnOfMissingService({ metadata: { namespace }, spec }: StatefulSet, reader: RuleReader): void {
-  const name = spec?.serviceName ?? ''
-  if (name === '') return
-  const request = { apiVersion: 'v1', kind: 'Service', namespace, name }
-  if (reader.watch(request, 'optional') === 'complete' && reader.known(request).length === 0)
-    reader.warning(`its governing Service ${name} does not exist: its pods have no names in DNS`)
 }
