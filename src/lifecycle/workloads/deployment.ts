@@ -77,7 +77,7 @@ function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
   const isDrained = isUpdated && old === 0 && surplus === 0
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
   const draining = examined.pods.draining.length
-  reader.milestone(replicaSetMilestone(deployment, current, isUpdated, canReadReplicaSets, draining, reader))
+  reader.milestone(replicaSetMilestone(deployment, current, isUpdated, canReadReplicaSets, reader))
   reader.milestone({
     ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
     at: availableSince(deployment, examined),
@@ -176,14 +176,12 @@ function completedAt(deployment: Deployment, current: ReplicaSet | undefined, { 
 /**
  * The milestone `replicaset`: the ReplicaSet of the present template exists.
  * @param isUpdated all pods count as updated, so that the ReplicaSet exists even if no watch has reported it
- * @param draining the number of older pods that terminate: with Recreate, the controller waits for their end
  */
 function replicaSetMilestone(
   deployment: Deployment,
   current: ReplicaSet | undefined,
   isUpdated: boolean,
   canReadReplicaSets: boolean,
-  draining: number,
   { time }: Reader,
 ): Milestone {
   if (current !== undefined) {
@@ -196,11 +194,7 @@ function replicaSetMilestone(
   }
   if (!canReadReplicaSets) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be read' }
   if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${numberText(deployment)}` }
-  const waitsForOldPods = deployment.spec?.strategy?.type === 'Recreate' && draining > 0
-  const awaited = waitsForOldPods
-    ? `${podCount(draining)} of older revisions to end (strategy Recreate)`
-    : 'the new ReplicaSet'
-  return { name: 'replicaset', state: 'open', message: `waiting for ${awaited}` }
+  return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }
 
 /** @param surplus the number of new pods that a scale removes */
