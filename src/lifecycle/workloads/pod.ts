@@ -140,7 +140,7 @@ function milestones(
         settled && pending === undefined,
         succeeded ? endedAt(pod, reader) : moments.settled,
         'ready',
-        pending ?? (view.ready ? 'ready, settling' : notReadyText(containers)),
+        pending ?? (view.ready ? 'ready, settling' : 'running, not ready yet'),
       ),
       settlesAt: pending === undefined && !settled ? moments.settled : undefined,
     },
@@ -150,14 +150,6 @@ function milestones(
 /** When the last container of a succeeded pod ended, on the runner's clock; undefined if any container does not show its end. */
 function endedAt({ status }: Pod, { time }: Reader): number | undefined {
   return latestOfAll((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
-}
-
-/** Why a pod is not ready: perhaps a container has completed (GenerateContainersReadyCondition, pkg/kubelet/status). */
-function notReadyText(containers: readonly ContainerView[]): string {
-  const completed = containers.find(({ status, isInit }) => !isInit && status?.state?.terminated?.exitCode === 0)
-  return completed === undefined
-    ? 'running, not ready yet'
-    : `running, not ready because container ${completed.container.name} has completed`
 }
 
 /**
