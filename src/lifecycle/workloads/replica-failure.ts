@@ -7,7 +7,7 @@ import {
   type ReplicaSet,
   subjectOf,
 } from '../../cluster/objects.ts'
-import { classOf, type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
+import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
 import {
   creationRetrySlackMs,
@@ -31,11 +31,12 @@ type RefusalReason =
   | 'admission-denied'
   | 'replica-failure'
 
-/** The refusals with one reason: the pattern of their messages, and how to read the detail from a message. */
-interface RefusalKind<Reason extends RefusalReason> {
-  readonly reason: Reason
+/** Refusals with one reason. Named groups of the pattern are facts of the detail, by their names. */
+interface RefusalKind {
+  readonly reason: RefusalReason
   readonly pattern: RegExp
-  read(message: string): Omit<Extract<ReasonDetails[Reason], Refusal>, keyof Refusal>
+  /** Reads more facts from a message. */
+  read?(message: string): object
 }
 
 /**
@@ -50,7 +51,7 @@ const transientErrors =
  * its own, which may match other patterns. The last one matches all other messages. They are denials too, as by a
  * LimitRange, by PodNodeSelector or by RBAC, which do not change by themselves.
  */
-const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[RefusalReason][] = [
+const refusalKinds: readonly RefusalKind[] = [
   {
     reason: 'admission-denied',
     pattern:
@@ -62,45 +63,32 @@ const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[Refu
     pattern: /(?:exceeded|failed|insufficient|status unknown for) quota|must specify (?:limits|requests|\w+ for)/i,
     read: readQuota,
   },
-  { reason: 'terminating', pattern: /because it is being terminated/i, read: () => ({}) },
+  { reason: 'terminating', pattern: /because it is being terminated/i },
+  { reason: 'service-account-missing', pattern: /serviceaccount "(?<account>[^"]+)" not found/i },
+  { reason: 'service-account-missing', pattern: /error looking up service account/i },
+  // createPersistentVolumeClaims, pkg/controller/statefulset/stateful_pod_control.go
+  { reason: 'claim-terminating', pattern: /\bpvc (?<claim>\S+) is being deleted/ },
+  // The second alternative is the error of ImagePolicyWebhook (plugin/pkg/admission/imagepolicy).
   {
-    reason: 'service-account-missing',
-    pattern: /error looking up service account|serviceaccount "[^"]*" not found/i,
-    read: (message) => ({ account: find(/serviceaccount "([^"]+)" not found/, message) }),
-  },
-  {
-    // createPersistentVolumeClaims, pkg/controller/statefulset/stateful_pod_control.go
-    reason: 'claim-terminating',
-    pattern: /\bpvc \S+ is being deleted/,
-    read: (message) => ({ claim: find(/\bpvc (\S+) is being deleted/, message) }),
-  },
-  {
-    // The last alternative is the error of ImagePolicyWebhook (plugin/pkg/admission/imagepolicy).
     reason: 'webhook-unavailable',
-    pattern: /failed calling webhook|failed to call webhook|^Post "?https?:/i,
-    read: (message) => ({ webhook: find(/webhook "([^"]+)"/, message) }),
+    pattern: /(?:failed calling|failed to call) webhook(?: "(?<webhook>[^"]+)")?|^Post "?https?:/i,
   },
-  {
-    reason: 'replica-failure',
-    pattern: new RegExp(`no PriorityClass with name|\\bis invalid: |${transientErrors.source}`, 'i'),
-    read: (message) => ({
-      priorityClass: find(/no PriorityClass with name (\S+) was found/, message),
-      runtimeClass: find(/RuntimeClass "([^"]+)" not found/, message),
-      isInvalid: /\bis invalid: /.test(message),
-    }),
-  },
+  { reason: 'replica-failure', pattern: /no PriorityClass with name (?<priorityClass>\S+)/i },
+  { reason: 'replica-failure', pattern: /RuntimeClass "(?<runtimeClass>[^"]+)" not found/ },
+  { reason: 'replica-failure', pattern: /\bis invalid: /, read: () => ({ isInvalid: true }) },
+  { reason: 'replica-failure', pattern: transientErrors },
   { reason: 'admission-denied', pattern: /^/, read: readDenial },
 ]
 
 /** @param isDeletion the message is about the deletion of a pod: then an unknown message is no denial */
-function refusalKindOf(message: string, isDeletion = false) {
+function refusalKindOf(message: string, isDeletion = false): RefusalKind {
   const text = withoutPreamble(message)
   const found = refusalKinds.findIndex(({ pattern }) => pattern.test(text))
-  return refusalKinds.at(isDeletion && found === refusalKinds.length - 1 ? -2 : found) as (typeof refusalKinds)[number]
+  return refusalKinds.at(isDeletion && found === refusalKinds.length - 1 ? -2 : found) as RefusalKind
 }
 
 function readDenial(message: string): Omit<AdmissionRefusal, keyof Refusal> {
-  const requirement = find(/denied (?:the )?request(?: because)?: (.+?)\.?$/s, message)
+  const requirement = /denied (?:the )?request(?: because)?: (.+?)\.?$/s.exec(message)?.[1]
   return { by: denierOf(message), requirement }
 }
 
@@ -140,10 +128,6 @@ function denierOf(message: string): AdmissionRefusal['by'] {
     if (found !== null) return { type, name: found[1] ?? '' }
   }
   return undefined
-}
-
-function find(pattern: RegExp, message: string): string | undefined {
-  return pattern.exec(message)?.[1]
 }
 
 /**
@@ -242,7 +226,7 @@ function refusedProblem(
   const isLater = latest !== undefined && (reader.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
   const message = wordsOf(report.message ?? '', isLater ? (latest.message ?? '') : '')
   const isDeletion = report.reason === 'FailedDelete'
-  const { reason, read } = refusalKindOf(message, isDeletion)
+  const { reason, pattern, read } = refusalKindOf(message, isDeletion)
   const same = refused.filter((event) => refusalKindOf(event.message ?? '').reason === reason)
   const count = Math.max(
     1,
@@ -254,7 +238,12 @@ function refusedProblem(
   const problem = problemOf({
     reason,
     subject: subjectOf(controller),
-    detail: { action: isDeletion ? 'delete pods' : action, message, ...read(message) },
+    detail: {
+      action: isDeletion ? 'delete pods' : action,
+      message,
+      ...pattern.exec(message)?.groups,
+      ...read?.(message),
+    },
     count,
     firstSeenAt: since ?? reader.now,
     proven: false,
