@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Container,
-  isObject,
   isOfKind,
   type KubeObject,
   type Pod,
@@ -273,22 +272,13 @@ function causingPart(template: PodTemplate | undefined, problem: Problem): unkno
   }
 }
 
-/** Whether a template refers to a missing Secret or ConfigMap, or to a missing key in it. */
-function needs(template: PodTemplate | undefined, { kind, name, key }: MissingObject): boolean {
+/** Whether a template may refer to a missing Secret or ConfigMap, or to a missing key in it: it contains these names. */
+function needs(template: PodTemplate | undefined, { name, key }: MissingObject): boolean {
   if (name === undefined) return false
-  const isIn = (value: unknown, field: string): boolean => {
-    if (Array.isArray(value)) return value.some((each) => isIn(each, field))
-    if (!isObject(value)) return false
-    const { name: own, secretName, items } = value
-    const isNamed = own === name || secretName === name
-    // An env variable needs one key, a volume all its items; all other references need the object.
-    const keys = [value['key'], ...(Array.isArray(items) ? items : []).map((item) => isObject(item) && item['key'])]
-    const isOfKey = key === undefined || keys.includes(key) || keys.every((each) => each === undefined)
-    if (isNamed && isOfKey && field.toLowerCase().startsWith(kind)) return true
-    return Object.entries(value).some(([inner, each]) => isIn(each, inner))
-  }
   const { volumes = [] } = template?.spec ?? {}
-  return isIn([volumes, containersIn(template?.spec).map(({ env, envFrom }) => [env, envFrom])], '')
+  const references = containersIn(template?.spec).map(({ env = [], envFrom = [] }) => [env, envFrom])
+  const text = JSON.stringify([volumes, references])
+  return [name, key ?? name].every((word) => text.includes(JSON.stringify(word)))
 }
 
 function containerOf(template: PodTemplate | undefined, name: string): Container | undefined {
