@@ -6,7 +6,7 @@ import { isObserved, lastWriteOf } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { podCount, readyText } from './revision-pods.ts'
-import { hasContainersOf } from './template.ts'
+import { hasImagesOf } from './template.ts'
 import { examineWorkloadPods, type WorkloadFacts, workloadMilestones, workloadRule } from './workload.ts'
 
 /**
@@ -43,15 +43,14 @@ function factsOf(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
 }
 
 /**
- * Warns of pods that are older than the last write of the ReplicaSet, and differ from its template. Younger pods do not
- * count: an admission webhook may have changed them.
+ * Warns of pods that are older than the last write of the ReplicaSet, and have other images than its template. Younger pods
+ * do not count: an admission webhook may have changed them.
  */
 function warnOfOutdatedPods(set: ReplicaSet, pods: Pods, reader: RuleReader): void {
   const writtenAt = lastWriteOf(set, reader.time) ?? -Infinity
   const outdated = pods.new.filter(
     (pod) =>
-      (reader.time(pod.metadata.creationTimestamp) ?? Infinity) < writtenAt &&
-      !hasContainersOf(set.spec?.template, pod),
+      (reader.time(pod.metadata.creationTimestamp) ?? Infinity) < writtenAt && !hasImagesOf(set.spec?.template, pod),
   ).length
   if (outdated === 0) return
   const are = outdated === 1 ? 'is older than the template and differs' : 'are older than the template and differ'

@@ -66,19 +66,11 @@ function withoutHash({ metadata, ...rest }: PodTemplate): unknown {
   return normalise({ ...rest, metadata: { ...metadata, labels } })
 }
 
-/** The fields of a container that the API server neither completes nor changes in a pod. */
-const keptFields = ['image', 'command', 'args', 'workingDir'] as const
-
-/** Whether a pod has the containers of a template, with their images, commands and environment variables. */
-export function hasContainersOf(template: PodTemplate | undefined, { spec }: Pod): boolean {
-  return containersIn(template?.spec).every((wanted) => {
-    const found = containersIn(spec).find(({ name }) => name === wanted.name)
-    return (
-      found !== undefined &&
-      keptFields.every((name) => isSame((wanted as unknown as Fields)[name], (found as unknown as Fields)[name])) &&
-      (wanted.env ?? []).every((variable) => found.env?.some((other) => isDeepStrictEqual(variable, other)))
-    )
-  })
+/** Whether a pod has the containers of a template, with their images. */
+export function hasImagesOf(template: PodTemplate | undefined, { spec }: Pod): boolean {
+  return containersIn(template?.spec).every(({ name, image }) =>
+    containersIn(spec).some((container) => container.name === name && container.image === image),
+  )
 }
 
 /** Removes absent, null and empty values at every level, and sorts the keys. */
