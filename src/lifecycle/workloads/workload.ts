@@ -217,13 +217,7 @@ interface UpdatedPods {
 
 /** The milestone `updated`. With OnDelete, it is done at once, because the controller replaces no pod by itself. */
 export function updatedMilestone({ awaitsKept }: Pods, { done, total, isDone, leftOver = 0 }: UpdatedPods): Milestone {
-  if (awaitsKept) {
-    const isAll = done >= total
-    const message = isAll
-      ? `${podCount(total)} updated`
-      : `${done} of ${podCount(total)} updated, the others when they are deleted (OnDelete)`
-    return { name: 'updated', state: 'done', message }
-  }
+  if (awaitsKept) return { name: 'updated', state: 'done', message: `${done} of ${podCount(total)} updated` }
   const milestone = countMilestone('updated', done, total, 'updated', isDone && leftOver === 0)
   return isDone && leftOver > 0
     ? { ...milestone, message: `${podCount(leftOver)} of an older revision still running` }
