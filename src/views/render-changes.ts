@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { structuredPatch } from 'diff'
 import { createPatch, type Operation, type Pointer } from 'rfc6902'
-import { isMap, isScalar, isSeq, type ParsedNode, parseDocument, stringify } from 'yaml'
+import { stringify } from 'yaml'
+import { describePath, type PathStep } from '../cluster/field-paths.ts'
+import { isObject } from '../cluster/objects.ts'
 import { displayName, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
 import { formatElapsed } from '../report/target-record.ts'
@@ -94,83 +95,43 @@ function noteOf({ type, object }: ObjectChange) {
 function bodyLines(before: unknown, after: unknown): readonly Line[] {
   if (after === undefined) return []
   if (before === undefined) return yamlLines(after).map((text) => line(9, text))
-  return diffYaml(yamlLines(before), yamlLines(after)).flatMap(({ path, lines }) => [
-    ...(path === '' ? [] : [line(7, { text: `@ ${path}`, style: 'cyan' })]),
-    ...lines.map(({ sign, text }) => {
-      if (sign === ' ') return line(9, dim(text))
-      const style = sign === '+' ? 'green' : 'red'
-      return line(7, { text: sign, style }, { text, style })
-    }),
-  ])
+  return differenceLines(before, after)
 }
 
 /** A value as the lines of a YAML document, without folded strings. */
-export function yamlLines(value: unknown): readonly string[] {
+function yamlLines(value: unknown): readonly string[] {
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true }).trimEnd().split('\n')
 }
 
-/** One difference of two documents. */
-interface Hunk {
-  /** The field that contains the difference: `status.conditions[Ready]`. Empty at the top level. */
-  readonly path: string
-  readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]
+/** The fields that differ: the old value of each after `-`, and the new value after `+`. */
+export function differenceLines(before: unknown, after: unknown): readonly Line[] {
+  const [old, present] = [new Map(fieldsOf(before)), new Map(fieldsOf(after))]
+  const paths = [...new Set([...present.keys(), ...old.keys()])]
+  const different = paths.filter((path) => old.get(path) !== present.get(path))
+  return different.flatMap((path) => [
+    ...valueLine('-', 'red', path, old.get(path)),
+    ...valueLine('+', 'green', path, present.get(path)),
+  ])
 }
 
-const contextLines = 2
-/** The time to compare two documents grows with the square of the lines that differ. */
-const maxChangedLines = 2_000
-
-/** The differences of two documents, with lines of context. */
-export function diffYaml(before: readonly string[], after: readonly string[]): readonly Hunk[] {
-  const textOf = (lines: readonly string[]) => `${lines.join('\n')}\n`
-  const options = { context: contextLines, maxEditLength: maxChangedLines }
-  const patch = structuredPatch('', '', textOf(before), textOf(after), undefined, undefined, options)
-  if (patch === undefined) {
-    const counted = (sign: '-' | '+', lines: readonly string[]) =>
-      ({ sign, text: `(${lines.length.toLocaleString('en')} lines)` }) as const
-    return [{ path: '', lines: [counted('-', before), counted('+', after)] }]
-  }
-  const [pathBefore, pathAfter] = [pathsIn(before), pathsIn(after)]
-  return patch.hunks.map(({ oldStart, newStart, lines }) => {
-    const first = lines.findIndex((line) => !line.startsWith(' '))
-    const isAdded = lines[first]?.startsWith('+') === true
-    return {
-      // Both documents are equal up to the first change.
-      path: isAdded ? pathAfter(newStart - 1 + first) : pathBefore(oldStart - 1 + first),
-      lines: lines.map((line) => ({ sign: signOf(line), text: line.slice(1) })),
-    }
-  })
+function valueLine(sign: '-' | '+', style: 'red' | 'green', path: string, value: string | undefined): readonly Line[] {
+  return value === undefined ? [] : [line(7, { text: sign, style }, { text: `${path}: ${value}`, style })]
 }
 
-function signOf(line: string): ' ' | '+' | '-' {
-  return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
+/** The path and the JSON of each scalar, empty list and empty map in a value: `status.conditions[Ready].status`, `"True"`. */
+function fieldsOf(value: unknown, path: readonly PathStep[] = []): (readonly [path: string, json: string])[] {
+  const children: readonly (readonly [PathStep, unknown])[] = Array.isArray(value)
+    ? stepsTo(value).map((step, index) => [step, value[index]])
+    : isObject(value)
+      ? Object.entries(value)
+      : []
+  if (children.length > 0) return children.flatMap(([step, child]) => fieldsOf(child, [...path, step]))
+  return [[describePath(path), JSON.stringify(value)]]
 }
 
-/** Returns a function: the path of the field that contains a line of a document, `status.containerStatuses[app].state`. */
-function pathsIn(lines: readonly string[]): (line: number) => string {
-  const { contents } = parseDocument(lines.join('\n'), { logLevel: 'silent', uniqueKeys: false })
-  return (line) => {
-    const start = lines.slice(0, line).reduce((length, each) => length + each.length + 1, 0)
-    const end = start + (lines[line]?.length ?? 0)
-    return pathTo(contents, start, end).replace(/^\./, '')
-  }
-}
-
-/** The path from a node to the deepest node that contains the line from `start` to `end`. A list item contains its first line. */
-function pathTo(node: ParsedNode | null | undefined, start: number, end: number): string {
-  if (isMap(node)) {
-    const pair = node.items.findLast(({ key }) => key.range[0] < end)
-    return pair === undefined || pair.key.range[0] >= start ? '' : `.${pair.key}${pathTo(pair.value, start, end)}`
-  }
-  if (!isSeq(node)) return ''
-  const index = node.items.findLastIndex(({ range }) => range[0] < end)
-  const item = node.items[index]
-  return `[${nameOfItem(item) ?? index}]${pathTo(item, start, end)}`
-}
-
-/** The name or type of a list item. */
-function nameOfItem(item: ParsedNode | undefined): string | undefined {
-  if (!isMap(item)) return undefined
-  const named = item.items.find(({ key, value }) => /^(?:name|type)$/.test(String(key)) && isScalar(value))
-  return named && String(named.value)
+/** The steps to the elements of a list: their names or types, if these are distinct, else their indexes. */
+function stepsTo(list: readonly unknown[]): readonly PathStep[] {
+  const names = list.map((item) => (isObject(item) ? (item['name'] ?? item['type']) : undefined))
+  const isNamed = names.every((name) => typeof name === 'string') && new Set(names).size === names.length
+  return names.map((name, index) => (isNamed ? { name: String(name) } : index))
 }

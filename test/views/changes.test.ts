@@ -3,9 +3,9 @@ import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/fee
 import { authorOf, type KubeObject, type ManagedFields } from '../../src/cluster/objects.ts'
 import { Redactor } from '../../src/cluster/redact.ts'
 import { Changes, type ObjectChange, type Part } from '../../src/views/changes.ts'
-import { changeJson, changeLines, diffYaml, yamlLines } from '../../src/views/render-changes.ts'
+import { changeJson, changeLines, differenceLines } from '../../src/views/render-changes.ts'
 import { added, deleted, modified } from '../kit/gate.ts'
-import { condition, iso, make, moment, podIs, start } from '../kit/objects.ts'
+import { iso, make, moment, podIs, start } from '../kit/objects.ts'
 import { textOf } from '../kit/trace.ts'
 
 const request: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'once' }
@@ -74,7 +74,7 @@ describe('redacted values', () => {
     const changes = observe('object', added(secret('aHVudGVyMg==')), ...modified(secret('aHVudGVyMw==')))
     const text = changes.flatMap((change) => textOf(changeLines(change, start))).join('\n')
     expect(text).not.toMatch(/aHVudGVy|hunter/)
-    expect(text.match(/password: \(hidden, [\w-]{6}\)/g)).toHaveLength(3)
+    expect(text.match(/password: "?\(hidden, [\w-]{6}\)/g)).toHaveLength(3)
   })
 })
 
@@ -111,46 +111,31 @@ describe('the author of a change', () => {
   })
 })
 
-describe('the differences of two documents', () => {
-  const conditions = (status: string) => ({
-    status: { conditions: [condition('A', 'True'), condition('Ready', status, { message: 'two\nlines' })] },
-  })
+describe('the differences of two states', () => {
+  const differences = (before: unknown, after: unknown) =>
+    textOf(differenceLines(before, after)).map((text) => text.trim())
 
-  test('contain their path', () => {
-    const hunks = diffYaml(yamlLines(conditions('False')), yamlLines(conditions('True')))
-    expect(hunks).toHaveLength(1)
-    expect(hunks[0]?.path).toBe('status.conditions[Ready]')
-    expect(hunks[0]?.lines.filter(({ sign }) => sign !== ' ')).toEqual([
-      { sign: '-', text: "      status: 'False'" },
-      { sign: '+', text: "      status: 'True'" },
-    ])
-  })
-
-  test.each<[path: string, before: unknown, after: unknown]>([
-    ['', { a: 1 }, { a: 2 }],
-    ['a.b', { a: { b: { c: 1 } } }, { a: { b: { c: 2 } } }],
-    ['a[0].b', { a: [{ b: { c: 1 } }] }, { a: [{ b: { c: 2 } }] }],
-    ['a[1]', { a: [{ b: 1 }, { b: 1, c: { d: 1 } }] }, { a: [{ b: 1 }, { b: 2, c: { d: 1 } }] }],
-    ['a[1].c', { a: [{ b: 1 }, { b: 1, c: { d: 1 } }] }, { a: [{ b: 1 }, { b: 1, c: { d: 2 } }] }],
-    ['a[2]', { a: ['x', 'y'] }, { a: ['x', 'y', 'z'] }],
-    ['a[y].c', { a: [{ name: 'y', c: { d: 1 } }] }, { a: [{ name: 'y', c: { d: 2 } }] }],
-    ['a[0]', { a: [{ b: { name: 'x' }, c: 1 }] }, { a: [{ b: { name: 'x' }, c: 2 }] }],
-    ['a.b', { a: { b: { c: 1, d: 1 } } }, { a: { b: { c: 1 } } }],
-  ])('have the path %s (%#)', (path, before, after) => {
-    expect(diffYaml(yamlLines(before), yamlLines(after)).map((hunk) => hunk.path)).toEqual([path])
-  })
-
-  test('are only counted when more than 2,000 lines differ', () => {
-    const lines = (word: string) => Array.from({ length: 3_000 }, (_, index) => `${word}${index}: 1`)
-    expect(diffYaml(lines('a'), lines('b'))).toEqual([
-      {
-        path: '',
-        lines: [
-          { sign: '-', text: '(3,000 lines)' },
-          { sign: '+', text: '(3,000 lines)' },
-        ],
-      },
-    ])
+  test.each<[path: string, before: unknown, after: unknown, lines: readonly string[]]>([
+    ['changed field', { a: { b: 1, c: 1 } }, { a: { b: 2, c: 1 } }, ['- a.b: 1', '+ a.b: 2']],
+    ['text that becomes a number', { a: '1' }, { a: 1 }, ['- a: "1"', '+ a: 1']],
+    ['added and a removed field', { a: { b: 1 } }, { c: { d: [] } }, ['+ c.d: []', '- a.b: 1']],
+    [
+      'list element by its name',
+      { a: [{ name: 'x', b: 1 }] },
+      { a: [{ name: 'x', b: 2 }] },
+      ['- a[x].b: 1', '+ a[x].b: 2'],
+    ],
+    ['list element by its type', { a: [{ type: 'Ready' }] }, { a: [] }, ['+ a: []', '- a[Ready].type: "Ready"']],
+    ['list element by its index', { a: ['x'] }, { a: ['x', 'y'] }, ['+ a[1]: "y"']],
+    [
+      'list element whose name is not distinct',
+      { a: [{ name: 'x' }, { name: 'x' }] },
+      { a: [{ name: 'x' }, { name: 'x', b: 1 }] },
+      ['+ a[1].b: 1'],
+    ],
+    ['label with dots', { a: { 'b.c/d': 'x\ny' } }, { a: {} }, ['+ a: {}', '- a["b.c/d"]: "x\\ny"']],
+  ])('show a %s', (_, before, after, lines) => {
+    expect(differences(before, after)).toEqual(lines)
   })
 
   test('are green where they were added and red where they were removed', () => {
@@ -166,7 +151,7 @@ describe('the differences of two documents', () => {
     const evil = { ...startingPod, spec: { ...startingPod.spec, serviceAccountName: '\x1b[2J::error::x' } }
     const [, change] = observe('object', added(startingPod), ...modified(evil))
     const lines = textOf(changeLines(change as ObjectChange, start))
-    expect(lines.some((each) => each.startsWith('       +   serviceAccountName:'))).toBe(true)
+    expect(lines.some((each) => each.startsWith('       + spec.serviceAccountName:'))).toBe(true)
     expect(lines.join('\n')).not.toContain('\x1b')
   })
 })
