@@ -16,8 +16,6 @@ interface FoundFiles {
   readonly files: readonly ManifestFile[]
   /** Lines with `!` that exclude no file. */
   readonly unusedExcludes: readonly { readonly line: number; readonly text: string }[]
-  /** Subfolders with manifests that no line names. */
-  readonly notices: readonly Mistake[]
   readonly mistakes: readonly Mistake[]
 }
 
@@ -35,21 +33,20 @@ const manifestEnding = /\.(json|yaml|yml)$/
 export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
   const found = new Map<string, FilePath>()
-  const named: (FoundByLine & Readonly<Record<'text' | 'pattern', string>> & { readonly line: number })[] = []
+  const excludes: { readonly line: number; readonly text: string; readonly files: readonly FilePath[] }[] = []
   for (const { line, text } of writtenLines(lines)) {
     const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
     const exclude = text.startsWith('!')
     const pattern = exclude ? text.slice(1).trim() : text
-    const ofLine = findFiles(pattern, workspace, exclude, exclude ? () => {} : addMistake)
-    named.push({ line, text, pattern, ...ofLine })
-    if (!exclude) for (const file of ofLine.files) if (!found.has(file.real)) found.set(file.real, file)
+    const files = findFiles(pattern, workspace, exclude, exclude ? () => {} : addMistake)
+    if (exclude) excludes.push({ line, text, files })
+    else for (const file of files) if (!found.has(file.real)) found.set(file.real, file)
     if (found.size > maxManifestFiles) {
       addMistake(`More than ${maxManifestFiles} files are named. Name fewer, or render them into one.`)
-      return { files: [], unusedExcludes: [], notices: [], mistakes }
+      return { files: [], unusedExcludes: [], mistakes }
     }
   }
 
-  const excludes = named.filter(({ text }) => text.startsWith('!'))
   const excluded = new Set(excludes.flatMap(({ files }) => files.map(({ real }) => real)))
   const kept = [...found.values()].filter(({ real }) => !excluded.has(real))
   if (kept.length === 0 && mistakes.length === 0) {
@@ -64,21 +61,10 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     const text = readText(file.real, (message) => mistakes.push({ input: name, message }))
     return text === undefined ? [] : [{ name, text }]
   })
-  const readFolders = new Set(named.flatMap(({ folders }) => [...folders]))
-  const isMissed = (path: string) =>
-    !readFolders.has(realpathSync(path)) &&
-    findFiles(path, workspace, true, () => {}).files.some(({ real }) => !found.has(real) && !excluded.has(real))
   return {
     files,
     unusedExcludes: excludes.flatMap(({ line, text, files }) =>
       files.some(({ real }) => found.has(real)) ? [] : [{ line, text }],
-    ),
-    notices: named.flatMap(({ line, pattern, subfolders }) =>
-      subfolders.filter(isMissed).map((path) => ({
-        input,
-        line,
-        message: `the subfolder ${shownPath(path, workspace)} is not read, as with kubectl apply -f ${pattern}. To gate its objects too, write ${join(pattern, '**')}.`,
-      })),
     ),
     mistakes,
   }
@@ -91,16 +77,13 @@ interface FilePath {
   readonly real: string
 }
 
-/** The files and folders that one line names. */
-interface FoundByLine {
-  readonly files: FilePath[]
-  /** Visited folders. A folder is visited only once, because links may form a loop. */
-  readonly folders: Set<string>
-  /** The folders inside a named folder. Their files are not read. */
-  readonly subfolders: string[]
-}
-
-function findFiles(pattern: string, workspace: string, isRecursive: boolean, addMistake: AddMistake): FoundByLine {
+/** The files that one line names. */
+function findFiles(
+  pattern: string,
+  workspace: string,
+  isRecursive: boolean,
+  addMistake: AddMistake,
+): readonly FilePath[] {
   const named = resolve(workspace, pattern)
   const isGlob = !exists(named) && /[*?[{]/.test(pattern)
   const matches = isGlob
@@ -110,15 +93,14 @@ function findFiles(pattern: string, workspace: string, isRecursive: boolean, add
     : [named]
   if (matches.length === 0) {
     addMistake(`Nothing matches ${quote(pattern)} in the workspace.`)
-    return { files: [], folders: new Set(), subfolders: [] }
+    return []
   }
   let isClean = true
   const addOwnMistake: AddMistake = (message) => {
     isClean = false
     addMistake(message)
   }
-  const found: FoundByLine = { files: [], folders: new Set(), subfolders: [] }
-  const walk: Walk = { ...found, isRecursive, addMistake: addOwnMistake, workspace }
+  const walk: Walk = { files: [], folders: new Set(), isRecursive, addMistake: addOwnMistake, workspace }
   // A pattern such as k8s/** also matches files that are no manifests.
   const isNamed = !isGlob || !pattern.endsWith('*')
   for (const path of matches) {
@@ -126,15 +108,16 @@ function findFiles(pattern: string, workspace: string, isRecursive: boolean, add
     else addOwnMistake(explainMissing(pattern, path))
   }
   if (walk.files.length === 0 && isClean)
-    addMistake(`${quote(pattern)} contains no file that ends in .yaml, .yml or .json.${subfolderHint(pattern, walk)}`)
-  return found
+    addMistake(
+      `${quote(pattern)} contains no file that ends in .yaml, .yml or .json. For the files of its subfolders, write ${join(pattern, '**')}.`,
+    )
+  return walk.files
 }
 
-function subfolderHint(pattern: string, { subfolders }: FoundByLine): string {
-  return subfolders.length === 0 ? '' : ` For the files of its subfolders, write ${join(pattern, '**')}.`
-}
-
-interface Walk extends FoundByLine {
+interface Walk {
+  readonly files: FilePath[]
+  /** Visited folders. A folder is visited only once, because links may form a loop. */
+  readonly folders: Set<string>
   readonly isRecursive: boolean
   readonly addMistake: AddMistake
   readonly workspace: string
@@ -142,7 +125,7 @@ interface Walk extends FoundByLine {
 
 /** @param how `named`: a line names the path; `matched`: its pattern matches it; `inside`: found in a folder */
 function visit(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
-  const { files, subfolders, folders, isRecursive, addMistake, workspace } = walk
+  const { files, folders, isRecursive, addMistake, workspace } = walk
   const name = shownPath(path, workspace)
   try {
     const real = realpathSync(path)
@@ -154,11 +137,7 @@ function visit(path: string, boundary: string, how: 'named' | 'matched' | 'insid
     }
     const stats = statSync(real)
     if (stats.isDirectory()) {
-      if (how === 'inside' && !isRecursive) {
-        if (!basename(path).startsWith('.')) subfolders.push(path)
-        return
-      }
-      if (folders.has(real) || files.length > maxManifestFiles) return
+      if ((how === 'inside' && !isRecursive) || folders.has(real) || files.length > maxManifestFiles) return
       folders.add(real)
       for (const entry of readdirSync(path).sort()) visit(join(path, entry), boundary, 'inside', walk)
     } else if (stats.isFile()) {

@@ -35,7 +35,6 @@ export function mergeReferences(first: ParsedReferences, second: ParsedReference
     references: [...first.references, ...second.references],
     invalid: [...(first.invalid ?? []), ...(second.invalid ?? [])],
     skipped: [...first.skipped, ...second.skipped],
-    notices: [...(first.notices ?? []), ...(second.notices ?? [])],
     mistakes: [...first.mistakes, ...second.mistakes],
   }
 }

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import type { PathStep } from '../cluster/field-paths.ts'
 import { type Fields, groupOf, isObject, shortName } from '../cluster/objects.ts'
-import { describeMistake, errorText, type Mistake, withoutQuotedText } from '../errors.ts'
+import { errorText, type Mistake, withoutQuotedText } from '../errors.ts'
 import { maxNamedObjects } from '../thresholds.ts'
 import { readPrintedObjects } from './kubectl-output.ts'
 import { readGateAnnotations, readHook } from './manifest-annotations.ts'
@@ -18,12 +18,11 @@ import { describeAnnotation, type Manifest, type ParsedReferences, type Referenc
  * @param input the name of the input in messages about its lines
  */
 export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
-  const { files, unusedExcludes, notices, mistakes } = readManifestFiles(lines, workspace, input)
+  const { files, unusedExcludes, mistakes } = readManifestFiles(lines, workspace, input)
   const parsed = parseFiles(files)
   const skipped = unusedExcludes.map(({ line, text }) => ({ place: { input, line }, text, why: 'it excludes nothing' }))
   return {
     ...parsed,
-    notices: notices.map(describeMistake),
     skipped: [...skipped, ...parsed.skipped],
     mistakes: [...mistakes, ...parsed.mistakes],
   }

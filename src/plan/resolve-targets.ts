@@ -222,10 +222,8 @@ function noticesOf(
   matched: readonly MatchedReference[],
   drafts: ReadonlyMap<string, Draft>,
 ): readonly string[] {
-  const { skipped, notices = [] } = parsed
   return [
-    ...notices,
-    ...skipped.map(({ place, why, text }) => `${describePlace(place)} is skipped (${why}): ${text}`),
+    ...parsed.skipped.map(({ place, why, text }) => `${describePlace(place)} is skipped (${why}): ${text}`),
     ...matched.flatMap(({ reference: { namespace, place }, resource, release }) => {
       if (namespace === undefined || resource.namespaced || release !== undefined) return []
       return [`${describePlace(place)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]

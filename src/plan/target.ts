@@ -202,8 +202,6 @@ export interface ParsedReferences {
   /** References with a mistake in their flags. They are kept so that their kinds and names are checked too. */
   readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
-  /** Messages about lines without a mistake. Each message contains the place of the line. */
-  readonly notices?: readonly string[]
   readonly mistakes: readonly Mistake[]
 }
 

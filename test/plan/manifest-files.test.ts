@@ -46,20 +46,6 @@ describe('lines', () => {
     expect(namesOf('k8s')).toEqual(['k8s/.late.yaml', 'k8s/web.yaml'])
   })
 
-  it.each([
-    ['k8s', [['k8s/db', 'k8s/**']]],
-    ['./k8s/', [['k8s/db', 'k8s/**']]],
-    ['k8s\nk8s/db', [['k8s/db/old', 'k8s/db/**']]],
-    ['k8s/**', []],
-    ['k8s\n!k8s/db', []],
-    ['k8s/web.yaml', []],
-  ])('each subfolder that %j leaves out has a notice', (lines, expected) => {
-    const notices = expected.map(([folder, pattern]) =>
-      expect.stringMatching(`${folder} is not read.* write ${pattern}`.replaceAll('**', '\\*\\*')),
-    )
-    expect(read(lines).notices.map(({ message }) => message)).toEqual(notices)
-  })
-
   it('a file whose name looks like a glob is read', () => {
     write('k8s/[web].yaml')
     expect(namesOf('k8s/[web].yaml')).toEqual(['k8s/[web].yaml'])
