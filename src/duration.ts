@@ -24,14 +24,11 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
     addMistake(`${quote(written)} ${why}`)
   }
 
-  if (written === '') return reject('is not a duration. Write one like 90s, 5m or 1h30m.')
-  if (written.startsWith('-')) return reject('is negative. Write a duration like 90s, or 0 to turn the clock off.')
   if (/^\d+(\.\d+)?$/.test(written))
     return reject(`has no unit. Write ${written}s for seconds or ${written}m for minutes.`)
-  if (/\d[dw]/i.test(written)) return reject('uses days or weeks, which Kubernetes does not support. Use hours: 24h.')
 
   const milliseconds = durationToMs(written)
-  if (milliseconds === undefined)
+  if (milliseconds === undefined || written.startsWith('-'))
     return reject('is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.')
   if (milliseconds > maxDurationMs)
     return reject(`is too long. Write at most ${formatDuration(maxDurationMs)}, or 0 to turn the clock off.`)

@@ -165,12 +165,10 @@ const otherPath = /^\/\/|^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 function checkPath(path: string, addMistake: AddMistake): void {
-  if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#'))
-    addMistake(`${quote(path)} is no path. Write one that begins with "/", with %20 for a blank and without "#".`)
-  else if (otherPath.test(path))
-    addMistake(
-      `${quote(path)} asks another path, or another host. Write the path that is asked: without "//" at its start, "\\", "." and "..".`,
-    )
+  if (/^\/[\x21-\x7e]*$/.test(path) && !path.includes('#') && !otherPath.test(path)) return
+  addMistake(
+    `${quote(path)} is no path. Write one that begins with one "/", with %20 for a blank and without "#", "\\", "." and "..".`,
+  )
 }
 
 function readHeaders(text: string | undefined, addMistake: AddMistake): readonly Header[] {

@@ -142,40 +142,35 @@ const waitForForms =
  * `True`; a JSONPath needs neither braces nor the first dot, and without a value any value matches.
  */
 export function parseWaitFor(text: string, addMistake: AddMistake): WaitFor | undefined {
+  const waitFor = readWaitFor(text)
+  if (waitFor === undefined) addMistake(`--for cannot wait for ${quote(text)}. ${waitForForms}`)
+  return waitFor
+}
+
+function readWaitFor(text: string): WaitFor | undefined {
   const [word = ''] = text.split('=', 1)
   const rest = text.slice(word.length + 1)
   if (/^(create|delete)$/i.test(text)) return { type: text.toLowerCase() === 'create' ? 'create' : 'delete' }
-  if (word === 'condition') return parseCondition(rest, addMistake)
-  if (word === 'jsonpath') return parseJsonPath(rest, addMistake)
-  addMistake(`--for cannot wait for ${quote(text)}. ${waitForForms}`)
-  return undefined
+  if (word === 'condition') return readCondition(rest)
+  return word === 'jsonpath' ? readJsonPath(rest) : undefined
 }
 
-function parseCondition(text: string, addMistake: AddMistake): WaitFor | undefined {
+function readCondition(text: string): WaitFor | undefined {
   const equals = text.indexOf('=')
   const condition = equals < 0 ? text : text.slice(0, equals)
   const status = equals < 0 ? 'True' : text.slice(equals + 1)
-  if (condition !== '' && status !== '') return { type: 'condition', condition, status }
-  addMistake(`--for=condition= names no ${condition === '' ? 'condition' : 'status'}. ${waitForForms}`)
-  return undefined
+  return condition === '' || status === '' ? undefined : { type: 'condition', condition, status }
 }
 
-function parseJsonPath(text: string, addMistake: AddMistake): WaitFor | undefined {
+function readJsonPath(text: string): WaitFor | undefined {
   // A single `=` ends the path; `==` belongs to a filter within it.
   const parts = text.replaceAll('==', '\0').split('=')
   const [expression = '', value, ...more] = parts.map((part) => part.replaceAll('\0', '=='))
   const path = bracedPath(expression)
-  if (path === undefined || more.length > 0) {
-    addMistake(
-      `--for=jsonpath= cannot read ${quote(text)}. Write jsonpath='{.status.phase}'=Running, or no value for any.`,
-    )
-    return undefined
-  }
+  if (path === undefined || more.length > 0) return undefined
   if (value === undefined) return { type: 'jsonpath', path }
   const unquoted = value.replace(/^['"]+/, '').replace(/(?<!['"])['"]+$/, '')
-  if (unquoted !== '') return { type: 'jsonpath', path, value: unquoted }
-  addMistake("--for=jsonpath= has no value after its last equals sign. Write jsonpath='{.status.phase}'=Running.")
-  return undefined
+  return unquoted === '' ? undefined : { type: 'jsonpath', path, value: unquoted }
 }
 
 /** `{.status.phase}` of `{.status.phase}`, `{status.phase}`, `.status.phase` and `status.phase`. */
