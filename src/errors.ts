@@ -122,12 +122,13 @@ export function cutText(text: string, limit: number): string {
 export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
 /**
- * Throws if there are mistakes.
+ * Throws if there are mistakes. A line with several names may have the same mistake for each: it is reported once.
  * @throws UserError with all mistakes, grouped by input or file and sorted by line, and with the reason of the first mistake
  */
 export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
-  const byInput = [...Map.groupBy(mistakes, ({ input }) => input).values()]
+  const distinct = new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake]))
+  const byInput = [...Map.groupBy(distinct.values(), ({ input }) => input).values()]
   const sorted = byInput.flatMap((ofInput) => ofInput.sort((a, b) => lineOf(a) - lineOf(b)))
   if (sorted.length === 0) return
   throw new UserError(

@@ -1,4 +1,4 @@
-import { describeMistakes, didYouMean, nearest, UserError } from '../src/errors.ts'
+import { describeMistakes, didYouMean, nearest, throwMistakes, UserError } from '../src/errors.ts'
 import { titled } from './kit/rows.ts'
 
 it('nearest names near words, the nearest first', () => {
@@ -41,6 +41,10 @@ it.each([
   expect(texts).toHaveLength(Math.min(count, 51))
   expect(texts.at(-1)).toBe(last)
   expect(new UserError(mistakes(count)).message).toBe(texts.join('\n'))
+})
+
+it('throwMistakes reports a mistake once that a line has for each of its names', () => {
+  expect(() => throwMistakes([...mistakes(2), ...mistakes(2)])).toThrow(new UserError(mistakes(2)))
 })
 
 it('didYouMean is a question, or empty', () => {

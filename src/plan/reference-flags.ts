@@ -195,18 +195,15 @@ function areBracketsClosed(path: string): boolean {
 /**
  * The mistakes of references whose timeout is longer than the gate's timeout, which ends them earlier.
  * @param gateMs the input `timeout` in milliseconds; undefined if not set: then the timeouts of the references can extend it
- * @returns one mistake for each line, in the order of the references
+ * @returns a mistake for each of these references, in their order
  */
 export function timeoutMistakes(references: readonly Reference[], gateMs: number | undefined): readonly Mistake[] {
-  const mistakes = new Map<string, Mistake>()
-  for (const { place, clocks, manifest, exclude } of references) {
+  return references.flatMap(({ place, clocks, manifest, exclude }) => {
     const message = exclude ? undefined : explainLongTimeout(clocks.timeoutMs, gateMs)
-    if (message === undefined) continue
+    if (message === undefined) return []
     const line = manifest?.lineOf(['metadata', 'annotations', 'rollout-gate/timeout']) ?? place.line
-    const mistake = { ...place, line, message }
-    mistakes.set(JSON.stringify(mistake), mistake)
-  }
-  return [...mistakes.values()]
+    return [{ ...place, line, message }]
+  })
 }
 
 /**

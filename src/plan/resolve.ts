@@ -70,7 +70,7 @@ export function resolveReferences(
   for (const reference of references) {
     const { name, manifest } = reference
     const place = manifest === undefined ? reference.place : { input: manifest.file, line: manifest.lineOf(['kind']) }
-    const addMistake = (message: string, reason?: MistakeReason) => addOnce(mistakes, { ...place, message, reason })
+    const addMistake = (message: string, reason?: MistakeReason) => mistakes.push({ ...place, message, reason })
     if (manifest === undefined && reference.kind.toLowerCase() === releaseKind.word) {
       resolved.push(...resolveRelease(reference, kinds, defaults, addMistake))
       continue
@@ -133,13 +133,6 @@ function resolveRelease(
     namespace: resource.namespaced ? namespace : undefined,
     release,
   }))
-}
-
-/** Adds a mistake once: a line with several names has the same mistake for each. */
-function addOnce(mistakes: MistakeWithReason[], mistake: MistakeWithReason): void {
-  const { input, line, message } = mistake
-  const isKnown = mistakes.some((it) => it.input === input && it.line === line && it.message === message)
-  if (!isKnown) mistakes.push(mistake)
 }
 
 /** The kind of a reference, or why the kind cannot be gated. The `apiVersion` of a manifest must match exactly. */

@@ -23,7 +23,6 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
     { text: changedName(change), style: 'bold' },
     { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
     change.by === undefined ? undefined : `by ${change.by}`,
-    noteOf(change),
   )
   return [head, ...bodyLines(before, after), emptyLine]
 }
@@ -83,13 +82,6 @@ function describeChange({ type, existedBefore, before, after }: ObjectChange): s
   const isTerminating = (part: unknown) =>
     (part as { metadata?: { deletionTimestamp?: string } } | undefined)?.metadata?.deletionTimestamp !== undefined
   return !isTerminating(before) && isTerminating(after) ? 'is being deleted' : 'changed'
-}
-
-function noteOf({ type, object }: ObjectChange) {
-  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
-  if (type !== 'DELETED' || deletionTimestamp !== undefined || deletionGracePeriodSeconds !== undefined)
-    return undefined
-  return dim('(at once)')
 }
 
 function bodyLines(before: unknown, after: unknown): readonly Line[] {

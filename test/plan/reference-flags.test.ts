@@ -17,10 +17,6 @@ it("a reference's timeout that is longer than the gate's, when both are written,
   ])
 })
 
-it("a reference's timeout is a mistake once for a line with many names", () => {
-  expect(mistakesOf('job a b c --timeout=20m', 600_000)).toHaveLength(1)
-})
-
 it.each([
   ['job/migrate --timeout=20m', undefined],
   ['job/migrate --timeout=20m', 0],
