@@ -1,6 +1,6 @@
 import { type Clock, unlessAborted } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
-import type { FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
+import type { FeedEvent, Observation } from '../cluster/feed.ts'
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { EvidenceReader } from '../diagnosis/evidence-reader.ts'
@@ -131,7 +131,6 @@ export class LiveRun extends Run {
   #drift: ManifestDrift | undefined
   #logs: LiveLogs | undefined
   #evidence: EvidenceReader | undefined
-  #names: readonly string[] | 'reading' | undefined
 
   constructor(source: LiveSource, plan: Plan) {
     super()
@@ -167,20 +166,6 @@ export class LiveRun extends Run {
   /** True, because the cluster answers every request. */
   willSync(): boolean {
     return true
-  }
-
-  /** Lists the objects at the first call. Without permission to list them, the names stay unknown. */
-  namesOf(request: WatchRequest): readonly string[] | undefined {
-    if (this.#names === undefined) {
-      this.#names = 'reading'
-      this.#cluster.select(request).then(
-        (objects) => {
-          this.#names = objects.map(({ metadata }) => metadata.name)
-        },
-        () => {},
-      )
-    }
-    return this.#names === 'reading' ? undefined : this.#names
   }
 
   protected override onEntry(entry: Entry): void {

@@ -103,12 +103,6 @@ export class RecordedRun extends Run {
     return this.#index.hasAnswer(request)
   }
 
-  /** Undefined if there are none: the recording contains only objects that its gate has watched. */
-  namesOf(request: WatchRequest): readonly string[] | undefined {
-    const names = this.#index.namesOf(request)
-    return names.length > 0 ? names : undefined
-  }
-
   /**
    * Passes the events to a gate at their recorded times, so the verdict is the same as in the live run. Deadlines after
    * the last event are reached too, so a recording that stops early ends by a deadline. A gate without deadlines is

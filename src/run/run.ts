@@ -30,8 +30,6 @@ export abstract class Run {
   abstract now(): number
   /** Whether the source will report the first list of a request. */
   abstract willSync(request: WatchRequest): boolean
-  /** The names of the objects that a request selects; undefined until they are known. */
-  abstract namesOf(request: WatchRequest): readonly string[] | undefined
   /** Passes the events to a consumer until the consumer is over, or the run is cancelled. */
   abstract follow(consumer: EventConsumer): Promise<void>
 

@@ -7,15 +7,12 @@ import {
   subjectText,
 } from '../cluster/objects.ts'
 import { hintFor } from '../diagnosis/hints.ts'
-import { nearest } from '../errors.ts'
 import { assessedStatus } from '../lifecycle/assessment.ts'
 import { readCondition } from '../lifecycle/custom/status-conditions.ts'
 import { presentConditions } from '../lifecycle/status-age.ts'
 import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
-import { pluralOf } from '../plan/kinds.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
-import { listNames } from '../reasons/wording.ts'
 import { formatElapsed } from '../report/target-record.ts'
 import { age, colored, dim, type Line, line, type Mark, mark, section, statusMarks, volatile } from './line.ts'
 import { containerLines, summarizePod } from './pod.ts'
@@ -77,12 +74,11 @@ function describeObject({ object }: TracedObject): string | undefined {
   return (isKind(object, '', 'Pod') && object.status?.podIP) || undefined
 }
 
-function statusLines({ target, traced, isLoading, isReady, existing }: TraceState): readonly Line[] {
+function statusLines({ target, traced, isLoading, isReady }: TraceState): readonly Line[] {
   if (traced === undefined) {
     if (isLoading) return [line(0, mark('…'), 'looking')]
     if (isReady) return [line(0, mark('✓'), { text: 'ready', style: 'bold' }, '· it does not exist')]
-    const waiting = line(0, mark('…'), `waiting for ${displayName(target)} to be created`)
-    return [waiting, ...existingLines(target, existing)]
+    return [line(0, mark('…'), `waiting for ${displayName(target)} to be created`)]
   }
   const { message, problems } = traced.assessment
   const status = assessedStatus(traced.assessment)
@@ -96,19 +92,6 @@ function statusLines({ target, traced, isLoading, isReady, existing }: TraceStat
       message === statusText[status] || message === headline ? undefined : `· ${message}`,
     ),
   ]
-}
-
-const maxNames = 10
-
-/** The nearest names of existing objects of the same kind; without a near one, all names: the namespace may be wrong. */
-function existingLines({ kind, name, namespace }: Target, existing: readonly string[] | undefined): readonly Line[] {
-  if (existing === undefined) return []
-  const plural = pluralOf(kind).toLowerCase()
-  const where = namespace === undefined ? '' : ` in ${namespace}`
-  if (existing.length === 0) return [line(2, mark('·'), dim(`there are no ${plural}${where}`))]
-  const near = nearest(name, existing).map((each) => `${kind.toLowerCase()}/${each}`)
-  if (near.length > 0) return [line(2, mark('!'), `did you mean ${near.join(' or ')}?`)]
-  return [line(2, mark('·'), dim(`${plural}${where}: ${listNames(existing, maxNames)}`))]
 }
 
 const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const

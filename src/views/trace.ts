@@ -36,8 +36,6 @@ export interface TraceState {
   readonly wayBack: readonly string[]
   /** Why the server does not answer at present. */
   readonly connectionError?: string
-  /** If the resource does not exist: the names of the objects of its kind in its namespace, if they are known. */
-  readonly existing: readonly string[] | undefined
   /** Whether the first list of a watch did not arrive yet. */
   readonly isLoading: boolean
 }
@@ -61,20 +59,15 @@ export interface TracedObject {
 export class Trace extends View {
   readonly #target: Target
   readonly #settings: GateSettings
-  readonly #source: ViewSource
   readonly #draw: (state: TraceState) => boolean
   readonly #gate: Gate
   #connectionError: string | undefined
 
-  /**
-   * @param source `namesOf` gives the names of which the view shows the nearest, if the resource does not exist
-   * @param draw called with every state that is shown; returns true to end the view
-   */
+  /** @param draw called with every state that is shown; returns true to end the view */
   constructor(target: Target, settings: GateSettings, source: ViewSource, draw: (state: TraceState) => boolean) {
     super(source)
     this.#target = target
     this.#settings = settings
-    this.#source = source
     this.#draw = draw
     this.#gate = new Gate([target], settingsFor('view', settings), (request) => source.willSync(request))
   }
@@ -107,7 +100,6 @@ export class Trace extends View {
     const { assessment, seen } = state
     const isPending = this.#needed.some((request) => store.listState(request) === 'pending')
     const isLoading = isPending || (state.type === 'present' && assessment === undefined)
-    const { apiVersion, kind, namespace } = this.#target
     const isJudged = !isLoading && object !== undefined && assessment !== undefined && seen !== undefined
     return {
       target: this.#target,
@@ -119,7 +111,6 @@ export class Trace extends View {
       problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),
       connectionError: this.#connectionError,
-      existing: isLoading || isJudged ? undefined : this.#source.namesOf({ apiVersion, kind, namespace }),
     }
   }
 

@@ -14,8 +14,6 @@ export interface ViewSource {
   now(): number
   /** Whether the first list of a request is expected (see Store). */
   willSync(request: WatchRequest): boolean
-  /** The names of the objects that a request selects, if they are known. */
-  namesOf(request: WatchRequest): readonly string[] | undefined
 }
 
 /** Shows the events of a run, live or recorded. A view is drawn soon after each change, and every second. */

@@ -104,7 +104,7 @@ async function play<V extends View>(
 ): Promise<void> {
   const clock = new ManualClock(startedAt)
   const cluster = new PlayedCluster(events)
-  const view = viewOf({ now: () => clock.now(), willSync: () => true, namesOf: () => undefined })
+  const view = viewOf({ now: () => clock.now(), willSync: () => true })
   const cancelled = new AbortController()
   const ended = follow(view, cluster, { clock, output: new TextQueue(clock), cancelled: cancelled.signal })
   const steps = [
@@ -237,11 +237,6 @@ describe('a view of a recording', () => {
       .split('\n')
       .map((line) => JSON.parse(line).target)
     expect(new Set(targets).size).toBeGreaterThan(1)
-  })
-
-  test('names the nearest object if the named one does not exist', async () => {
-    const { stdout } = await runCommand(['trace', 'deploy/wbe', file])
-    expect(stdout).toContain('did you mean deployment/web?')
   })
 
   test('reports an invalid moment, and a flag that a recording does not support', async () => {
