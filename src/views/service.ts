@@ -12,7 +12,7 @@ import {
   targetPortNumbers,
 } from '../lifecycle/network/endpoints.ts'
 import { podRequest } from '../lifecycle/selector.ts'
-import { labelsText } from '../reasons/wording.ts'
+import { counted, labelsText } from '../reasons/wording.ts'
 import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
 import type { TracedObject } from './trace.ts'
@@ -104,21 +104,14 @@ function selectorLines(service: Service, { endpoints, pods }: ReachedPods, allPo
   }
   const selector: Parameters<typeof line>[1] = { text: labels, style: 'bold' }
   if (pods.length === 0) {
-    const all = allPods === 1 ? 'the only pod' : `any of the ${allPods} pods`
-    const text = allPods === 0 ? 'matches nothing: there is no pod' : `does not match ${all}`
     const { namespace = 'default' } = service.metadata
-    return [line(2, mark('✗'), 'selector', selector, colored(`${text} in ${namespace}`, '✗'))]
+    const text = `matches none of ${counted(allPods, 'pod')} in ${namespace}`
+    return [line(2, mark('✗'), 'selector', selector, colored(text, '✗'))]
   }
   const served = pods.filter((selected) => getsTraffic(service, selected)).length
   const as: Mark = served === 0 ? '✗' : served < pods.length ? '…' : '✓'
-  const matched = pods.length === 1 ? 'matches 1 pod,' : `matches ${pods.length} pods,`
-  return [line(2, mark(as), 'selector', selector, matched, colored(shareWords(served, pods.length), as))]
-}
-
-function shareWords(served: number, all: number): string {
-  if (all === 1) return served === 1 ? 'which gets traffic' : 'which gets no traffic'
-  if (served === all) return 'all of them get traffic'
-  return served === 0 ? 'none of them gets traffic' : `${served} of them ${served === 1 ? 'gets' : 'get'} traffic`
+  const share = `· traffic for ${served} of ${pods.length}`
+  return [line(2, mark(as), 'selector', selector, `matches ${counted(pods.length, 'pod')}`, colored(share, as))]
 }
 
 /** The address of the pod's first endpoint; without an endpoint, the pod's IP address, if known. */

@@ -63,7 +63,7 @@ describe('why a pod gets no traffic', () => {
       message: 'Readiness probe failed: 404',
     })
     expect(endpoints(createService(), a, unready, event, createSlice([a], 8080, [unready]))).toEqual([
-      '  … selector app=web matches 2 pods, 1 of them gets traffic',
+      '  … selector app=web matches 2 pods · traffic for 1 of 2',
       '    ✓ web-a 10.1.0.1:8080 gets traffic',
       expect.stringMatching(/^ {4}[!…] web-c 10\.1\.0\.2:8080 gets none yet: .*Readiness probe failed: 404$/),
     ])
