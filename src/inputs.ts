@@ -525,20 +525,13 @@ const byAction: Readonly<Record<ActionName, ReadonlyMap<string, InputDefinition>
   merge: new Map(mergeInputDefinitions.map((definition) => [definition.name, definition])),
 }
 
-/** By action: what to do about an input that only the other action has. */
-const inputsOfOther: Readonly<Record<ActionName, string>> = {
-  gate: 'It is an input of the action `rollout-gate/rollout-gate/merge`, which merges reports.',
-  merge: 'It has no effect on a merge, which watches no cluster. Remove it, or gate in a step of its own.',
-}
-
 /** The names of all inputs. An action reads all of them, because an input of the other action is a mistake. */
 export const inputNames: readonly string[] = allDefinitions.map(({ name }) => name)
 
 export function unknownInput(name: string, action: ActionName = 'gate'): Mistake {
   const known = byAction[action]
   const hint = didYouMean(name, known.keys()) || ` There are ${[...known.keys()].join(', ')}.`
-  const instead = inputNames.includes(name) ? inputsOfOther[action] : undefined
-  return { input: name, message: instead ?? `There is no input of this name.${hint}` }
+  return { input: name, message: `This action has no input of this name.${hint}` }
 }
 
 /**

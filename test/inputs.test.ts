@@ -135,7 +135,7 @@ it('parseInputs accepts no name of a property of JavaScript objects', () => {
 
 it('unknownInput lists the inputs when no name is near', () => {
   expect(unknownInput('frobnicate').message).toBe(
-    `There is no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
+    `This action has no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
   )
 })
 
