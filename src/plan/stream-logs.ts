@@ -20,7 +20,7 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
       ...place,
       message: 'It takes no --for and no clocks. Write them after the reference in resources.',
     }))
-  return { references, mistakes: [...mistakes, ...withClocks].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
+  return { references, mistakes: [...mistakes, ...withClocks] }
 }
 
 /**

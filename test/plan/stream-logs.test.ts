@@ -71,7 +71,7 @@ test('no target is selected without a reference', async () => {
 
 test('mistakes have the numbers of their lines, and --for and clocks are mistakes', () => {
   expect(parseStreamLogs('\njob/migrate --timeout=5m\nmigrate').mistakes).toEqual([
-    { input: 'stream-logs', line: 2, message: expect.stringContaining('no --for and no clocks') },
     { input: 'stream-logs', line: 3, message: expect.stringContaining('"migrate" has no name') },
+    { input: 'stream-logs', line: 2, message: expect.stringContaining('no --for and no clocks') },
   ])
 })
