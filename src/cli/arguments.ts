@@ -8,7 +8,7 @@ export interface Flag {
   readonly short?: string
   /** Name of the value in the help; a flag without one is a switch. */
   readonly value?: string
-  /** Values that this switch also accepts: `--color=never`. */
+  /** The only values that the flag accepts. A switch with choices accepts a value after an equals sign: `--color=never`. */
   readonly choices?: readonly string[]
   readonly description: string
   readonly default?: string
@@ -228,6 +228,8 @@ class ArgumentReader {
       else addMistake(`${quote(value)} is not one of ${choices.join(', ')}.`)
     } else if (value === undefined || value === '' || (!isInline && /^-./.test(value))) {
       addMistake(`It has no value. Write ${rawName}${rawName.startsWith('--') ? '=' : ' '}${flag.value}.`)
+    } else if (flag.choices?.includes(value) === false) {
+      addMistake(`${quote(value)} is not one of ${flag.choices.join(', ')}.`)
     } else {
       this.#put(flag.name, rawName, value)
     }

@@ -57,6 +57,7 @@ const changesGrammar = {
       name: 'output',
       short: 'o',
       value: 'FORMAT',
+      choices: ['text', 'json'],
       description: 'text: YAML and coloured differences. json: one line of JSON per change.',
       default: 'text',
     },

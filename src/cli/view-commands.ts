@@ -2,7 +2,7 @@ import { Semaphore } from '../cluster/clock.ts'
 import { type ApiResource, kindNameOf, type WatchRequest } from '../cluster/feed.ts'
 import { compareTimestamps, controllerOf, type KubeObject } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
-import { type Mistake, quote, UserError } from '../errors.ts'
+import { type Mistake, UserError } from '../errors.ts'
 import { eventKind } from '../gate/watch-requests.ts'
 import { needsMoreThanToExist } from '../lifecycle/rules.ts'
 import { kindsOfRelease } from '../plan/helm-release.ts'
@@ -161,8 +161,6 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findR
   }
 }
 
-const maxNames = 5
-
 /**
  * A context that also cancels the command when nobody reads its output any more: the output is all that a view is
  * for.
@@ -262,10 +260,8 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
   const context = endingWithOutput(given)
   const { stdout } = context
   const format = args.flags.get('output') ?? 'text'
-  const message = `${quote(format)} is not one of text, json.`
-  const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }]
   const printing = { format, color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact }
-  return showRun(name, args, context, { purpose: 'view', mistakes }, async (run) => {
+  return showRun(name, args, context, { purpose: 'view' }, async (run) => {
     const { plan, output } = run
     const targets = existingTargets(plan)
     const gate = args.flags.has('until-ready') ? run.createGate() : undefined
@@ -319,10 +315,8 @@ function onlyTarget(plan: RunPlan): Target {
   const [target, ...others] = existingTargets(plan)
   if (target === undefined) throw mistake('trace shows one resource, and none is named. Write deployment/web.')
   if (others.length === 0) return target
-  const shown = plan.targets.slice(0, maxNames).map(displayName).join(', ')
-  const more = plan.targets.length > maxNames ? ', …' : ''
   throw mistake(
-    `trace shows one resource, and ${plan.targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`,
+    `trace shows one resource, and ${plan.targets.length} are named. Write one of them, or use changes or status for all.`,
   )
 }
 

@@ -103,7 +103,7 @@ describe('trace', () => {
     expect(selected.stdout.text).toContain('pod/web in shop')
     const several = run(server, ['trace', 'pod', 'web', 'api'])
     expect(await several.code).toBe(2)
-    expect(several.stderr.text).toContain('REFERENCE: trace shows one resource, and 2 are named: pod/web, pod/api.')
+    expect(several.stderr.text).toContain('REFERENCE: trace shows one resource, and 2 are named.')
     const none = run(server, ['trace', 'pod', '-l', 'app=none'])
     expect(await none.code).toBe(2)
     expect(none.stderr.text).toContain('pod -l app=none matches nothing')
