@@ -15,7 +15,8 @@ import {
   Screen,
 } from './output.ts'
 
-const redrawMs = 100
+/** The state shows elapsed times in whole seconds. */
+const redrawMs = 1_000
 
 interface TerminalLogOptions extends LogStyle {
   /** Draw the present state below the log. */
@@ -43,7 +44,6 @@ export class TerminalLog extends LogPrinter implements Reporter {
   readonly #screen: Screen
   #present: (() => RunRecord) | undefined
   #timer: NodeJS.Timeout | undefined
-  #frame = 0
 
   constructor(output: Output, options: TerminalLogOptions) {
     super((lines) => this.#print(lines), options)
@@ -83,7 +83,6 @@ export class TerminalLog extends LogPrinter implements Reporter {
   }
 
   #redraw(): void {
-    this.#frame++
     this.#screen.print([], this.#block())
   }
 
@@ -99,7 +98,6 @@ export class TerminalLog extends LogPrinter implements Reporter {
       columns: this.#screen.columns,
       rows: this.#screen.rows - 1,
       color: this.#options.color,
-      frame: this.#frame,
     })
   }
 }
@@ -112,11 +110,7 @@ interface StateLayout {
   /** Maximum number of lines. */
   readonly rows: number
   readonly color: boolean
-  /** Counts redraws, to animate the spinner. */
-  readonly frame: number
 }
-
-const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
 const dots: Readonly<Record<MilestoneRecord['state'], Span>> = {
   done: { text: '●', style: 'green', isJoined: true },
@@ -130,7 +124,7 @@ const dots: Readonly<Record<MilestoneRecord['state'], Span>> = {
 export function renderState(record: RunRecord, layout: StateLayout): string[] {
   const { targets, startedAt, finishedAt: now } = record
   const { timeout } = clockTexts(record, targets)
-  const { names, rows, frame } = layout
+  const { names, rows } = layout
   const open = targets.flatMap((target, index) =>
     target.outcome === 'progressing' ? [{ target, name: names[index] ?? '' }] : [],
   )
@@ -140,7 +134,6 @@ export function renderState(record: RunRecord, layout: StateLayout): string[] {
   const lines: Line[] = [
     line(
       0,
-      { text: spinner[frame % spinner.length] ?? '', style: 'cyan' },
       { text: formatElapsed(now - startedAt), style: 'bold' },
       ` ${countOutcomes(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`,
     ),
