@@ -118,8 +118,6 @@ export interface Grammar {
   readonly flags: readonly Flag[]
   /** The options of references that the command accepts, if it does not accept all. */
   readonly referenceOptions?: readonly (typeof allReferenceOptions)[number][]
-  /** Whether a flag with this value belongs to the command, not to its references. */
-  readonly ownsFlag?: (name: string, value: string) => boolean
 }
 
 /** The options that a quoted reference of a command may have. */
@@ -246,8 +244,7 @@ class ArgumentReader {
   }
 
   #put(name: string, rawName: string, value: string): void {
-    const { ownsFlag } = this.#grammar
-    const isOfReferences = referenceFlags.some((flag) => flag.name === name) && !ownsFlag?.(name, value)
+    const isOfReferences = referenceFlags.some((flag) => flag.name === name)
     const flags = isOfReferences ? this.#referenceFlags : this.#flags
     const before = flags.get(name)
     this.#writtenFlags.set(name, rawName)

@@ -175,11 +175,9 @@ export const commands: readonly Command[] = [
     summary: 'record what a gate would watch, for a later replay',
     description:
       'Writes everything that the gate would watch to a file, line by line: the resources, their dependents and their events. Values of Secrets, ConfigMaps and environment variables are not in it. ' +
-      'It ends with Ctrl-C, after --for=DURATION, or with --until-ready when the gate is over (exit codes as of wait).\n\n' +
-      'A --for with a duration applies to the recording, any other to the references.',
+      'It ends with Ctrl-C, or with --until-ready when the gate is over (exit codes as of wait).',
     examples: [
-      ['record deployment/web -o web.ndjson', 'until Ctrl-C'],
-      ['record deployment/web -o web.ndjson.gz --for=2m', 'two minutes, compressed'],
+      ['record deployment/web -o web.ndjson.gz', 'until Ctrl-C, compressed'],
       ['record -n shop deploy --all -o shop.ndjson --until-ready', 'until all have rolled out, or one has failed'],
     ],
     takes: 'references',
@@ -190,13 +188,11 @@ export const commands: readonly Command[] = [
         value: 'FILE',
         description: 'The file to write; a name that ends in .gz is compressed.',
       },
-      { name: 'for', value: 'DURATION', description: 'How long to record: 2m.' },
       { name: 'until-ready', description: 'End when the gate is over.' },
       ...inputFlagsNamed('manifests'),
       ...inputFlags.filter(({ name }) => name !== 'record'),
       colorFlag,
     ],
-    ownsFlag: (name, value) => name === 'for' && /^[-\d.]/.test(value),
     run: record,
   },
   {

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../cluster/clock.ts'
-import { parseDuration } from '../duration.ts'
 import { errorText, type Mistake, mapMistakes, throwMistakes, UserError } from '../errors.ts'
 import { verdictOf } from '../gate/outcome.ts'
 import { type EndedRunRecord, emptyRecord } from '../gate/run-record.ts'
@@ -79,38 +78,24 @@ async function writeSummary(file: string, record: EndedRunRecord, { stdout, stde
  */
 export function record(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, cancelled } = context
-  const { path, durationMs, mistakes } = readRecordFlags(args)
+  const path = args.flags.get('output') ?? ''
+  const mistakes = path === '' ? [{ input: '--output', message: 'Name the file to write: -o rollout.ndjson.gz' }] : []
   return runWithInputs('record', args, context, { mistakes }, async (read) => {
     const inputs = { ...read.inputs, record: path }
     const options = { ...read, ...connectionOf(context), cancelled, requiresRecording: true }
     if (args.flags.has('until-ready')) {
-      const written = new Map(inputs.written).set('timeout', args.flags.get('for') ?? '')
-      const timeout = durationMs === undefined ? {} : { timeoutMs: durationMs, written }
       const record = await printGate(stdout, args, context, (reporter) =>
-        gateRollout({ ...options, purpose: 'gate', reporter, inputs: { ...inputs, ...timeout } }),
+        gateRollout({ ...options, purpose: 'gate', reporter, inputs }),
       )
       printMessage(stdout, `Recorded to ${path}`)
       return exitCodeOf(record, inputs.onSuperseded)
     }
     const reporter = openTerminalLog(stdout, args.flags, context)
-    const end = durationMs === undefined ? cancelled : AbortSignal.any([cancelled, AbortSignal.timeout(durationMs)])
-    const recording = { ...options, purpose: 'recording', reporter, inputs, cancelled: end } as const
+    const recording = { ...options, purpose: 'recording', reporter, inputs } as const
     const gate = await withRun(recording, (run) => run.judge()).finally(() => reporter.close())
     if (gate !== undefined) printMessage(stdout, `Recorded to ${path}`)
     return cancelled.aborted ? cancelledCode : 0
   })
-}
-
-/** Reads the flags that only `record` has. */
-function readRecordFlags({ flags }: Arguments): { path: string; durationMs?: number; mistakes: Mistake[] } {
-  const mistakes: Mistake[] = []
-  const path = flags.get('output')
-  if (path === undefined) mistakes.push({ input: '--output', message: 'Name the file to write: -o rollout.ndjson.gz' })
-  const addMistake = (message: string) => void mistakes.push({ input: '--for', message })
-  const written = flags.get('for')
-  const durationMs = written === undefined ? undefined : parseDuration(written, addMistake)
-  if (durationMs === 0) addMistake('The duration must not be zero. Omit it, or write 2m.')
-  return { path: path ?? '', durationMs, mistakes }
 }
 
 interface ReplayOptions {

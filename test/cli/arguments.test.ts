@@ -89,12 +89,6 @@ describe('flags of the gate', () => {
     },
   )
 
-  test('that are the duration of a recording begin with a digit, unlike conditions', () => {
-    const { flags, referenceFlags } = read('deployment/web --for=condition=Available --for=2m -o x', 'record')
-    expect(Object.fromEntries(flags)).toEqual({ for: '2m', output: 'x' })
-    expect(Object.fromEntries(referenceFlags)).toEqual({ for: 'condition=Available' })
-  })
-
   test('come from every input', () => {
     expect(grammar('wait').flags.map(({ name }) => name)).toEqual(
       expect.arrayContaining(rows<string>(data, 'inputs that are flags') as string[]),
