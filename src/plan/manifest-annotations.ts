@@ -66,7 +66,7 @@ const tools = [
 ] as const
 
 /** Events that are no part of a deploy, in lower case (helm.sh/helm pkg/release, `HookEvent`; argoproj gitops-engine `HookType`). */
-const otherEvents: ReadonlySet<string> = new Set([
+const eventsOutsideDeploys: ReadonlySet<string> = new Set([
   ...['test', 'test-success', 'test-failure', 'pre-delete', 'post-delete', 'pre-rollback', 'post-rollback'],
   ...['predelete', 'postdelete', 'syncfail', 'skip'],
 ])
@@ -88,7 +88,7 @@ export function readHook(annotations: unknown): Hook | undefined {
   const used = tools.filter(({ events }) => written[events] !== undefined)
   if (used.length === 0) return undefined
   const removing = tools.find(({ removal }) => wordsOf(removal).some((word) => removalPolicies.has(word)))
-  const isSkipped = used.every(({ events }) => wordsOf(events).every((word) => otherEvents.has(word)))
+  const isSkipped = used.every(({ events }) => wordsOf(events).every((word) => eventsOutsideDeploys.has(word)))
   return {
     annotation: used.map(({ events }) => describe(events)).join(', '),
     ...(removing && { removal: describe(removing.removal) }),

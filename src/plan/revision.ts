@@ -59,11 +59,11 @@ const hashPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
  * What Flux appends to the version of a chart: 12 digits of its digest or commit, and a generation if the chart has
  * values files (https://github.com/fluxcd/source-controller/blob/v1.9.6/internal/controller/helmchart_controller.go).
  */
-const appendix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
+const fluxSuffix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
 
 function partsOf(revision: string): RevisionParts {
   const [, name = '', rest = revision] =
-    /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? appendix.exec(revision) ?? []
+    /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? fluxSuffix.exec(revision) ?? []
   const hash = hashPattern.exec(rest)?.[1]?.toLowerCase() ?? ''
   return { name: (hash === '' ? revision : name).replace(/^refs\/(?:heads|tags)\//, ''), hash }
 }
@@ -85,7 +85,7 @@ export function hasHash(revision: string): boolean {
 export function matchesRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
   const [want, report] = [partsOf(wanted), partsOf(reported)]
-  const [, version, digits] = appendix.exec(reported) ?? []
+  const [, version, digits] = fluxSuffix.exec(reported) ?? []
   // If Flux appends digits, it writes the version without its `v`.
   if (want.hash === '') return want.name !== '' && [report.name, version, version && `v${version}`].includes(want.name)
   if (report.hash.startsWith(want.hash) || (digits && want.hash.startsWith(digits))) return true
@@ -96,7 +96,7 @@ export function matchesRevision(wanted: string, reported: string): boolean {
 /** A revision for people: `a1b2c3d (main)`, `a1b2c3d`, `1.4.2`. Raw text: renderers escape it. */
 export function shortRevision(revision: string): string {
   const { name, hash } = partsOf(revision)
-  if (hash === '' || appendix.test(revision)) return name
+  if (hash === '' || fluxSuffix.test(revision)) return name
   return name === '' ? hash.slice(0, 7) : `${hash.slice(0, 7)} (${name})`
 }
 

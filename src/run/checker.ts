@@ -64,19 +64,19 @@ export class Checker {
     this.#questions = questions
     const keys = new Set(questions.map(questionKey))
     for (const key of this.#retryAt.keys()) if (!keys.has(key)) this.#retryAt.delete(key)
-    for (const [key, asking] of this.#inFlight) {
+    for (const [key, controller] of this.#inFlight) {
       if (keys.has(key)) continue
-      asking.abort()
+      controller.abort()
       this.#inFlight.delete(key)
     }
     this.#askDue()
   }
 
-  /** Stops asking, and aborts all requests. */
+  /** Sends no further question, and aborts all requests. */
   close(): void {
     this.#isClosed = true
     this.#cancelTimer()
-    for (const asking of this.#inFlight.values()) asking.abort()
+    for (const controller of this.#inFlight.values()) controller.abort()
     this.#inFlight.clear()
   }
 
@@ -100,11 +100,11 @@ export class Checker {
   }
 
   async #ask(question: Question, key: string): Promise<void> {
-    const asking = new AbortController()
-    this.#inFlight.set(key, asking)
+    const controller = new AbortController()
+    this.#inFlight.set(key, controller)
     this.#retryAt.delete(key)
-    const observation = await this.#observationOf(question, asking.signal)
-    if (asking.signal.aborted) return
+    const observation = await this.#observationOf(question, controller.signal)
+    if (controller.signal.aborted) return
     this.#inFlight.delete(key)
     if (observation === undefined) this.#retryAt.set(key, this.#options.clock.now() + questionRetryMs)
     // The gate handles the answer at once, and may replace its questions, before the next ones are asked.

@@ -75,9 +75,9 @@ async function planRun(source: LiveSource, awaited: readonly Target[] = []): Pro
   const { options, startedAt, cluster } = source
   const { purpose, clock, cancelled } = options
   const limitMs = purpose === 'gate' && awaited.length === 0 ? timeoutOf(options) : 0
-  const late = new AbortController()
-  const stop = limitMs === 0 ? () => {} : clock.after(startedAt + limitMs - clock.now(), () => late.abort())
-  const until = AbortSignal.any([cancelled, late.signal])
+  const timeLimit = new AbortController()
+  const stop = limitMs === 0 ? () => {} : clock.after(startedAt + limitMs - clock.now(), () => timeLimit.abort())
+  const until = AbortSignal.any([cancelled, timeLimit.signal])
   try {
     const kinds = await unlessAborted(cluster.discover(), cancelled)
     const planned = kinds && (await unlessAborted(planTargets(source, kinds, awaited, until), until))

@@ -68,7 +68,7 @@ export class RecordedRun extends Run {
     const { file, purpose, overrides, cancelled, usesFlags = false, warn } = options
     const header = await readHeader(file)
     for (const name of Object.keys(header.inputs))
-      if (header.inputs[name] !== null && !known.has(name))
+      if (header.inputs[name] !== null && !inputByName.has(name))
         warn(1, `the input ${name} is unknown to this version, and has no effect.`)
     const inputs = inputsOf(header, overrides)
     const path = overrides['health-check-exprs']
@@ -196,7 +196,7 @@ async function* momentsOf(events: AsyncIterable<FeedEvent>): AsyncGenerator<read
 
 const noReferences = { references: [], skipped: [], mistakes: [] }
 
-const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
+const inputByName = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
 
 /**
  * The inputs of a recorded gate, from the header of its recording.
@@ -205,7 +205,7 @@ const known = new Map(inputDefinitions.map((definition) => [definition.name, def
  */
 function inputsOf({ inputs }: RecordingHeader, overrides: RecordedRunOptions['overrides'] = {}): Inputs {
   const written = Object.entries(inputs)
-    .filter(([name, value]) => known.get(name)?.isReplayed && value !== null)
+    .filter(([name, value]) => inputByName.get(name)?.isReplayed && value !== null)
     .map(([name, value]) => [name, Array.isArray(value) ? value.join('\n') : String(value)] as const)
   return parseInputs({ ...Object.fromEntries(written), ...overrides })
 }
