@@ -216,7 +216,7 @@ function annotatedWait({ manifest, target }: Draft): readonly string[] {
   return annotationOf('for', manifest.object) === undefined ? [] : [describeAnnotation('for', manifest.object)]
 }
 
-/** The messages about skipped lines, unused namespaces, and selectors and excludes without a match. */
+/** The messages about skipped lines, and about selectors and excludes without a match. */
 function noticesOf(
   parsed: ParsedReferences,
   matched: readonly MatchedReference[],
@@ -224,10 +224,6 @@ function noticesOf(
 ): readonly string[] {
   return [
     ...parsed.skipped.map(({ place, why, text }) => `${describePlace(place)} is skipped (${why}): ${text}`),
-    ...matched.flatMap(({ reference: { namespace, place }, resource, release }) => {
-      if (namespace === undefined || resource.namespaced || release !== undefined) return []
-      return [`${describePlace(place)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
-    }),
     ...[...selectorsAsWritten(matched).values()].flatMap(unmatchedNotice),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, place } = entry.reference
@@ -253,7 +249,7 @@ function unmatchedNotice(entries: readonly MatchedReference[]): readonly string[
   // A release contains objects of few kinds.
   if (first.release !== undefined) return []
   const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
-  return [selector ? `${at}: ${kinds} matches -l ${selector}.` : `${at}: there is ${kinds}.`]
+  return [`${at}: ${kinds} matches ${selector ? `-l ${selector}` : '--all'}.`]
 }
 
 /** The mistake of an object that its manifest excludes, if nothing else is left to gate. */
