@@ -80,7 +80,7 @@ export function listOf<const W extends string>(...words: W[]): ValueType<readonl
   }
 }
 
-/** The facts about a job that only the runner knows. */
+/** The facts about a job that only the runner has. */
 export interface JobValues {
   /** The texts of the matrix, which distinguish its jobs (legs): `eu`. */
   readonly words: readonly string[]

@@ -141,7 +141,7 @@ describe('the record of the applier', () => {
     return record && [...record.differing, ...record.removed]
   }
 
-  it('says the same as the file that was applied, whatever webhooks and autoscalers changed since', () => {
+  it('equals the file that was applied, whatever webhooks and autoscalers changed since', () => {
     const mutated = file({ image: 'mirror/app:v1', resources: { limits: { cpu: '1' } } })
     expect(compare(v1, applied(v1, mutated))).toEqual([])
   })

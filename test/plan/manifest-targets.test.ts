@@ -49,9 +49,9 @@ it.each(
     'what lines and manifests gate',
   ),
 )('%s', (_, lines, files, expected, notices, annotations) => {
-  const { targets, manifests, ...said } = plan(lines, files)
+  const { targets, manifests, ...messages } = plan(lines, files)
   expect(targets.map(textOf)).toEqual(expected)
-  expect(said).toEqual({ notices, annotations })
+  expect(messages).toEqual({ notices, annotations })
   expect([...manifests.keys()]).toEqual(targets.filter(({ source }) => source?.file !== 'resources').map(nameKey))
 })
 

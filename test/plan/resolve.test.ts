@@ -67,9 +67,9 @@ type Matches = Parameters<typeof plan>[1]
 it.each(rows<[string, string, Matches, readonly string[], readonly string[]]>(data, 'what lines gate'))(
   '%s',
   (_, text, matches, expected, notices) => {
-    const { targets, ...said } = plan(text, matches)
+    const { targets, ...messages } = plan(text, matches)
     expect(targets.map((target) => `${target.namespace ?? ''}:${targetId(target)}`)).toEqual(expected)
-    expect(said.notices).toEqual(notices)
+    expect(messages.notices).toEqual(notices)
     for (const { name, selector } of targets) expect(selector === undefined).toBe(name !== '')
   },
 )

@@ -24,7 +24,7 @@ function podOf(name: string, statuses: Readonly<Record<string, Partial<Container
   }
 }
 
-/** Live logs beside a gate that knows these pods. */
+/** Live logs of a gate with these pods. */
 function start({ kind = 'Job', isStreamed = true } = {}) {
   const clock = new ManualClock(startedAt)
   const kubelets = new Map<string, Kubelet>()

@@ -21,7 +21,7 @@ function open(requests: readonly WatchRequest[] = [pods, secrets]) {
     clock,
     queue,
     shown,
-    say: (text: string) => queue.push(() => shown.push(text)),
+    print: (text: string) => queue.push(() => shown.push(text)),
     synced: (request: WatchRequest) => queue.observe({ type: 'SYNCED', at: clock.now(), ...request }),
     failed: (event: Partial<WatchRequest>) =>
       queue.observe({ type: 'UNAVAILABLE', at: clock.now(), message: 'timeout', code: 0, ...event } as FeedEvent),
@@ -34,9 +34,9 @@ function open(requests: readonly WatchRequest[] = [pods, secrets]) {
 const running = new AbortController().signal
 const cancelled = AbortSignal.abort()
 
-/** What a step does: `says one`; `lists pods` or `fails secrets`, and `fails server`; `passes 1000` ms. */
+/** What a step does: `prints one`; `lists pods` or `fails secrets`, and `fails server`; `passes 1000` ms. */
 const verbs: Verbs<ReturnType<typeof open>> = {
-  says: ({ say }, [text = '']) => say(text),
+  prints: ({ print }, [text = '']) => print(text),
   lists: ({ synced }, [name = '']) => synced(watches[name] ?? pods),
   fails: ({ failed }, [name = '']) => failed(watches[name] ?? {}),
   passes: ({ clock }, [ms]) => clock.advance(Number(ms)),
@@ -54,10 +54,10 @@ test.each(rows<[string, readonly string[], readonly Part[]]>(data, 'texts'))('%s
 })
 
 test('a new watch holds texts until it has answered', () => {
-  const { clock, queue, shown, say, synced, watch } = open([pods])
+  const { clock, queue, shown, print, synced, watch } = open([pods])
   synced(pods)
   watch(secrets)
-  say('one')
+  print('one')
   clock.advance(1_000)
   expect([shown, queue.isWaiting]).toEqual([[], true])
   synced(secrets)
@@ -66,9 +66,9 @@ test('a new watch holds texts until it has answered', () => {
 
 describe('the end of a gate', () => {
   test('requests the missing lists again, and lets all texts leave', async () => {
-    const { queue, shown, say, synced } = open()
+    const { queue, shown, print, synced } = open()
     synced(pods)
-    say('one')
+    print('one')
     const requested: (readonly WatchRequest[])[] = []
     const ended = queue.finish(async (requests) => void requested.push(requests), running)
     await ended
@@ -77,8 +77,8 @@ describe('the end of a gate', () => {
 
   test('waits no longer than 2 s, or 500 ms in a cancelled job', async () => {
     for (const [signal, ms] of [[running, 2_000] as const, [cancelled, 500] as const]) {
-      const { clock, queue, shown, say } = open()
-      say('one')
+      const { clock, queue, shown, print } = open()
+      print('one')
       const ended = queue.finish(() => new Promise(() => {}), signal)
       clock.advance(ms - 1)
       expect(shown).toEqual([])
@@ -89,11 +89,11 @@ describe('the end of a gate', () => {
   })
 
   test('waits for no list if no text waits, and ignores a failure', async () => {
-    const { queue, shown, say } = open()
+    const { queue, shown, print } = open()
     const requested: (readonly WatchRequest[])[] = []
     await queue.finish(async (requests) => void requested.push(requests), running)
     expect(requested).toEqual([])
-    say('one')
+    print('one')
     await queue.finish(() => Promise.reject(new Error('gone')), running)
     expect(shown).toEqual(['one'])
   })
