@@ -5,7 +5,7 @@ import type { Store } from '../cluster/store.ts'
 import type { JudgedTargetRecord, TargetRecord } from '../gate/run-record.ts'
 import { isMarkedBy } from '../lifecycle/custom/behind.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
-import { ruleOf } from '../lifecycle/rules.ts'
+import { lastStateOf } from '../lifecycle/rules.ts'
 import { isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import { numberOf, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
@@ -75,7 +75,7 @@ export class TargetFacts {
     const { apiVersion, kind, namespace, name } = this.#record
     const object = { apiVersion, kind, metadata: { namespace, name } }
     const lastEvents = this.#store.eventsOf(object).slice(-1)
-    return ruleOf(object).lastState?.(object, lastEvents) !== undefined
+    return lastStateOf(object, lastEvents) !== undefined
   }
 
   /** Why the target cannot exist in its namespace; undefined if no reason is known. */

@@ -10,12 +10,12 @@ import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.
 import type { Reader } from '../lifecycle/reader.ts'
 import { ReadIndex, type Reads } from '../lifecycle/reads.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import { targetRule } from '../lifecycle/rules.ts'
+import { lastStateOf, targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
-import { definedClocks, displayName, fullNames, type Target, targetWatch } from '../plan/target.ts'
+import { awaitsDeletion, definedClocks, displayName, fullNames, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import { targetEnd } from './deadlines.ts'
 import { isChangeRequired, versionChangedAt } from './present-version.ts'
@@ -341,9 +341,8 @@ export class Assessor {
       return
     }
     if (gated.state.type === 'awaiting-change' || !this.#targets.isAbsenceKnown(gated)) return
-    const { readyWhenAbsent } = gated.rule
-    if (readyWhenAbsent !== undefined) {
-      this.apply(gated, { type: 'absence-accepted', text: readyWhenAbsent })
+    if (awaitsDeletion(gated.target)) {
+      this.apply(gated, { type: 'absence-accepted', text: 'does not exist' })
       return
     }
     this.#assessLastState(gated, gated.state.seen?.gated)
@@ -351,15 +350,15 @@ export class Assessor {
   }
 
   /**
-   * Assesses a deleted object by its last state, if its rule knows that state.
+   * Assesses a deleted object by its last state, if that is known.
    * @param object its last version; undefined if the gate never saw the object: then events about it may show its last
    * state
    */
   #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {
-    const { rule, state } = gated
-    if (rule.lastState === undefined || state.type === 'ended' || state.assessment?.completed) return
-    const last = object ?? this.#subjectOfLastEvent(gated.target)
-    const lastState = last && rule.lastState(last, this.#parts.store.eventsOf(last))
+    const { target, state } = gated
+    if (awaitsDeletion(target) || state.type === 'ended' || state.assessment?.completed) return
+    const last = object ?? this.#subjectOfLastEvent(target)
+    const lastState = last && lastStateOf(last, this.#parts.store.eventsOf(last))
     if (lastState === undefined) return
     const deletedAt = state.deletedAt ?? this.#parts.now()
     this.apply(gated, { type: 'found', object: lastState, isFirstSight: false })

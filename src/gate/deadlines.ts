@@ -1,6 +1,7 @@
 import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { ownProblem } from '../lifecycle/status-problems.ts'
+import { awaitsDeletion } from '../plan/target.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
@@ -104,11 +105,11 @@ function problemInHold(state: TargetState, now: number): Problem | undefined {
 
 /** The timeout of the current milestone (`milestone-timeouts`). */
 function milestoneDeadline(gated: GatedTarget): End | undefined {
-  const { target, rule, settings, state } = gated
+  const { target, settings, state } = gated
   const { milestones } = state
   const current = currentMilestone(milestones)
   const exists = objectOf(state) !== undefined
-  const mayBeAbsent = wasDeleted(state) || rule.readyWhenAbsent !== undefined
+  const mayBeAbsent = wasDeleted(state) || awaitsDeletion(target)
   if (current === undefined || (exists ? current === 'created' : mayBeAbsent)) return undefined
   const timeoutMs = milestoneTimeoutMs(current, target, settings)
   if (timeoutMs === 0) return undefined

@@ -8,7 +8,7 @@ import type { KnownRevision, Reader } from '../lifecycle/reader.ts'
 import type { Need, Reads } from '../lifecycle/reads.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
-import { type Target, targetWatch } from '../plan/target.ts'
+import { awaitsDeletion, type Target, targetWatch } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { createMilestones, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
@@ -156,7 +156,7 @@ export function firstState(
     milestones: addedAt === undefined ? milestones : { ...milestones, restartedAt: addedAt },
     stall: { since },
   }
-  const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
+  const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && !awaitsDeletion(target))
   // A gate without verdicts shows any revision. A pending revision of a Helm release is the change of its objects.
   return isAwaited && !settings.givesNoVerdict && target.deployedBy === undefined && target.release === undefined
     ? { ...unended, type: 'awaiting-change' }
@@ -241,8 +241,8 @@ export function wasDeleted({ deletedAt }: TargetState): boolean {
  * Whether a target is a hook that does not exist, and that its tool removes after success. A hook that was deleted
  * before it was ready has not succeeded.
  */
-export function isRemovedHook({ state, target, rule }: GatedTarget): boolean {
-  if (target.hook?.removal === undefined || rule.readyWhenAbsent !== undefined || wasDeleted(state)) return false
+export function isRemovedHook({ state, target }: GatedTarget): boolean {
+  if (target.hook?.removal === undefined || awaitsDeletion(target) || wasDeleted(state)) return false
   if (state.type === 'ended') return state.assessment === undefined && state.verdict.outcome !== 'unknown'
   return state.type === 'awaiting-change' ? state.listed === undefined : objectOf(state) === undefined
 }

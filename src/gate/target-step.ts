@@ -3,9 +3,10 @@ import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
+import { statesOf } from '../lifecycle/rules.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { compareVersions, differencesOf, type IdentityChange } from '../lifecycle/versions.ts'
-import type { Target } from '../plan/target.ts'
+import { awaitsDeletion, type Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { countsInFull, deletedMs, maxWordings, removedCauseMs } from '../thresholds.ts'
 import { hasArrived, openFields } from './change-arrival.ts'
@@ -149,7 +150,7 @@ function afterFound(
   now: number,
   context: StepContext,
 ): Step {
-  if (state.type === 'absent' && isReady(state) && context.rule.readyWhenAbsent === undefined) {
+  if (state.type === 'absent' && isReady(state) && !awaitsDeletion(context.target)) {
     const { entries, ...reopened } = afterFound(awaitingNewHook(state, now, context), event, now, context)
     return { ...reopened, entries: [note('exists again: no longer ready'), ...entries] }
   }
@@ -159,7 +160,7 @@ function afterFound(
   const { seen: before } = state
   const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
   // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
-  if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
+  if (isOther && awaitsDeletion(context.target)) return afterDeletion(state, now, context)
   const { arrival } = context.rule
   if (state.type === 'awaiting-change' && arrival === undefined)
     return afterAwaitedChange(state, object, isFirstSight, now, context)
@@ -276,7 +277,7 @@ function withObject(
   object: KubeObject,
   isFirstSight: boolean,
   now: number,
-  { rule }: StepContext,
+  { rule, target }: StepContext,
 ): Present {
   const isOther = state.seen !== undefined && state.seen.gated.metadata.uid !== object.metadata.uid
   const before = isOther ? undefined : state.seen
@@ -288,7 +289,7 @@ function withObject(
     loggedProblems: new Map(),
     ...before,
     object,
-    history: observeTarget(before?.history, object, now, rule.reported?.(object)),
+    history: observeTarget(before?.history, object, now, statesOf(target, object)),
   }
   const hasArrived = isOther || state.type === 'awaiting-change'
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
@@ -310,7 +311,7 @@ function afterDeletion(state: UnendedState, now: number, { rule, target }: StepC
   if (state.type === 'awaiting-change') return { state: { ...state, deletedAt: now }, entries: [] }
   const absent = withoutObject(state, now, now)
   // `--for=delete`: the deletion is what the target waits for.
-  if (rule.readyWhenAbsent !== undefined) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
+  if (awaitsDeletion(target)) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
   // The tool removes a hook after success, or before it creates it again: a new one is gated, and none is needed.
   if (isReady(state) && target.hook?.removal !== undefined) {
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`

@@ -60,11 +60,6 @@ export function conditionSignal(condition: Condition, part?: string): StatusCond
   return { part, name: type, value: status, reason, message, condition }
 }
 
-/** The key of a signal in a rule's `failures`, stable while the failure lasts: `Ready=False`. */
-export function signalKey({ part, name, value }: StatusSignal): string {
-  return `${part === undefined ? '' : `${part}: `}${name}${value === undefined ? '' : `=${value}`}`
-}
-
 /** The signal as problems contain it. */
 export function withoutCondition({ part, name, value, reason, message }: ConditionSignal): StatusSignal {
   return { part, name, value, reason, message }

@@ -1,10 +1,9 @@
-import type { Condition, EventObject, KubeObject, ObjectMeta, Pod } from '../cluster/objects.ts'
+import type { Condition, KubeObject, ObjectMeta, Pod } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { RevisionChange } from '../reasons/gate.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
 import type { KnownRevision, Reader, RuleReader } from './reader.ts'
-import type { ReportedStatus } from './target-history.ts'
 
 /** Whether the awaited revision of an object (`--revision`) is deployed; `text` is for the log. */
 export type Arrival = { readonly known: KnownRevision } & (
@@ -88,17 +87,8 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
 export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The names of its milestones, in order. They are a contract. */
   readonly milestones: readonly MilestoneName[]
-  /** The failures and states in the object's status. The target's history contains since when it has them. */
-  reported?(object: Gated): ReportedStatus
-  /**
-   * The last state of a deleted object. The gate may have missed it, so it is derived from the last known version or
-   * from the events. Undefined if these do not show how the object ended.
-   */
-  lastState?(object: Gated, events: readonly EventObject[]): Gated | undefined
   /** How requests reach its pods; absent for kinds that serve none. */
   readonly serving?: Serving<Gated>
-  /** If set, the target is ready when the object is absent, with this message. */
-  readonly readyWhenAbsent?: string
   /**
    * When the present version began, in milliseconds since the epoch on the runner's clock; undefined if unknown. A
    * change of the scale, the labels or the status makes no new version. Kinds that run no pods lack this method: for

@@ -1,10 +1,10 @@
 import { type ApiResource, helmRevisions, kindNameOf } from '../cluster/feed.ts'
-import { groupOf, type KindName } from '../cluster/objects.ts'
+import { type EventObject, groupOf, isOfKind, type KindName, type KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-checks.ts'
 import { isBuiltIn } from '../plan/kinds.ts'
-import type { Target } from '../plan/target.ts'
+import { awaitsDeletion, type Target } from '../plan/target.ts'
 import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
 import type { Behind } from './custom/behind.ts'
 import { withCause } from './custom/cause.ts'
@@ -13,6 +13,7 @@ import { genericRule } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { servingOfKind, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { withRevision } from './custom/revision.ts'
+import { progressStates } from './custom/status.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { withExpectedImages } from './expected-images.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
@@ -32,7 +33,7 @@ import { pvcRule } from './platform/pvc.ts'
 import { commonMilestones, type Rule } from './rule.ts'
 import { daemonSetRule } from './workloads/daemonset.ts'
 import { deploymentRule } from './workloads/deployment.ts'
-import { jobRule } from './workloads/job.ts'
+import { jobRule, lastStateOfJob } from './workloads/job.ts'
 import { podRule } from './workloads/pod.ts'
 import { replicaSetRule } from './workloads/replicaset.ts'
 import { statefulSetRule } from './workloads/statefulset.ts'
@@ -229,6 +230,16 @@ export function ruleOf(kind: KindName): Rule {
   return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
+/** The last state of a deleted object. Undefined if it is not known how the object ended: only Jobs end. */
+export function lastStateOf(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined {
+  return isOfKind(object, 'Job') && ruleOf(object) === jobRule ? lastStateOfJob(object, events) : undefined
+}
+
+/** The states in the status of a target, if they show its progress: of kinds without a rule of their own, without `--for`. */
+export function statesOf({ waitFor }: Pick<Target, 'waitFor'>, object: KubeObject): readonly string[] {
+  return waitFor === undefined && ruleOf(object) === genericRule ? progressStates(object) : []
+}
+
 /** Whether objects of a kind are pods or run pods, by their rule: their logs can be shown. */
 export function hasPods(kind: KindName): boolean {
   return ruleOf(kind).changedAt !== undefined
@@ -305,11 +316,14 @@ export function kindsBehind(
  */
 export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const { waitFor } = target
-  const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
-  const isExplained = isCustomKind(target, checks) && rule.readyWhenAbsent === undefined
+  const rule =
+    waitFor === undefined
+      ? kindRule(target, checks)
+      : waitForRule(waitFor, (object) => lastStateOf(object, []) !== undefined)
+  const isExplained = isCustomKind(target, checks) && !awaitsDeletion(target)
   const behind = behindOf(target, checks)
   // `--for` and a health check do not find the pods, but the rule of the kind does.
-  const needsNoPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
+  const needsNoPods = rule.serving !== undefined || awaitsDeletion(target)
   const ofKind = needsNoPods ? undefined : servingOfKind(ruleOf(target))
   const serving = isExplained ? servingOfOwned(behind) : ofKind
   const own = isExplained ? withFollowedObject(withCause(withOwnedWorkloads(rule, behind), behind), behind) : rule

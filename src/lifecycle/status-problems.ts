@@ -1,7 +1,8 @@
-import { type KubeObject, subjectOf } from '../cluster/objects.ts'
-import type { Problem } from '../reasons/reasons.ts'
+import { type Condition, isSameSubject, type KubeObject, subjectOf } from '../cluster/objects.ts'
+import type { Problem, ReasonCode } from '../reasons/reasons.ts'
+import type { StatusSignal } from '../reasons/status.ts'
 import { reportedFailureMs } from '../thresholds.ts'
-import { type ConditionSignal, signalKey, withoutCondition } from './conditions.ts'
+import { type ConditionSignal, withoutCondition } from './conditions.ts'
 import type { Reader } from './reader.ts'
 import { isAboutPresentSpec } from './status-age.ts'
 
@@ -48,10 +49,10 @@ export function reportedProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],
   reader: Reader,
-  failure: ConditionSignal | undefined = signals[0],
+  failure: Pick<ConditionSignal, 'condition'> | undefined = signals[0],
   atLeastMs = reportedFailureMs,
 ): Problem<'reported-failed'> {
-  const since = failingSince(object, failure, reader)
+  const since = failingSince(object, signals[0], failure?.condition, reader)
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
@@ -64,12 +65,38 @@ export function reportedProblem(
  * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock: the time of its
  * condition. If the condition may be about an older spec, it counts at the earliest from when the gate first saw the
  * failure. Without a condition, or with a time in the future, that moment counts.
+ * @param first the first signal of the failure, by which it is the same failure as before
  */
-function failingSince(object: KubeObject, failure: ConditionSignal | undefined, reader: Reader): number {
-  const { now, time, history } = reader
-  const { condition } = failure ?? {}
-  const seenAt = (failure && history.failures.get(signalKey(failure))) ?? now
-  const changedAt = time(condition?.lastTransitionTime)
-  if (condition === undefined || changedAt === undefined || changedAt > now) return seenAt
+function failingSince(
+  object: KubeObject,
+  first: StatusSignal | undefined,
+  condition: Condition | undefined,
+  reader: Reader,
+): number {
+  const changedAt = reader.time(condition?.lastTransitionTime)
+  const isSame = (other: StatusSignal | undefined) =>
+    other?.name === first?.name && other?.value === first?.value && other?.part === first?.part
+  const seenAt = seenSince(object, 'reported-failed', reader, ({ signals }) => isSame(signals[0]))
+  if (condition === undefined || changedAt === undefined || changedAt > reader.now) return seenAt
   return isAboutPresentSpec(object, condition, reader) ? changedAt : Math.max(changedAt, seenAt)
+}
+
+/**
+ * Since when the gate has seen a problem that the object itself has, in milliseconds since the epoch on the runner's
+ * clock. A change of the spec may fix it, so it counts anew then.
+ * @param isSame whether an earlier problem with this reason is the same, by its detail
+ */
+export function seenSince<Reason extends ReasonCode>(
+  object: KubeObject,
+  reason: Reason,
+  { now, history, lastAssessment }: Reader,
+  isSame: (detail: Problem<Reason>['detail']) => boolean = () => true,
+): number {
+  const self = subjectOf(object)
+  const before = lastAssessment?.problems.find(
+    (each) =>
+      each.reason === reason && isSameSubject(each.subject, self) && isSame(each.detail as Problem<Reason>['detail']),
+  )
+  if (before !== undefined) return Math.max(before.firstSeenAt, history.specSeenAt)
+  return object === history.first ? history.firstSeenAt : now
 }

@@ -1,14 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../cluster/objects.ts'
 
-/** The failures and states that a rule reads in the present status of an object. */
-export interface ReportedStatus {
-  /** The keys of its failures. */
-  readonly failures?: readonly string[]
-  /** Its states. A state that the object did not have before is progress for the stall clock. */
-  readonly states?: readonly string[]
-}
-
 /** What the gate has observed of a target. Its first sight counts as a change. Moments are on the runner's clock. */
 export interface TargetHistory {
   readonly firstSeenAt: number
@@ -23,11 +15,12 @@ export interface TargetHistory {
   /** The numbers in the status, as one text, and when one of them last changed. */
   readonly counters: string
   readonly countersMovedAt: number
-  /** The states that the rule has read in the status since the spec last changed, and when the latest new state was seen. */
+  /**
+   * The states in the status since the spec last changed, and when the latest new state was seen, which is progress for
+   * the stall clock.
+   */
   readonly states: ReadonlySet<string>
   readonly statesMovedAt: number
-  /** The failures that the rule reads in the present status, and when each was first seen. */
-  readonly failures: ReadonlyMap<string, number>
 }
 
 /** The maximum number of states that count as progress: a field named like a state may contain a text that varies. */
@@ -35,13 +28,13 @@ const maxStates = 1_000
 
 /**
  * Adds a version of a target, seen at `now`, to its history.
- * @param reported what its rule reads in its status
+ * @param states those in its status; see `statesOf`
  */
 export function observeTarget(
   before: TargetHistory | undefined,
   object: KubeObject,
   now: number,
-  { failures = [], states = [] }: ReportedStatus = {},
+  states: readonly string[] = [],
 ): TargetHistory {
   const { spec } = object
   const status = object.status ?? {}
@@ -63,7 +56,5 @@ export function observeTarget(
     countersMovedAt: before?.counters === counters ? before.countersMovedAt : now,
     states: isNew ? new Set([...known, ...states]) : known,
     statesMovedAt: isNew || before === undefined ? now : before.statesMovedAt,
-    // The change may fix a failure of the previous spec.
-    failures: new Map(failures.map((each) => [each, (isSameSpec ? before.failures.get(each) : undefined) ?? now])),
   }
 }

@@ -94,6 +94,11 @@ export interface Target {
   readonly manifest?: ManifestObject
 }
 
+/** Whether a target is ready when its object does not exist (`--for=delete`). */
+export function awaitsDeletion({ waitFor }: Pick<Target, 'waitFor'>): boolean {
+  return waitFor?.type === 'delete'
+}
+
 /** The name of a target in outputs and reports: `deployment.apps/web`, `pod/web`. */
 export function targetId({ apiVersion, kind, name, selector }: NamedTarget): string {
   const group = groupOf(apiVersion)

@@ -44,7 +44,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
 
 const gated = createContext()
 const hook = createTarget({ hook: { annotation: 'helm.sh/hook=post-upgrade', removal: 'x=hook-succeeded' } })
-const deletionAwaited = createContext({ readyWhenAbsent: 'does not exist' })
+const deletionAwaited = { ...gated, target: createTarget({ waitFor: { type: 'delete' } }) }
 const changeAwaited = createContext({}, createSettings({ awaitChangeMs: 60_000 }))
 
 function createObject(uid: string, image = 'acme/web:v1', generation = 1, replicas = 1): KubeObject {

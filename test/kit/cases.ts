@@ -6,7 +6,7 @@ import type { WaitFor } from '../../src/plan/target.ts'
 import { make, moment } from './objects.ts'
 import { toEvent, toPodStatus } from './pods.ts'
 import { readData, requireOptions } from './rows.ts'
-import { read, seenTarget, sightings } from './rule.ts'
+import { assessedTarget, read, sightings } from './rule.ts'
 import { toSubject } from './subject.ts'
 import { expectWords, toPattern } from './words.ts'
 import { type Relatives, relativesOf, toWorkload } from './workloads.ts'
@@ -124,7 +124,7 @@ function expectVerdict(object: KubeObject, verdict: string, now: number, options
     unseen,
     othersProgress,
     ...(othersReadyAt !== undefined && { othersReadyAt }),
-    ...(before && { history: seenTarget([0, before], [options.changedAt ?? 60, object]) }),
+    ...(before && assessedTarget(rule, [0, before], [options.changedAt ?? 60, object])),
     ...(options.minReadySeconds !== undefined && { minReadySeconds: options.minReadySeconds }),
     ...(maxRestarts !== undefined && { settings: { maxRestarts } }),
     ...(relatives.sightings.size > 0 && { sightings: relatives.sightings }),

@@ -7,7 +7,7 @@ import { type Expected, expectAssessment } from './cases.ts'
 import type { NamedObjects } from './named-objects.ts'
 import { start } from './objects.ts'
 import { readData, requireOptions } from './rows.ts'
-import { type ReaderOptions, read, seenTarget, sightings } from './rule.ts'
+import { assessedTarget, type ReaderOptions, read, sightings } from './rule.ts'
 import { tape, withParts } from './tape.ts'
 
 /** What is known besides the objects of a tape, and what is expected besides the verdict. */
@@ -78,7 +78,7 @@ function testCase([text, verdict, own = {}]: RuleCase, group: Omit<Group, 'cases
       ...options,
       now,
       objects: present,
-      history: seenTarget(...judged),
+      ...assessedTarget(ruleOf(object), ...judged),
       sightings: new Map(observed),
       ...(gatedPods && { revisionOf: ({ metadata }: Pod) => (gatedPods.includes(metadata.name) ? 'gated' : 'other') }),
     }

@@ -2,12 +2,12 @@ import type { WatchRequest } from '../../src/cluster/feed.ts'
 import type { EventObject, KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { assess } from '../../src/lifecycle/assess.ts'
-import { assessedStatus } from '../../src/lifecycle/assessment.ts'
+import { type Assessment, assessedStatus } from '../../src/lifecycle/assessment.ts'
 import type { PodView } from '../../src/lifecycle/pod-view.ts'
 import type { GateTime } from '../../src/lifecycle/proof.ts'
 import type { LifecycleSettings, Reader } from '../../src/lifecycle/reader.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
-import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { statesOf } from '../../src/lifecycle/rules.ts'
 import { createReaders } from '../../src/lifecycle/shared-reader.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { observePod, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
@@ -30,6 +30,7 @@ export interface ReaderOptions {
   readonly declaresStatus?: boolean
   /** History of the target; by default it is observed for the first time now. */
   readonly history?: TargetHistory
+  readonly lastAssessment?: Assessment
   /** Observations of pods by uid; by default each pod is observed for the first time now. */
   readonly sightings?: ReadonlyMap<string, PodObservations>
   /** Of the workload that the pods belong to. */
@@ -72,6 +73,7 @@ export function reader(options: ReaderOptions = {}): Reader {
   return {
     ...shared,
     history: options.history ?? observeTarget(undefined, make.deployment(), now),
+    lastAssessment: options.lastAssessment,
     othersProgress: () => othersProgress,
     othersReadyAt: () => (othersReadyAt === undefined ? undefined : moment(othersReadyAt)),
     endedPods: (uid, phase) =>
@@ -100,7 +102,7 @@ export function reader(options: ReaderOptions = {}): Reader {
 
 /** What a rule says about an object among others, which was first seen at the start of the gate unless `history` says more. */
 export function read<Gated extends KubeObject>(options: ReaderOptions, rule: Rule<Gated>, object: Gated) {
-  const history = observeTarget(undefined, object, moment(0), rule.reported?.(object))
+  const history = observeTarget(undefined, object, moment(0), statesOf({}, object))
   return found({ now: 60, history, ...options }, (given) => {
     const assessment = assess(rule, object, given)
     return { ...assessment, status: assessedStatus(assessment) }
@@ -172,12 +174,27 @@ export function counted(
 
 /** History of a target with these versions, each at its second. */
 export function seenTarget(...versions: readonly (readonly [seconds: number, object: KubeObject])[]): TargetHistory {
-  const seen = versions.reduce<TargetHistory | undefined>((history, [seconds, object]) => {
-    const rule = ruleOf(object)
-    return observeTarget(history, object, moment(seconds), rule.reported?.(object))
-  }, undefined)
+  const seen = versions.reduce<TargetHistory | undefined>(
+    (history, [seconds, object]) => observeTarget(history, object, moment(seconds), statesOf({}, object)),
+    undefined,
+  )
   if (seen === undefined) throw new Error('A target that was never seen has no history.')
   return seen
+}
+
+/** History and last assessment of a target with these versions, each assessed at its second. */
+export function assessedTarget(
+  rule: Rule,
+  ...versions: readonly (readonly [seconds: number, object: KubeObject])[]
+): Pick<ReaderOptions, 'history' | 'lastAssessment'> {
+  let history: TargetHistory | undefined
+  let lastAssessment: Assessment | undefined
+  for (const [now, object] of versions) {
+    history = observeTarget(history, object, moment(now), statesOf({}, object))
+    const given = reader({ now, history, ...(lastAssessment && { lastAssessment }) })
+    lastAssessment = assess(rule, object, given)
+  }
+  return { ...(history && { history }), ...(lastAssessment && { lastAssessment }) }
 }
 
 /** A problem, or what contains problems, with each problem's class and message as they are reported. */

@@ -1,11 +1,9 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { healthCheckRule } from '../../src/lifecycle/custom/health-check.ts'
-import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { parseHealthChecks } from '../../src/plan/health-checks.ts'
 import { type Expected, expectAssessment } from '../kit/cases.ts'
-import { moment } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
-import { read } from '../kit/rule.ts'
+import { assessedTarget, read } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -43,14 +41,10 @@ async function assessmentOf(seen: Readonly<Record<number, Fields>>, now: number,
   const [check] = await parseHealthChecks(text, 'checks.yaml')
   if (check === undefined) throw new Error('There is one health check.')
   const rule = healthCheckRule(check)
-  const versions = Object.entries(seen).map(([second, each]) => [moment(Number(second)), widgetWith(each)] as const)
-  const history = versions.reduce<TargetHistory | undefined>(
-    (before, [at, object]) => observeTarget(before, object, at, rule.reported?.(object)),
-    undefined,
-  )
+  const versions = Object.entries(seen).map(([second, each]) => [Number(second), widgetWith(each)] as const)
   const object = versions.at(-1)?.[1]
-  if (history === undefined || object === undefined) throw new Error('A widget that was never seen cannot be judged.')
-  return read({ now, history }, rule, object)
+  if (object === undefined) throw new Error('A widget that was never seen cannot be judged.')
+  return read({ now, ...assessedTarget(rule, ...versions) }, rule, object)
 }
 
 type Case = readonly [

@@ -4,7 +4,7 @@ import { ruleOf } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
 import { readData } from '../kit/rows.ts'
-import { read, seenTarget } from '../kit/rule.ts'
+import { assessedTarget, read, seenTarget } from '../kit/rule.ts'
 
 /** An object whose spec and status were written at these seconds after the gate's start. */
 function writtenAt(spec: number, status: number) {
@@ -123,8 +123,8 @@ describe('a failure in an older status without a generation', () => {
     const failed = data.failed['a custom resource'] as Sample
     const first = create(failed, { managedFields: writtenAt(-100, -150) })
     const second = { ...create(failed, { generation: 3, managedFields: writtenAt(8, -150) }), spec: { size: 3 } }
-    const history = seenTarget([0, first], [8, second])
-    const assess = (now: number) => read({ now, history }, ruleOf(second), second)
+    const seen = assessedTarget(ruleOf(second), [0, first], [8, second])
+    const assess = (now: number) => read({ now, ...seen }, ruleOf(second), second)
     expect(assess(17.9)).toMatchObject({ status: 'progressing' })
     expect(assess(18)).toMatchObject({ status: 'failed' })
   })

@@ -16,7 +16,7 @@ function movedAt(...versions: readonly (readonly [seconds: number, object: KubeO
   const observe = (
     before: ReturnType<typeof observeTarget> | undefined,
     [seconds, object]: (typeof versions)[number],
-  ) => observeTarget(before, object, moment(seconds), { states: progressStates(object) })
+  ) => observeTarget(before, object, moment(seconds), progressStates(object))
   const history = versions.reduce<ReturnType<typeof observeTarget> | undefined>(observe, undefined)
   return ((history?.statesMovedAt ?? 0) - moment(0)) / 1_000
 }

@@ -281,7 +281,7 @@ export function allBehind(custom: KubeObject, behind: Behind, reader: Reader): r
 /** Assesses an object that is no target. Its history is unknown, so it counts as unchanged since its creation. */
 export function assessOwned(object: KubeObject, rule: Rule, reader: Reader): Assessment {
   const since = reader.time(object.metadata.creationTimestamp) ?? reader.startedAt
-  const history = observeTarget(undefined, object, since, rule.reported?.(object))
+  const history = observeTarget(undefined, object, since)
   return assess(rule, object, { ...reader, history })
 }
 

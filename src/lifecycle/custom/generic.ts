@@ -1,10 +1,10 @@
-import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
+import type { KubeObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { isBuiltIn } from '../../plan/kinds.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unclearSettles } from '../../thresholds.ts'
-import { isEmpty, signalKey } from '../conditions.ts'
+import { isEmpty } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { observedMilestone } from '../status-age.ts'
@@ -18,7 +18,7 @@ import {
   readSignals,
   specSuspension,
 } from './status.ts'
-import { isError, type Signal, type SignalSummary, summarizeSignals } from './status-conditions.ts'
+import { type Signal, type SignalSummary, summarizeSignals } from './status-conditions.ts'
 import type { Meaning } from './words.ts'
 
 /**
@@ -32,12 +32,6 @@ import type { Meaning } from './words.ts'
  */
 export const genericRule: Rule = {
   milestones: commonMilestones,
-  reported: oncePerObject((object: KubeObject) => ({
-    failures: readSignals(object).flatMap((each) =>
-      each.meaning === 'failed' || isError(each) ? [signalKey(each)] : [],
-    ),
-    states: progressStates(object),
-  })),
   judge: (object, reader) => stateDecision(object, decideByConventions(object, reader), reader),
 }
 
@@ -131,9 +125,6 @@ export function explanationText({ signals, cause }: Explanation): string {
   return cause ?? signalsText(signals)
 }
 
-/** The key in a rule's `failures` for the expression `failed` of a health check. */
-export const failedKey = 'failed'
-
 /**
  * States what was decided about an object.
  * @param check the health check that decided; absent if the general conventions did
@@ -183,7 +174,7 @@ function failedProblem(
 ): Problem<'reported-failed'> {
   // The expression of a user may not be about the condition that has failed.
   const failed = isUsers ? undefined : signals.find(({ meaning }) => meaning === 'failed')
-  const problem = reportedProblem(object, signals, reader, { name: failedKey, condition: failed?.condition })
+  const problem = reportedProblem(object, signals, reader, { condition: failed?.condition })
   return { ...problem, detail: { ...problem.detail, cause, ...(isUsers && { healthCheck: 'failed' }) } }
 }
 

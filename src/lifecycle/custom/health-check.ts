@@ -5,7 +5,7 @@ import { isEmpty } from '../conditions.ts'
 import type { RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { isStale, isStatusStale, specChangedAt } from '../status-age.ts'
-import { type Decision, type Explanation, explanationText, failedKey, genericRule, stateDecision } from './generic.ts'
+import { type Decision, type Explanation, explanationText, genericRule, stateDecision } from './generic.ts'
 import { isUnobserved, readSignals } from './status.ts'
 import { type Signal, type SignalSummary, summarizeSignals } from './status-conditions.ts'
 import type { Meaning } from './words.ts'
@@ -19,11 +19,6 @@ import type { Meaning } from './words.ts'
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
     milestones: withStages(check.milestones),
-    reported: (object) => {
-      const hasFailed = isObservedBy(object, check) && check.failed?.(readBy(object, check)).holds === true
-      const { failures = [], states } = genericRule.reported?.(object) ?? {}
-      return { failures: [...(hasFailed ? [failedKey] : []), ...failures], states }
-    },
     judge: (object, reader) => {
       const decision = decideByCheck(object, check, reader)
       const judgement =

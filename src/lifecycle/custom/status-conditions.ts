@@ -295,6 +295,6 @@ function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolea
 }
 
 /** Whether a condition is not good, and its reason is a failure: Synced=False with the reason `SyncError`. */
-export function isError({ meaning, value, reason = '', condition }: Signal): boolean {
+function isError({ meaning, value, reason = '', condition }: Signal): boolean {
   return condition !== undefined && meaning === 'progressing' && value !== 'Unknown' && meaningOf(reason) === 'failed'
 }

@@ -10,15 +10,11 @@ import { isOfPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
  * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition or status of an older generation
  * does not count. A status without `observedGeneration` may count as stale for the settle time after a change. With
  * `delete`, an object that exists is not ready.
- * @param kindRule the rule of the kind: if it shows that an object has ended, such as a Job, the object stays ready
- * when it is deleted
+ * @param hasEnded whether an object has ended, as a Job: then it stays ready when it is deleted
  */
-export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> = {}): Rule {
-  const { lastState } = waitFor.type === 'delete' ? {} : kindRule
+export function waitForRule(waitFor: WaitFor, hasEnded = (_object: KubeObject) => false): Rule {
   const rule: Rule = {
     milestones: commonMilestones,
-    lastState,
-    readyWhenAbsent: waitFor.type === 'delete' ? 'does not exist' : undefined,
     judge: (object, reader) => {
       reader.milestone({ name: 'observed', state: 'skipped', message: 'the reference defines what to wait for' })
       return evaluate(object, waitFor)
@@ -26,7 +22,7 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
   }
   return withCheck(rule, (own, object) => {
     if (waitFor.type === 'delete') return awaitingDeletion(own, object)
-    return own.ready && lastState?.(object, []) !== undefined ? { ...own, completed: true } : own
+    return own.ready && hasEnded(object) ? { ...own, completed: true } : own
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Fields, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import { type ConditionSignal, conditionSignal, conditionsIn, fieldsOf, signalKey } from '../conditions.ts'
+import { type ConditionSignal, conditionSignal, conditionsIn, fieldsOf } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { isOfPresentGeneration, observedIf } from '../status-age.ts'
@@ -35,7 +35,6 @@ const finalReasons = new Set([
  */
 export const gatewayRule: Rule = {
   milestones: commonMilestones,
-  reported: (gateway) => ({ failures: finalFailures(gatewaySignals(gateway)) }),
   judge: judgeGateway,
 }
 
@@ -49,7 +48,6 @@ export const gatewayRule: Rule = {
  */
 export const routeRule: Rule = {
   milestones: commonMilestones,
-  reported: (route) => ({ failures: finalFailures(routeSignals(parentsOf(route))) }),
   judge: judgeRoute,
 }
 
@@ -206,11 +204,6 @@ function isBad({ name, value }: ConditionSignal): boolean {
 
 function isFinal({ reason = '' }: ConditionSignal): boolean {
   return finalReasons.has(reason)
-}
-
-/** The conditions that fail an object after ten seconds, for a rule's `failures`. */
-function finalFailures(signals: readonly ConditionSignal[]): readonly string[] {
-  return signals.filter((each) => isBad(each) && isFinal(each)).map(signalKey)
 }
 
 /** The problem that bad conditions show; of these, only the final ones if there are any. Undefined if none is bad. */

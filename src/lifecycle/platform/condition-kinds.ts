@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Condition, groupOf, type KubeObject, type ObjectName, replicasOf } from '../../cluster/objects.ts'
 import { messageOf } from '../../reasons/reasons.ts'
-import { type ConditionSignal, conditionSignal, conditionsIn, conditionsOf, isEmpty, signalKey } from '../conditions.ts'
+import { type ConditionSignal, conditionSignal, conditionsIn, conditionsOf, isEmpty } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import {
@@ -59,7 +59,6 @@ function observedConditions(object: KubeObject): readonly Condition[] {
  */
 export const crdRule: Rule = {
   milestones: commonMilestones,
-  reported: (definition) => ({ failures: refusedNames(definition).map(signalKey) }),
   judge: (definition, reader) =>
     judgeConditions(definition, ['Established'], observedConditions(definition), reader, refusedNames(definition)),
 }
@@ -134,7 +133,6 @@ export const resourceQuotaRule: Rule = {
  */
 export const csrRule: Rule = {
   milestones: commonMilestones,
-  reported: (object) => ({ failures: refusalsOf(object).map(signalKey) }),
   judge: (object, reader) => {
     const { signerName: signer = '' } = (object.spec ?? {}) as { signerName?: string }
     const { certificate = '' } = (object.status ?? {}) as { certificate?: string }

@@ -2,7 +2,7 @@ import type { Job, KubeObject } from '../../cluster/objects.ts'
 import { clockText } from '../../duration.ts'
 import { hookAnnotation, isPending, readRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
-import { type ConditionSignal, signalKey, trueCondition } from '../conditions.ts'
+import { type ConditionSignal, trueCondition } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { jobsRequest } from '../selector.ts'
@@ -15,10 +15,6 @@ import { ownProblem, reportedProblem } from '../status-problems.ts'
  */
 export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
-  reported: (object) => ({
-    failures: isFailed(object) ? [signalKey(failedSignal)] : [],
-    states: [readRevision(object.metadata).status],
-  }),
   judge: judgeRevision,
 }
 

@@ -13,7 +13,7 @@ import { lostClaimMs } from '../../thresholds.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
-import { ownProblem } from '../status-problems.ts'
+import { ownProblem, seenSince } from '../status-problems.ts'
 
 /**
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
@@ -24,11 +24,8 @@ import { ownProblem } from '../status-problems.ts'
  */
 export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],
-  reported: (object) => ({ failures: object.status?.phase === 'Lost' ? [lostKey] : [] }),
   judge: judgeClaim,
 }
-
-const lostKey = 'phase=Lost'
 
 const classesRequest = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' } as const
 
@@ -110,7 +107,7 @@ function bindingEvent(events: readonly EventObject[]): EventObject | undefined {
 }
 
 function lostProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-lost'> {
-  const since = reader.history.failures.get(lostKey) ?? reader.now
+  const since = seenSince(claim, 'claim-lost', reader)
   return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, proven: reader.passed(since + lostClaimMs) }
 }
 

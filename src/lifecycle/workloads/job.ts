@@ -40,7 +40,6 @@ import { stallHold } from './workload.ts'
  */
 export const jobRule: Rule<Job> = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
-  lastState,
   changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   judge: judgeJob,
 }
@@ -156,10 +155,12 @@ const failureReasons: ReadonlySet<string | undefined> = new Set([
 ])
 
 /**
- * The last state of a deleted Job. With `ttlSecondsAfterFinished: 0`, the gate may miss its last condition: the event
- * about its end contains the same. The deletionTimestamp is omitted, because the Job ended before.
+ * The last state of a deleted Job: how it ended, by its last known version or by the events about it. With
+ * `ttlSecondsAfterFinished: 0`, the gate may miss its last condition: the event about its end contains the same. The
+ * deletionTimestamp is omitted, because the Job ended before.
+ * @returns undefined if these do not show how it ended
  */
-function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
+export function lastStateOfJob(job: Job, events: readonly EventObject[]): Job | undefined {
   const { deletionTimestamp: _, ...metadata } = job.metadata
   if (['Complete', 'Failed', 'FailureTarget'].some((type) => trueCondition(job, type))) return { ...job, metadata }
   const end = events.findLast(({ reason }) => reason === 'Completed' || failureReasons.has(reason))
