@@ -7,7 +7,7 @@ import { existsRule } from '../platform/condition-kinds.ts'
 import { withoutProof } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { asWaiting, type Rule, withCheck } from '../rule.ts'
-import { lastWriteOf, specWrittenAt } from '../status-age.ts'
+import { isStale, lastWriteOf, specWrittenAt } from '../status-age.ts'
 import { assessOwned, type Behind, explainingReader, nameIn } from './behind.ts'
 
 /**
@@ -62,12 +62,15 @@ function withPresentStatus(
   reader: Reader,
 ): Assessment {
   const observed = generation?.(object)
-  if (observed !== undefined && Number(observed) === found.metadata.generation) return own
+  const writtenAt = lastWriteOf(object, reader.time, 'status')
+  // The generations of an object that was created again begin anew.
+  const isCreatedSince = (reader.time(found.metadata.creationTimestamp) ?? -Infinity) > (writtenAt ?? Infinity)
+  if (observed !== undefined && !isStale(observed, found.metadata.generation) && !isCreatedSince) return own
   const stale = { ...asWaiting(own, `${shortName(found)} has changed since its last state`), problems: [] }
   if (every === undefined) return observed === undefined ? own : stale
   const everyMs = parseDuration(every(object) ?? '', () => undefined) ?? comparisonIntervalMs
   const since = changedAt(found, reader) ?? -Infinity
-  const isWritten = observed === undefined && (lastWriteOf(object, reader.time, 'status') ?? -Infinity) >= since
+  const isWritten = observed === undefined && (writtenAt ?? -Infinity) >= since
   if ((own.ready && isWritten) || reader.passed(since + everyMs + reader.settings.settleTimeMs)) return own
   return observed !== undefined ? stale : { ...stale, stallHold: `its operator compares it every ${duration(everyMs)}` }
 }
