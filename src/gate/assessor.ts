@@ -13,12 +13,13 @@ import type { Rule } from '../lifecycle/rule.ts'
 import { lastStateOf, targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
+import { versionChangedAt } from '../lifecycle/status-age.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
 import { awaitsDeletion, definedClocks, displayName, fullNames, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import { targetEnd } from './deadlines.ts'
-import { isChangeRequired, versionChangedAt } from './present-version.ts'
+import { isChangeRequired } from './present-version.ts'
 import {
   firstRequests,
   firstState,

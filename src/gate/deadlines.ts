@@ -1,12 +1,13 @@
 import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
+import { versionChangedAt } from '../lifecycle/status-age.ts'
 import { ownProblem } from '../lifecycle/status-problems.ts'
 import { awaitsDeletion } from '../plan/target.ts'
 import { type Problem, problemSentence } from '../reasons/reasons.ts'
 import { deletedMs, fallenMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import { absentVerdict, verdictOf } from './outcome.ts'
-import { unchangedVerdict, versionChangedAt } from './present-version.ts'
+import { unchangedVerdict } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
   describeState,

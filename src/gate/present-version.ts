@@ -1,8 +1,5 @@
-import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import type { Reader } from '../lifecycle/reader.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import { specWrittenAt } from '../lifecycle/status-age.ts'
 import type { Target } from '../plan/target.ts'
 import { recentVersionMs } from '../thresholds.ts'
 import type { MilestoneProgress } from './milestones.ts'
@@ -24,15 +21,6 @@ function requiredMsOf({ target, settings }: VersionContext): number {
 /** Whether `require-change` limits the age of a target. It does not for kinds without pods, whose age is only reported. */
 export function isChangeRequired(context: VersionContext): boolean {
   return context.rule.changedAt !== undefined && requiredMsOf(context) > 0
-}
-
-/** When an object got its present version, by its rule or by the last write of its spec; see `Rule.changedAt`. */
-export function versionChangedAt(
-  object: KubeObject,
-  { changedAt = specWrittenAt }: Pick<Rule, 'changedAt'>,
-  reader: Reader,
-): number | undefined {
-  return changedAt(object, reader)
 }
 
 /**

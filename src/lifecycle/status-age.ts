@@ -4,7 +4,7 @@ import type { Milestone } from './assessment.ts'
 import { conditionsOf, isEmpty } from './conditions.ts'
 import { type GateTime, latest, latestOfAll, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
-import type { Judgement } from './rule.ts'
+import type { Judgement, Rule } from './rule.ts'
 
 /*
  * Whether a status is about the present spec: by generations, by requests to reconcile, and by when both were written.
@@ -122,6 +122,15 @@ export function specWrittenAt(
   { time, declaresStatus }: Pick<GateTime, 'time'> & { declaresStatus(kind: KindName): boolean | undefined },
 ): number | undefined {
   return object.status !== undefined && declaresStatus(object) === false ? undefined : lastWriteOf(object, time)
+}
+
+/** When an object got its present version, by its rule or by the last write of its spec; see `Rule.changedAt`. */
+export function versionChangedAt(
+  object: KubeObject,
+  { changedAt = specWrittenAt }: Pick<Rule, 'changedAt'>,
+  reader: Reader,
+): number | undefined {
+  return changedAt(object, reader)
 }
 
 /**

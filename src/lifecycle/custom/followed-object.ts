@@ -7,7 +7,7 @@ import { existsRule } from '../platform/condition-kinds.ts'
 import { withoutProof } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { asWaiting, type Rule, withCheck } from '../rule.ts'
-import { isStale, lastWriteOf, specWrittenAt } from '../status-age.ts'
+import { isStale, lastWriteOf, versionChangedAt } from '../status-age.ts'
 import { assessOwned, type Behind, explainingReader, nameIn } from './behind.ts'
 
 /**
@@ -23,7 +23,7 @@ export function withFollowedObject(rule: Rule, { follows, ruleOf }: Behind): Rul
     const explaining = explainingReader(reader, { ruleOf })
     const followed = ruleOf(found).rule
     if (follows.generation !== undefined || follows.every !== undefined)
-      return withPresentStatus(own, object, found, follows, followed.changedAt ?? specWrittenAt, explaining)
+      return withPresentStatus(own, object, found, follows, followed, explaining)
     const { ready, message, problems } = assessOwned(found, followed, explaining)
     if (!own.ready || ready) return own
     return { ...asWaiting(own, `${shortName(found)}: ${message}`), problems: problems.map(withoutProof) }
@@ -51,14 +51,14 @@ function followedObject(
  * object. The status contains the generation of that object, or the operator compares the object at an interval. Until
  * an interval after the change, only a status that was written since counts, and no failure: before the comparison, the
  * operator may write its last state once more. After that time, the change has started nothing, for example a rollback.
- * @param changedAt when the present version of the followed object began
+ * @param rule the rule of the followed object
  */
 function withPresentStatus(
   own: Assessment,
   object: KubeObject,
   found: KubeObject,
   { generation, every }: NonNullable<HealthCheck['follows']>,
-  changedAt: NonNullable<Rule['changedAt']>,
+  rule: Rule,
   reader: Reader,
 ): Assessment {
   const observed = generation?.(object)
@@ -69,7 +69,7 @@ function withPresentStatus(
   const stale = { ...asWaiting(own, `${shortName(found)} has changed since its last state`), problems: [] }
   if (every === undefined) return observed === undefined ? own : stale
   const everyMs = parseDuration(every(object) ?? '', () => undefined) ?? comparisonIntervalMs
-  const since = changedAt(found, reader) ?? -Infinity
+  const since = versionChangedAt(found, rule, reader) ?? -Infinity
   const isWritten = observed === undefined && (writtenAt ?? -Infinity) >= since
   if ((own.ready && isWritten) || reader.passed(since + everyMs + reader.settings.settleTimeMs)) return own
   return observed !== undefined ? stale : { ...stale, stallHold: `its operator compares it every ${duration(everyMs)}` }
