@@ -93,7 +93,23 @@ export const colorFlag: Flag = {
  */
 const knownFlags: readonly Flag[] = [...referenceFlags, ...inputFlags, jsonFlag, colorFlag]
 
+const namespaceHint = ' Name one namespace with -n.'
+const kustomizeHint = ' Render the kustomization, and pass it on stdin: kubectl kustomize FOLDER | rollout-gate wait -'
+const hints: ReadonlySet<string | undefined> = new Set([namespaceHint, kustomizeHint])
+
 const lineBreak = 'The argument contains a line break. Pass lines on stdin: kubectl apply -f k8s/ | rollout-gate wait -'
+
+/** Flags of kubectl that users may try, each with our equivalent flag or a hint. */
+const kubectlFlags: Readonly<Record<string, string>> = {
+  '--tail': 'log-lines',
+  '--follow': 'stream-logs',
+  '-o': 'json',
+  '--output': 'json',
+  '-A': namespaceHint,
+  '--all-namespaces': namespaceHint,
+  '-k': kustomizeHint,
+  '--kustomize': kustomizeHint,
+}
 
 /** The arguments of a command. Flags have their long names; a switch without a value is `true`. */
 export interface Arguments {
@@ -239,8 +255,14 @@ class ArgumentReader {
     if (!isInline) this.#unknown.add(index)
     const input = rawName.startsWith('--') ? rawName : (this.#argv[index] ?? rawName)
     if (this.#mistakes.some((mistake) => mistake.input === input)) return
-    const hint = didYouMean(input, this.#accepted.keys(), '--') || ' --help lists all flags.'
-    this.#mistakes.push({ input, message: `There is no such flag.${hint}` })
+    this.#mistakes.push({ input, message: `There is no such flag.${this.#flagHint(input)}` })
+  }
+
+  #flagHint(input: string): string {
+    const equivalent = Object.hasOwn(kubectlFlags, input) ? kubectlFlags[input] : undefined
+    if (equivalent !== undefined && hints.has(equivalent)) return equivalent
+    if (equivalent !== undefined && this.#accepted.has(equivalent)) return ` Did you mean --${equivalent}?`
+    return didYouMean(input, this.#accepted.keys(), '--') || ' --help lists all flags.'
   }
 
   #put(name: string, rawName: string, value: string): void {
