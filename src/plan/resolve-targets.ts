@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import { kindNameOf } from '../cluster/feed.ts'
-import type { ObjectName } from '../cluster/objects.ts'
+import { type ObjectName, shortName } from '../cluster/objects.ts'
 import { describePlace, type MistakeWithReason, type Place, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
@@ -216,6 +216,14 @@ function annotatedWait({ manifest, target }: Draft): readonly string[] {
   return annotationOf('for', manifest.object) === undefined ? [] : [describeAnnotation('for', manifest.object)]
 }
 
+/** The message about an annotation `rollout-gate/for` of the manifest that a line in `resources` overrides. */
+function unusedWait({ manifest, target }: Draft): readonly string[] {
+  if (manifest === undefined || target.waitFor !== undefined) return []
+  if (annotationOf('for', manifest.object) === undefined) return []
+  const place = describePlace({ input: manifest.file, line: manifest.line })
+  return [`${place}: rollout-gate/for is not used: ${shortName(manifest.object)} is also named without --for.`]
+}
+
 /** The messages about skipped lines, and about selectors and excludes without a match. */
 function noticesOf(
   parsed: ParsedReferences,
@@ -224,6 +232,7 @@ function noticesOf(
 ): readonly string[] {
   return [
     ...parsed.skipped.map(({ place, why, text }) => `${describePlace(place)} is skipped (${why}): ${text}`),
+    ...[...drafts.values()].flatMap(unusedWait),
     ...[...selectorsAsWritten(matched).values()].flatMap(unmatchedNotice),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, place } = entry.reference
