@@ -11,7 +11,6 @@ import { readRequests } from '../gate/watch-requests.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { targetWatch } from '../plan/target.ts'
-import { traitsOf } from '../reasons/reasons.ts'
 import { maxEvidenceContainers, maxEvidenceNodes } from '../thresholds.ts'
 import {
   explainingNamespace,
@@ -89,10 +88,9 @@ export class EvidenceReader {
    */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
-    const { verdict } = this.#gate
-    if (verdict !== undefined && traitsOf(verdict).evidence?.includes('access'))
-      this.#start('access', () => this.#checkAccess())
-    for (const judged of this.#gate.record().targets) if (judged.outcome !== 'ready') this.#read(judged)
+    const { basis, targets } = this.#gate.record()
+    if (basis?.denied !== undefined) this.#start('access', () => this.#checkAccess())
+    for (const judged of targets) if (judged.outcome !== 'ready') this.#read(judged)
     await within(clock, limitMs, Promise.all(this.#pending.map(({ reading }) => reading)))
     for (const { giveUp } of this.#pending) giveUp(`no answer within ${limitMs / 1000} s`)
     this.#isClosed = true
@@ -105,7 +103,7 @@ export class EvidenceReader {
   #read(judged: JudgedTargetRecord): void {
     const facts = new TargetFacts(judged, this.#gate.store)
     if (this.#tailLines > 0 && isQuotable(judged.basis.target, this.#gate.store))
-      for (const container of loggedContainers(judged)) this.#readLogs(container, facts)
+      for (const container of loggedContainers(judged, facts)) this.#readLogs(container, facts)
     const nodes = [
       ...judged.problems
         .flatMap(({ basis }) => withCauses(basis))
@@ -114,7 +112,7 @@ export class EvidenceReader {
     ]
     for (const node of nodes)
       if (facts.node(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
-    const namespace = explainingNamespace(judged)
+    const namespace = explainingNamespace(judged, facts)
     if (namespace !== undefined) this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
   }
 

@@ -1,11 +1,11 @@
 import {
   byLastOccurrence,
-  type Condition,
   type EventObject,
   isOfKind,
   type KubeObject,
   lastOccurrence,
   type Node,
+  type Pod,
   subjectText,
 } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
@@ -16,7 +16,8 @@ import { isCustomKind } from '../lifecycle/rules.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import type { Target } from '../plan/target.ts'
-import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
+import { messageOf, type Problem } from '../reasons/reasons.ts'
+import { signalText } from '../reasons/status.ts'
 import { maxEvidenceEvents, shownHistoryMs } from '../thresholds.ts'
 import { explainingNode, type TargetFacts } from './target-facts.ts'
 
@@ -49,11 +50,6 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
   const events = subject === undefined ? [] : eventLines(subject, context, container)
   const node = explainingNode(problem, facts)
   return [
-    ...evidencePiece(
-      'condition',
-      'Conditions',
-      traitsOf(problem).evidence?.includes('conditions') ? openConditions(subject) : [],
-    ),
     ...evidencePiece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
     ...(node === undefined ? [] : evidencePiece('condition', 'Node', nodeLines(node, facts, context))),
     ...eventPiece('Events', events),
@@ -64,14 +60,12 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
 }
 
 /** The conditions of a pod that are not True. */
-function openConditions(subject: KubeObject | undefined): readonly string[] {
-  const { conditions = [] }: { conditions?: Condition[] } = subject?.status ?? {}
-  return conditions
-    .filter(({ status }) => status !== 'True')
-    .map(({ type, status, reason = '', message = '' }) => {
-      const why = [reason, message].filter((each) => each !== '').join(': ')
-      return `${type} is ${status}${why === '' ? '' : `: ${why}`}`
-    })
+export function conditionEvidence({ status: { conditions = [] } = {} }: Pod): readonly Evidence[] {
+  const open = conditions.filter(({ status }) => status !== 'True')
+  const lines = open.map(({ type, status, reason, message }) =>
+    signalText({ name: type, value: status, reason, message }),
+  )
+  return evidencePiece('condition', 'Conditions', lines)
 }
 
 /** For a custom resource without a known cause: events that report failures of objects with names like `NAME-…`. */

@@ -14,6 +14,8 @@ export interface HintDetails extends Omit<HintFacts, 'target' | 'problem' | 'cau
   readonly cause?: HintDetails
   /** The target that ended the gate while this one was open, and how: `deployment/web failed`. */
   readonly endedBy?: string
+  /** The target's namespace does not exist, or is being deleted. */
+  readonly namespaceState?: 'missing' | 'terminating'
 }
 
 /** Whether the gate ended without judging its open targets. */
@@ -41,11 +43,14 @@ export function hintFor(target: Target, reason: ReasonCode | '', details: HintDe
   const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
   if (reason === '' && endedBy !== undefined) return wait ?? openHint(target, endedBy, details)
-  const namespace = traitsOf({ reason }).hasExisted ? undefined : missingNamespaceHint(target, details)
-  return namespace ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
+  return namespaceHint(target, details) ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
 
-function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...facts }: HintDetails): string {
+function reasonHint(
+  target: Target,
+  reason: ReasonCode,
+  { cause, endedBy: _, namespaceState: __, ...facts }: HintDetails,
+): string {
   const behind = cause?.problem
   return hintOf(reason, {
     ...facts,
@@ -66,10 +71,12 @@ function hintTarget(target: Target, { subject, isElsewhere }: Partial<Problem> =
   return isOwn ? { ...target, namespace } : { ...target, namespace, kind, name, isNotTarget: true, selector: undefined }
 }
 
-/** The hint that the namespace of the target does not exist; undefined if it exists, or if that is unknown. */
-function missingNamespaceHint({ namespace }: Target, { namespaceState, usesFlags }: HintDetails): string | undefined {
-  if (namespaceState !== 'missing' || namespace === undefined) return undefined
-  return `Namespace ${namespace} does not exist. Create it, or correct ${usesFlags ? '-n' : 'the input `namespace` or -n'}. ${clusterCommand('get', 'namespaces')} lists what is there.`
+/** The hint that the namespace of the target is missing or being deleted; undefined if it is neither, or unknown. */
+function namespaceHint({ namespace }: Target, { namespaceState }: HintDetails): string | undefined {
+  if (namespaceState === undefined) return undefined
+  return namespaceState === 'missing'
+    ? `Namespace ${namespace} does not exist. Create it and apply again, or correct the name of the namespace. ${clusterCommand('get', 'namespaces')} lists what is there.`
+    : `Namespace ${namespace} is being deleted, with everything in it. Find out who deletes it, and create it again once it is gone. Then apply again.`
 }
 
 /** The maximum number of conditions that a hint lists. */

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
-import { type EventObject, isOfKind, type KubeObject, type Node, type Pod } from '../cluster/objects.ts'
+import { type EventObject, isOfKind, isPodSubject, type KubeObject, type Node, type Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { JudgedTargetRecord, TargetRecord } from '../gate/run-record.ts'
 import { isMarkedBy } from '../lifecycle/custom/behind.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { lastStateOf } from '../lifecycle/rules.ts'
-import { isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
+import { containersOf, hasStarted, isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import { numberOf, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
@@ -95,15 +95,20 @@ export class TargetFacts {
   }
 }
 
-/** The containers whose logs may show why a target is not ready. */
-export function loggedContainers({ problems }: JudgedTargetRecord): readonly ContainerRef[] {
+/** The containers whose logs may show why a target is not ready: those that have started, as far as it is known. */
+export function loggedContainers({ problems }: JudgedTargetRecord, facts: TargetFacts): readonly ContainerRef[] {
   const containers = problems
     .flatMap(({ basis }) => withCauses(basis))
-    .flatMap(({ reason, subject: { namespace = 'default', name }, container }) =>
-      container !== undefined && traitsOf({ reason }).evidence?.includes('logs')
-        ? [{ namespace, pod: name, container }]
-        : [],
-    )
+    .flatMap((problem) => {
+      const { subject, container } = problem
+      const pod = facts.subject(problem)
+      const found = isOfKind(pod, 'Pod')
+        ? containersOf(pod).find((each) => each.container.name === container)
+        : undefined
+      if (container === undefined || !isPodSubject(subject)) return []
+      if (pod !== undefined && !hasStarted(found?.status)) return []
+      return [{ namespace: subject.namespace ?? 'default', pod: subject.name, container }]
+    })
   const isFirst = (each: ContainerRef, index: number) =>
     containers.findIndex((other) => isDeepStrictEqual(other, each)) === index
   return containers.filter(isFirst).slice(0, maxContainersOfTarget)
@@ -115,7 +120,7 @@ export function explainingNode(problem: Problem, facts: TargetFacts): string | u
   if (!isOfKind(pod, 'Pod') || !pod.spec?.nodeName) return undefined
   // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
   const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
-  return isLost || traitsOf(problem).evidence?.includes('node') ? pod.spec.nodeName : undefined
+  return isLost || traitsOf(problem).isOfNode ? pod.spec.nodeName : undefined
 }
 
 /** The pods that a target without a known cause waits for, if they have a node. */
@@ -124,9 +129,14 @@ export function unexplainedPods({ problems }: JudgedTargetRecord, facts: TargetF
   return isUnexplained ? facts.waitingPods.filter(({ spec }) => spec?.nodeName) : []
 }
 
-/** The namespace of a target, if its absence would explain the target's outcome. */
-export function explainingNamespace({ namespace, reason }: TargetRecord): string | undefined {
-  return traitsOf({ reason }).evidence?.includes('namespace') ? namespace : undefined
+/** The namespace of a target that ended and does not exist, or is being deleted: the namespace may be the cause. */
+export function explainingNamespace(
+  { namespace, reason, basis: { target } }: JudgedTargetRecord,
+  facts: TargetFacts,
+): string | undefined {
+  const object = facts.get(target)
+  const exists = object !== undefined && object.metadata.deletionTimestamp === undefined
+  return reason === '' || exists ? undefined : namespace
 }
 
 /**

@@ -54,7 +54,6 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     sentence: ({ request, error }, { times }) =>
       error === undefined ? `has not answered ${request}` : `does not answer ${request}: ${shortText(error)}${times}`,
     hint: missingHint,
-    evidence: ['logs'],
   },
   'wrong-answer': {
     class: 'strike',
@@ -71,7 +70,6 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
       return `answers ${request} with ${status}${expected}${times}${shown}`
     },
     hint: wrongHint,
-    evidence: ['logs'],
   },
   'not-held': {
     class: 'strike',

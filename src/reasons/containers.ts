@@ -1,13 +1,20 @@
-import type { Pod } from '../cluster/objects.ts'
 import { type ProbeDetail, type ProbeKind, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily, type ReasonSpec, type Sentence } from './spec.ts'
-import { clusterCommand, type Exit, exited, exitText, ifPresent, logHint, platformHint, withNames } from './wording.ts'
+import {
+  clusterCommand,
+  type Exit,
+  exited,
+  ifPresent,
+  logHint,
+  nameLimit,
+  platformHint,
+  withExitCode,
+  withoutMiddle,
+} from './wording.ts'
 
 interface CrashDetail extends Exit {
   /** The event about its failed postStart hook: the kubelet ends a container whose hook fails. */
   readonly failedHook?: string
-  /** The node does not report how the container ended. */
-  readonly isLost?: boolean
 }
 
 /** A container that the runtime could not start, or whose shell did not find the program. */
@@ -15,10 +22,6 @@ interface StartDetail extends Exit {
   readonly image?: string
   /** The runtime's error; empty if it gave none. */
   readonly message: string
-  /** The program exists, but is not executable. */
-  readonly isNotExecutable?: boolean
-  /** The program is a folder. */
-  readonly isFolder?: boolean
 }
 
 export interface CreateDetail extends StartDetail {
@@ -74,131 +77,105 @@ export interface ContainerDetails {
   readonly 'container-create-failed': CreateDetail
 }
 
-const crashSentence: ReasonSpec<CrashDetail>['sentence'] = (detail, { times }) => {
-  const { failedHook, isLost } = detail
-  const how =
-    failedHook !== undefined
-      ? `is killed because its postStart hook fails: ${failedHook}`
-      : isLost
-        ? 'was lost: its node does not report how it ended'
-        : exited(detail)
-  return `${how}${times}`
-}
+const crashSentence: ReasonSpec<CrashDetail>['sentence'] = (detail, { times }) =>
+  `${ifPresent`is killed because its postStart hook fails: ${detail.failedHook}` || exited(detail)}${times}`
 
 const startSentence: ReasonSpec<StartDetail>['sentence'] = (detail, { times }) =>
-  `cannot start: ${detail.message || exitText(detail)}${times}`
+  `${ifPresent`cannot start: ${detail.message}` || exited(detail)}${times}`
 
 /** The reasons about the containers of pods: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const containerReasons: ReasonFamily<ContainerDetails> = {
   'crash-loop': {
     class: 'strike',
     isDeath: true,
-    title: 'a container keeps crashing',
-    headline: ({ failedHook, exitCode }, { container }) =>
-      failedHook === undefined
-        ? withNames`container ${container} keeps crashing${ifPresent` (exit code ${exitCode})`}`
-        : withNames`the postStart hook of container ${container} fails`,
+    title: '{a container} keeps crashing',
+    headline: withExitCode,
     sentence: crashSentence,
     hint: crashHint,
-    evidence: ['logs'],
     field: { container: [] },
   },
   'out-of-memory': {
     class: 'strike',
     isDeath: true,
-    title: 'a container ran out of memory',
-    headline: (_, { container }) => withNames`container ${container} ran out of memory`,
+    title: '{a container} ran out of memory',
     sentence: (detail, { times }) => `was killed for using more memory than ${memoryLimit(detail)}${times}`,
     hint: memoryHint,
-    evidence: ['logs', 'node'],
+    isOfNode: true,
     field: { container: ['resources', 'limits', 'memory'] },
   },
   'bad-command': {
     class: 'strike',
     isDeath: true,
-    title: 'the command could not be run',
-    headline: (_, { container }) => withNames`the command of container ${container} could not be run`,
+    title: 'the command of {a container} could not be run',
     sentence: startSentence,
     hint: commandHint,
-    evidence: ['logs'],
     field: { container: ['command'] },
   },
   'exec-format': {
     class: 'strike',
     isDeath: true,
-    title: 'the image is built for another architecture',
-    headline: (_, { container }) => withNames`the image of container ${container} is built for another architecture`,
+    title: 'the image of {a container} is built for another architecture',
     sentence: ({ message }, { times }) => `cannot run on this node's architecture: ${message}${times}`,
     hint: (_, words) => platformHint(words),
-    evidence: ['logs'],
     field: { container: ['image'] },
   },
   'init-container-failed': {
     class: 'strike',
     isDeath: true,
-    title: 'an init container failed',
-    headline: ({ exitCode }, { container }) =>
-      withNames`init container ${container} failed${ifPresent` (exit code ${exitCode})`}`,
+    title: '{an init container} failed',
+    headline: withExitCode,
     sentence: crashSentence,
     hint: (_, words) => `${initContainerHint(words)} ${logHint(words, { isPrevious: true, isNamed: true })}`,
-    evidence: ['logs'],
     field: { container: [] },
   },
   'init-container-running': {
     class: 'slow',
     awaits: 'time',
-    title: 'an init container is still running',
-    headline: (_, { container }) => withNames`init container ${container} is still running`,
+    title: '{an init container} is still running',
     sentence: () => 'is still running, and the next containers wait for its end',
     hint: (_, words) =>
       `${initContainerHint(words)} It may wait for something that is missing. ${logHint(words, { isNamed: true })}`,
-    evidence: ['logs'],
     field: { container: [] },
   },
   'post-start-hook-running': {
     class: 'slow',
     awaits: 'time',
-    title: 'a postStart hook is still running',
-    headline: (_, { container }) => withNames`the postStart hook of container ${container} is still running`,
+    title: 'the postStart hook of {a container} is still running',
     sentence: () => 'waits for its postStart hook, which is still running',
     hint: (_, { problem, theContainer }) =>
       `The pod is ready only when \`lifecycle.postStart\` of ${problem === undefined ? 'its container' : theContainer} has ended. It may wait for something that is missing.`,
-    evidence: ['logs'],
     field: { container: ['lifecycle'] },
   },
   'liveness-failing': {
     class: 'strike',
     isDeath: true,
-    title: 'the liveness probe fails',
+    title: '{a container} fails its liveness probe',
     ...probeTexts('liveness'),
-    evidence: ['logs'],
     field: { container: ['livenessProbe'] },
   },
   'startup-failing': {
     class: 'strike',
     isDeath: true,
     classOf: ({ isRunning }) => (isRunning ? 'slow' : 'strike'),
-    title: 'the startup probe fails',
+    title: '{a container} fails its startup probe',
     ...probeTexts('startup'),
-    evidence: ['logs'],
     field: { container: ['startupProbe'] },
   },
   'readiness-failing': {
     class: 'slow',
     yieldsTo: 'node',
     awaits: 'time',
-    title: 'the readiness probe fails',
+    title: '{a container} fails its readiness probe',
     ...probeTexts('readiness'),
-    evidence: ['logs'],
     field: { container: ['readinessProbe'] },
   },
   'config-missing': {
     class: 'strike',
     title: 'a Secret, ConfigMap or key is missing',
-    headline: ({ missing: { kind, name, key } = {} }) => {
-      const object = ifPresent`${kind}/${name}`
-      if (object === '') return undefined
-      return key === undefined ? withNames`${object} is missing` : withNames`${object} lacks the key ${key}`
+    headline: ({ missing }, _, title) => {
+      if (missing?.name === undefined) return title
+      const object = withoutMiddle(missingName(missing), nameLimit)
+      return missing.key === undefined ? `${object} is missing` : `${object} lacks the key ${missing.key}`
     },
     sentence: ({ missing, volume, message }, { container }) => {
       const why = missing?.name === undefined ? message : missingText(missing)
@@ -220,11 +197,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'container-create-failed': {
     class: 'strike',
-    title: 'a container could not be created',
-    headline: ({ mount }, { container }) =>
-      mount === undefined
-        ? withNames`container ${container} could not be created`
-        : withNames`volume ${mount.volume} cannot be mounted`,
+    title: '{a container} could not be created',
     sentence: (detail, facts) => {
       const { isCreated, message, mount } = detail
       if (!isCreated) return `cannot be created: ${message}`
@@ -233,16 +206,12 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
       return `cannot start: volume "${volume}"${ifPresent` (subPath ${subPath})`} cannot be mounted at ${path}: ${error}${facts.times}`
     },
     hint: createHint,
-    evidence: ['node'],
+    isOfNode: true,
   },
 }
 
-function probeTexts(kind: ProbeKind): Pick<ReasonSpec<ProbeDetail>, 'headline' | 'sentence' | 'hint'> {
+function probeTexts(kind: ProbeKind): Pick<ReasonSpec<ProbeDetail>, 'sentence' | 'hint'> {
   return {
-    headline: (_, { container, isStarting }) =>
-      isStarting
-        ? withNames`container ${container} is starting`
-        : withNames`container ${container} fails its ${kind} probe`,
     sentence: (detail, facts) => probeSentence(kind, detail, facts),
     hint: (detail, words) => probeHint(kind, detail, words),
   }
@@ -277,14 +246,7 @@ function crashHint({ exitCode, signal, failedHook }: Partial<CrashDetail>, words
     exitCode === 0 && signal === undefined
       ? `${capitalizeFirst(theContainer)} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
       : `Find out why ${theContainer} exits.`
-  const meaning = exitCode === undefined ? undefined : exitMeanings[exitCode]
-  return `${what}${ifPresent` ${meaning}`} ${logHint(words, { isPrevious: true, isNamed: true })}`
-}
-
-const exitMeanings: Readonly<Record<number, string>> = {
-  137: 'Code 137 is SIGKILL, and the node does not report a lack of memory.',
-  139: 'Code 139 is a segmentation fault: native code, or a library that does not fit the image.',
-  143: 'Code 143 is SIGTERM: a request to end.',
+  return `${what} ${logHint(words, { isPrevious: true, isNamed: true })}`
 }
 
 /** `its limit of 64Mi`; if the pod has a limit too, it may be the one that was reached first. */
@@ -294,36 +256,27 @@ function memoryLimit({ limit, podLimit }: ContainerDetails['out-of-memory']): st
   return podLimit === undefined ? 'the node has' : `the limit of its pod, ${podLimit}`
 }
 
-/** Hint for a lack of memory: the limit, and how soon the container reached it. */
+/** Hint for a lack of memory. */
 function memoryHint(
   { limit, podLimit }: Partial<ContainerDetails['out-of-memory']>,
-  { problem, pod, theContainer }: HintWords,
+  { theContainer }: HintWords,
 ): string {
-  const status = pod?.status?.containerStatuses?.find(({ name }) => name === problem?.container)
-  const death = status?.lastState?.terminated ?? status?.state?.terminated
-  const lived = Math.round((Date.parse(death?.finishedAt ?? '') - Date.parse(death?.startedAt ?? '')) / 1000)
-  const when = lived >= 0 ? ` ${lived} s after its start` : ''
   if (limit !== undefined)
-    return `Raise \`resources.limits.memory\` of ${theContainer} (now ${limit}, used up${when}), or make it use less.`
+    return `Raise \`resources.limits.memory\` of ${theContainer} (now ${limit}), or make it use less.`
   return podLimit === undefined
     ? `Raise the memory limit of ${theContainer}, or make it use less. If it has no limit, the node ran out of memory: set \`resources.requests.memory\`, so that it gets a node with room.`
-    : `Raise \`resources.limits.memory\` of the pod (now ${podLimit}, used up${when}), which all its containers share, or make them use less.`
+    : `Raise \`resources.limits.memory\` of the pod (now ${podLimit}), which all its containers share, or make them use less.`
 }
 
 /** Hint for a program that does not exist or is not executable. */
-function commandHint({ isFolder, isNotExecutable }: Partial<StartDetail>, words: HintWords): string {
+function commandHint(_: Partial<StartDetail>, words: HintWords): string {
   const { spec, logLine, theImage, theContainer } = words
   if (words.isOfOtherArchitecture) return platformHint(words)
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
   const runs = written.length === 0 ? '' : ` It runs \`${JSON.stringify(written).replaceAll('`', '')}\`.`
-  const why = isFolder
-    ? `the program is a folder in ${theImage}`
-    : isNotExecutable
-      ? `the program may not be run: make it executable in ${theImage} (\`chmod +x\`)`
-      : `the program does not exist in ${theImage}, or is not on its PATH`
   const lastLine =
     logLine === undefined ? '' : ` The last ${logLine.isError ? 'error' : 'line'} that was logged is "${logLine.text}".`
-  return `Correct \`command\` and \`args\` of ${theContainer}: ${why}.${runs}${lastLine}`
+  return `Correct \`command\` and \`args\` of ${theContainer}: the program must exist in ${theImage}, on its PATH, and be executable.${runs}${lastLine}`
 }
 
 function createHint({ mayBeRoot, step, mount }: Partial<CreateDetail>, words: HintWords): string {
@@ -339,66 +292,30 @@ function createHint({ mayBeRoot, step, mount }: Partial<CreateDetail>, words: Hi
       return `Correct \`workingDir\` of ${theContainer}, or WORKDIR of ${theImage}: the folder must exist, and the user of the container must be allowed to enter it.`
     default:
       return (
-        subPathHint(mount, words) ??
+        subPathHint(mount) ??
         `The kubelet or the container runtime of the node fails before the program of ${theContainer} starts. The events of the pod: ${describePod}.`
       )
   }
 }
 
 /** Hint for a subPath that its volume lacks: the kubelet creates a folder, which cannot be mounted onto a file. */
-function subPathHint(mount: FailedMount | undefined, { pod, command }: HintWords): string | undefined {
+function subPathHint(mount: FailedMount | undefined): string | undefined {
   if (mount?.subPath === undefined || !mount.error.startsWith('not a directory')) return undefined
-  const source = sourceOf(mount.volume, pod)
-  const keys = source === undefined ? '' : ` ${command('describe', source)} lists its keys.`
-  return `Probably ${source ?? 'the volume'} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key.${keys}`
+  return `Probably volume ${mount.volume} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key to the ConfigMap or Secret of the volume.`
 }
 
-/** The ConfigMap or Secret of a volume, as kubectl names it. */
-function sourceOf(volume: string, pod: Pod | undefined): string | undefined {
-  const { configMap, secret } = pod?.spec?.volumes?.find(({ name }) => name === volume) ?? {}
-  if (configMap?.name !== undefined) return `configmap/${configMap.name}`
-  return secret?.secretName === undefined ? undefined : `secret/${secret.secretName}`
-}
-
-/** Hint for a missing object: what to create, what refers to it, and the command that lists the existing objects. */
-function missingHint({ missing }: Partial<MissingDetail>, { pod, command, inNamespace }: HintWords): string {
+/** Hint for a missing object: what to create, and the command that lists the existing objects. */
+function missingHint({ missing }: Partial<MissingDetail>, { command, inNamespace }: HintWords): string {
   const { namespace } = missing ?? {}
   const where = ifPresent` in namespace ${namespace}` || inNamespace || ' in the same namespace'
   if (missing?.name === undefined)
     return `Create the Secret or ConfigMap (or the key in it) that the message names,${where}, or correct the reference.`
   const { kind, key } = missing
   const object = missingName(missing)
-  const reference = `the reference${ifPresent` (${referencesTo(missing, pod)})`}`
   const list = namespace === undefined ? command('get', kind) : clusterCommand('get', kind, '-n', namespace)
   return key === undefined
-    ? `Create ${object}${where}, or correct ${reference}. ${list} lists what is there.`
-    : `Add the key ${key} to ${object}${where}, or correct ${reference}. ${command('describe', object)} lists its keys.`
-}
-
-interface Reference {
-  readonly name?: string
-  readonly key?: string
-}
-
-/** The references of a pod to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
-function referencesTo({ kind, name, key }: MissingObject, pod: Pod | undefined): string {
-  const [ofEnv, ofFrom] = kind === 'secret' ? ['secretKeyRef', 'secretRef'] : ['configMapKeyRef', 'configMapRef']
-  const { containers = [], initContainers = [], volumes = [] } = pod?.spec ?? {}
-  const found = [...initContainers, ...containers].flatMap((container) => [
-    ...(container.env ?? [])
-      .filter(({ valueFrom }) => {
-        const reference = (valueFrom as Record<string, Reference> | undefined)?.[ofEnv]
-        return reference?.name === name && (key === undefined || reference?.key === key)
-      })
-      .map((variable) => `env ${variable.name} of container ${container.name}`),
-    ...(container.envFrom ?? [])
-      .filter((from) => (from as Record<string, Reference>)[ofFrom]?.name === name)
-      .map(() => `envFrom of container ${container.name}`),
-  ])
-  const mounted = volumes
-    .filter(({ secret, configMap }) => (kind === 'secret' ? secret?.secretName : configMap?.name) === name)
-    .map((volume) => `volume ${volume.name}`)
-  return [...found, ...mounted].slice(0, 3).join(', ')
+    ? `Create ${object}${where}, or correct the reference. ${list} lists what is there.`
+    : `Add the key ${key} to ${object}${where}, or correct the reference. ${command('describe', object)} lists its keys.`
 }
 
 function capitalizeFirst(text: string): string {

@@ -1,8 +1,7 @@
-import { isAbsolute, posix } from 'node:path'
 import { clockText, duration } from '../duration.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily, type Sentence } from './spec.ts'
-import { clusterCommand, describeGrants, hintWords, ifPresent } from './wording.ts'
+import { describeGrants, hintWords, ifPresent } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** Who changed the pod template, and the generations of the object before and after the change. */
@@ -47,8 +46,6 @@ export interface GateDetails {
     readonly current?: string
     /** When it was deployed, as the operator wrote it. */
     readonly since?: string | undefined
-    /** How long before the gate's start it was deployed; negative: after the start. */
-    readonly beforeStartMs?: number
     /** Why the operator deploys nothing, in its own words. */
     readonly complaint?: string | undefined
     /** How often the operator looks for a new revision. */
@@ -94,8 +91,8 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     hasNoProblem: true,
     title: 'no progress',
     sentence: ({ stallTimeoutMs, state }) => `made no progress for ${duration(stallTimeoutMs)}: ${state}`,
-    hint: (_, { target, problem, name, command, describePod, setting }) =>
-      `${target.kind === 'Job' && problem === undefined ? `Read its log: ${command('logs', name)}` : `See its events: ${describePod}`}. If it only needs longer, raise ${setting('stall-timeout')}.`,
+    hint: (_, { describePod, setting }) =>
+      `See its events: ${describePod}. If it only needs longer, raise ${setting('stall-timeout')}.`,
   },
   'still-running': {
     class: 'clock',
@@ -117,15 +114,12 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       return `does not exist${after}${ifPresent`: it is a hook (${hook})`}`
     },
     hint: (_, words) => notFoundHint(words),
-    evidence: ['namespace'],
   },
   deleted: {
     class: 'clock',
-    hasExisted: true,
     title: 'deleted during the rollout',
     sentence: () => 'was deleted during the wait',
     hint: (_, words) => deletedHint(words),
-    evidence: ['namespace'],
   },
   terminating: {
     class: 'slow',
@@ -136,19 +130,13 @@ export const gateReasons: ReasonFamily<GateDetails> = {
         ? refusalSentence(detail)
         : `is being deleted${ifPresent` and waits for its finalizers: ${detail.finalizers.join(', ')}`}`,
     hint: (detail, words) => {
-      const { target, name, namespaceState } = words
-      const { namespace } = target
-      const around =
-        namespace === undefined
-          ? ''
-          : namespaceState === 'terminating'
-            ? ` Its namespace ${namespace} is being deleted: nothing can be applied there until that is gone.`
-            : ` If its whole namespace is being deleted (${clusterCommand('get', 'namespace', namespace)}), nothing can be applied there until that is gone.`
+      const { name } = words
+      if ('message' in detail)
+        return 'Wait until the namespace is gone. Find out who deletes it, create it again, then apply again.'
       const { finalizers = [] } = 'finalizers' in detail ? detail : {}
       const held = finalizers.length === 0 ? '' : ` ${finalizerAdvice(words, name, finalizers)}`
-      return `Wait until ${name} is gone, then apply it again.${held}${around}`
+      return `Wait until ${name} is gone, then apply it again.${held}`
     },
-    evidence: ['namespace'],
   },
   superseded: {
     class: 'identity',
@@ -195,7 +183,6 @@ export const gateReasons: ReasonFamily<GateDetails> = {
           : ''
       return `Check that the change was applied, to this cluster${ifPresent` and namespace ${namespace}`}, or raise ${setting('await-change')} if it arrives later.${before}`
     },
-    evidence: ['namespace'],
   },
   'wrong-revision': {
     class: 'slow',
@@ -203,12 +190,11 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     isAnonymous: true,
     title: 'another revision is deployed',
     headline: ({ operator, wanted }) => `${operator} has not deployed ${wanted}`,
-    sentence: (detail) => {
-      const { operator, wanted, current, complaint } = detail
+    sentence: ({ operator, wanted, current, since, complaint }) => {
       const is =
         current === undefined
           ? `${operator} has deployed no revision yet; ${wanted} is awaited`
-          : `${operator} is at ${current}${sinceText(detail)}, not at ${wanted}`
+          : `${operator} is at ${current}${clockText(since)}, not at ${wanted}`
       return clause(`${is}${ifPresent`: ${complaint}`}`)
     },
     hint: ({ operator = 'Its operator', intervalMs }, words) => {
@@ -222,7 +208,6 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   'not-changed': {
     class: 'identity',
-    hasExisted: true,
     title: 'nothing was deployed',
     sentence: ({ ageMs, requiredMs, applied }) =>
       `has been unchanged for ${duration(ageMs)}, and require-change is ${duration(requiredMs)}${ifPresent`; kubectl reported it as ${applied}`}`,
@@ -239,7 +224,6 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   forbidden: {
     class: 'api',
-    evidence: ['access'],
     title: 'access denied by the cluster',
     sentence: ({ name, isAsked, wasReadable, message }) =>
       clause(
@@ -293,13 +277,6 @@ function otherRevision({ operator, wanted, current, since }: RevisionChange, wha
   return clause(`${operator} is at ${current}${clockText(since)}, ${what} than ${wanted}`)
 }
 
-/** ` since 12:03 UTC, 3 m before the gate began`; empty if it is unknown. */
-function sinceText({ since, beforeStartMs }: GateDetails['wrong-revision']): string {
-  if (beforeStartMs === undefined) return clockText(since)
-  const when = beforeStartMs < 0 ? 'after' : 'before'
-  return `${clockText(since)}, ${duration(Math.abs(beforeStartMs))} ${when} the gate began`
-}
-
 /** The operator's own commands; undefined for other kinds, and for names that are no plain words. */
 function commandOf(words: HintWords, what: 'sync' | 'history' | 'source'): string | undefined {
   const source = 'flux get sources all -n {namespace}'
@@ -349,8 +326,8 @@ function foreignReport(
 }
 
 /** Hint for a selector without a match, or a name without an object. */
-function notFoundHint({ target, hasEnded, usesFlags, command, operatorCommand }: HintWords): string {
-  const { kind, selector, name, namespace, source, hook } = target
+function notFoundHint({ target, hasEnded, command, operatorCommand }: HintWords): string {
+  const { kind, selector, name, namespace, hook } = target
   const word = kind.toLowerCase()
   if (selector !== undefined && name !== '')
     return `Is this the name of the Helm release, and ${namespace} its namespace? ${operatorCommand('helm list -n {namespace}')} lists the releases. Hooks and what a chart has in crds/ are not gated.`
@@ -364,22 +341,12 @@ function notFoundHint({ target, hasEnded, usesFlags, command, operatorCommand }:
     return `Its tool creates a hook only when it runs it. Leave hooks out of the manifests${render}, or give this one the annotation rollout-gate/skip: "true". ${list} lists what is there.`
   }
   const place = ifPresent` and in namespace ${namespace}`
-  const folder = posix.dirname(source?.file ?? '')
-  const recursion =
-    folder.includes('/') && !isAbsolute(folder)
-      ? ` Was the folder ${folder} applied? kubectl apply -f reads subfolders only with --recursive.`
-      : ''
   const question = selector === '' ? `Was any ${kind} applied,${place}?` : `Was it applied, under this name${place}?`
-  const other =
-    namespace === undefined
-      ? ''
-      : ` For another namespace, ${usesFlags ? 'write' : 'set the input `namespace`, or write'} -n after the reference.`
-  return `${question}${recursion} ${list} lists what is there.${other}`
+  const other = namespace === undefined ? '' : ' For another namespace, write -n after the reference.'
+  return `${question} ${list} lists what is there.${other}`
 }
 
-function deletedHint({ target, name, namespaceState }: HintWords): string {
-  if (namespaceState !== undefined)
-    return `Namespace ${target.namespace} ${namespaceState === 'missing' ? 'was' : 'is being'} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply ${name} again.`
+function deletedHint({ target, name }: HintWords): string {
   // Its ownerReferences are not known here.
   const rollout =
     target.kind === 'Pod'

@@ -1,6 +1,6 @@
 import { notFoundRefusals, unauthorizedRefusals } from '../thresholds.ts'
 import { clause, type HintWords, type ReasonFamily, type ReasonSpec } from './spec.ts'
-import { clusterCommand, ifPresent, platformHint, withNames } from './wording.ts'
+import { clusterCommand, ifPresent, platformHint } from './wording.ts'
 
 interface ImageDetail {
   readonly image: string
@@ -60,8 +60,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-not-found': {
     class: 'terminal',
     provenAfter: notFoundRefusals,
-    title: 'image not found',
-    headline: ({ image }) => withNames`image ${image} not found`,
+    title: '{image} not found',
     sentence: pullSentence,
     hint: notFoundHint,
     field: { container: ['image'] },
@@ -69,8 +68,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-platform-missing': {
     class: 'terminal',
     provenAfter: notFoundRefusals,
-    title: 'the image is not built for the platform of the node',
-    headline: ({ image }) => withNames`image ${image} is not built for the platform of the node`,
+    title: '{the image} is not built for the platform of the node',
     sentence: pullSentence,
     hint: (_, words) => platformHint(words),
     field: { container: ['image'] },
@@ -78,8 +76,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-unauthorized': {
     class: 'strike',
     provenAfter: unauthorizedRefusals,
-    title: 'not allowed to pull the image',
-    headline: ({ image }) => withNames`not allowed to pull image ${image}`,
+    title: 'not allowed to pull {the image}',
     sentence: pullSentence,
     hint: unauthorizedHint,
     field: { container: ['image'] },
@@ -87,8 +84,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-rate-limited': {
     class: 'slow',
     isOutsideTemplate: true,
-    title: 'the registry limits the rate of pulls',
-    headline: ({ image }) => withNames`the registry limits pulls of image ${image}`,
+    title: 'the registry limits pulls of {the image}',
     sentence: pullSentence,
     hint: (_, { theImage }) =>
       `The registry of ${theImage} limits pulls. Pull with credentials (an imagePullSecret), or through a mirror, then try again.`,
@@ -97,8 +93,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-registry-unreachable': {
     class: 'slow',
     isOutsideTemplate: true,
-    title: 'image registry unreachable',
-    headline: ({ image }) => withNames`the registry of image ${image} cannot be reached`,
+    title: 'the registry of {the image} cannot be reached',
     sentence: pullSentence,
     hint: ({ cause }, { theImage }) =>
       `The node cannot pull from ${hostOf(theImage)}: ${(cause && unreachableCauses[cause]) ?? 'check the registry’s name, its certificate, and the node’s network.'}`,
@@ -106,16 +101,14 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-name-invalid': {
     class: 'terminal',
-    title: 'invalid image name',
-    headline: ({ image }) => withNames`invalid image name ${image}`,
+    title: 'the name of {the image} is invalid',
     sentence: ({ image }) => clause(`"${image}" is not a valid image name`),
     hint: invalidNameHint,
     field: { container: ['image'] },
   },
   'image-never-pull': {
     class: 'terminal',
-    title: 'image not on the node, and pulling it is forbidden',
-    headline: ({ image }) => withNames`image ${image} is not on the node, and pulling it is forbidden`,
+    title: '{the image} is not on the node, and pulling it is forbidden',
     sentence: ({ image }) =>
       clause(`image "${image}" is not on the node, and imagePullPolicy Never forbids pulling it`),
     hint: (_, { theImage }) => `Load ${theImage} onto every node, or set imagePullPolicy to IfNotPresent.`,
@@ -123,20 +116,14 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-pull-failed': {
     class: 'slow',
-    title: 'image could not be pulled',
-    headline: ({ image }) => withNames`image ${image} could not be pulled`,
+    title: '{the image} could not be pulled',
     sentence: pullSentence,
     hint: pullFailedHint,
     field: { container: ['image'] },
   },
   'image-mismatch': {
     class: 'terminal',
-    title: 'another image runs than the one expected',
-    headline: (detail) => {
-      if (!('missingContainers' in detail)) return undefined
-      const { missingContainers: names } = detail
-      return withNames`no pod has the expected container${names.length === 1 ? '' : 's'} ${names.join(', ')}`
-    },
+    title: 'the expected image does not run',
     sentence: (detail) => {
       if ('missingContainers' in detail)
         return clause(

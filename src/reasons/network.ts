@@ -55,10 +55,8 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
     class: 'slow',
     yieldsTo: 'awaited',
     title: 'the Service has no ready endpoints',
-    headline: ({ finding }) =>
-      'newPods' in finding && finding.newPods < finding.pods
-        ? 'the Service has no ready endpoints of the new revision'
-        : undefined,
+    headline: ({ finding }, _, title) =>
+      'newPods' in finding && finding.newPods < finding.pods ? `${title} of the new revision` : title,
     sentence: ({ finding, ports }, { cause }) => {
       const sentence = findingSentence(finding, cause?.sentence)
       if (ports === undefined) return sentence
@@ -83,8 +81,7 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
   },
   'address-pending': {
     class: 'slow',
-    title: 'no address assigned yet',
-    headline: ({ other }) => (other === undefined ? undefined : 'its address is not the requested one'),
+    title: 'the address is not assigned yet',
     sentence: ({ isLoadBalancer, other, report }) => {
       const state =
         other === undefined

@@ -1,8 +1,7 @@
-import type { Pod } from '../cluster/objects.ts'
 import { subjectText } from '../cluster/objects.ts'
 import { mountSentence } from './containers.ts'
 import { clause, type HintWords, type Occurrence, type ReasonFamily } from './spec.ts'
-import { clusterCommand, counted, type Exit, exited, ifPresent, logHint, withNames } from './wording.ts'
+import { clusterCommand, counted, type Exit, exited, ifPresent, logHint } from './wording.ts'
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
@@ -89,18 +88,8 @@ export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
     class: 'slow',
     awaits: 'node',
-    title: 'no node can take the pods',
-    headline: (detail, { cause }) => {
-      if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
-      if ('scheduler' in detail)
-        return withNames`scheduler ${detail.scheduler} does not report why the pods have no node`
-      const missing = detail.causes.find(({ type }) => type === 'missing-claim')
-      if (missing?.type === 'missing-claim')
-        return withNames`${`persistentvolumeclaim/${missing.name}`}, which the pods need, does not exist`
-      return cause?.reason === 'claim-pending'
-        ? withNames`${subjectText(cause.subject)}, which the pods need, is not bound`
-        : undefined
-    },
+    title: 'the pods have no node',
+    headline: (_, { cause }, title) => ifPresent`${cause?.headline}` || title,
     sentence: (detail, { cause }) => {
       if ('schedulingGates' in detail) {
         const [which, verb] = detail.schedulingGates.length === 1 ? ['gate', 'is'] : ['gates', 'are']
@@ -117,13 +106,13 @@ export const podReasons: ReasonFamily<PodDetails> = {
   'volume-not-mounted': {
     class: 'slow',
     awaits: 'volume',
-    title: 'a volume could not be mounted',
+    title: '{a volume} could not be mounted',
     sentence: ({ volume, message }) => mountSentence(volume, message),
     hint: ({ isInUse }, { describePod }) =>
       isInUse
         ? `The volume is attached to the node of another pod, and can be attached to one node only. ${oldPodFirst}`
         : `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describePod}.`,
-    evidence: ['node'],
+    isOfNode: true,
     field: { pod: ['spec', 'volumes'] },
   },
   'devices-not-prepared': {
@@ -132,7 +121,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     sentence: ({ message }) => clause(`the devices of its ResourceClaims cannot be prepared: ${message}`),
     hint: (_, { describePod }) =>
       `Check that the DRA driver of the devices runs on the node of the pod. The events of the pod: ${describePod}.`,
-    evidence: ['node'],
+    isOfNode: true,
     field: { pod: ['spec', 'resourceClaims'] },
   },
   'sandbox-failed': {
@@ -145,7 +134,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       handler === undefined
         ? `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod}.`
         : `The container runtime of the node has no handler ${handler}: correct runtimeClassName, or run the pod on nodes that have it.`,
-    evidence: ['node'],
+    isOfNode: true,
   },
   'readiness-gate-pending': {
     class: 'slow',
@@ -166,15 +155,14 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'slow',
     isOutsideTemplate: true,
     awaits: 'time',
-    title: 'a node does not respond',
-    headline: ({ node, state }) => withNames`node ${node} does not ${state === 'missing' ? 'exist' : 'respond'}`,
+    title: '{a node} does not respond',
     sentence: ({ node, state }) => nodeSentences[state](node),
     hint: ({ node = 'NODE', state }) => {
       if (state === 'missing')
         return `If the manifest sets \`nodeName\`, remove it, so that the scheduler chooses a node, or correct it: ${clusterCommand('get', 'nodes')}. If the node was deleted, the pod garbage collector deletes the pod in about a minute, and its controller creates another.`
       return `The kubelet of node ${node} does not respond. Check the node: ${clusterCommand('describe', 'node', node)}. If it will not come back, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
     },
-    evidence: ['node'],
+    isOfNode: true,
   },
   'pod-waiting': {
     class: 'slow',
@@ -184,7 +172,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       return `is not ready${state}${ifPresent`; its newest Warning is ${warning && reportText(warning)}`}`
     },
     hint: (_, { describePod }) => `See its events: ${describePod}.`,
-    evidence: ['conditions', 'node'],
+    isOfNode: true,
   },
   evicted: {
     class: 'terminal',
@@ -193,7 +181,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     sentence: (detail, problem) => endedSentence('was evicted', detail.message, detail, problem),
     hint: () =>
       'The message contains why the node evicted the pod. If a resource ran low, set requests that cover what the pod uses.',
-    evidence: ['node'],
+    isOfNode: true,
   },
   'pod-failed': {
     class: 'terminal',
@@ -205,7 +193,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
         ? `The message contains why the node refuses or ends the pods; their controller creates others. Their events: ${describeTarget}.`
         : `Nothing restarts the pod. ${problem?.container === undefined ? `See how it ended: ${describePod}.` : logHint(words)}`
     },
-    evidence: ['logs', 'node'],
+    isOfNode: true,
   },
   'pod-stuck': {
     class: 'slow',
@@ -307,89 +295,51 @@ function statusOf({ statusReason = '', message }: EndedDetail): string {
 /** In a rolling update, an old pod may hold what the new one needs. */
 const oldPodFirst = 'If it is the old pod, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1).'
 
+/** What to do about each cause. */
+const schedulingAdvice: Readonly<Partial<Record<SchedulingCause['type'], (words: HintWords) => string>>> = {
+  resource: () =>
+    `Lower \`resources.requests\`, or add a node with enough free resources: ${clusterCommand('describe', 'nodes')} shows what is in use.`,
+  'node-selector': () =>
+    `Correct the nodeSelector or the node affinity of the pod, or label a node: ${clusterCommand('get', 'nodes', '--show-labels')}.`,
+  taint: () => `Tolerate the taint in the pod, or end its cause on the node: ${taintsCommand} lists the taints.`,
+  cordoned: () =>
+    `Nodes are cordoned: ${clusterCommand('get', 'nodes')} shows them, \`kubectl uncordon NODE\` allows pods on one again.`,
+  'missing-claim': ({ command }) =>
+    `Create the claim, or correct claimName: ${command('get', 'pvc')} lists what is there.`,
+  'unbound-claims': claimAdvice,
+  claim: claimAdvice,
+  'resource-claim': ({ command }) =>
+    `Its ResourceClaims must exist, and the nodes must have free devices for them: ${command('get', 'resourceclaims,resourceclaimtemplates')}.`,
+  'host-port': () => `Another pod has the host port. ${oldPodFirst} Otherwise change hostPort, or remove it.`,
+  'volume-node': () =>
+    'Its volume can be reached from other nodes only: free room there, or give the pod another volume.',
+  'volume-in-use': () => `Another pod uses the claim. ${oldPodFirst}`,
+  'pod-count': () => 'Add a node, or remove pods: each node has a maximum number of pods.',
+  'topology-spread': () => 'Loosen its topology spread constraints, or add nodes that satisfy them.',
+  'pod-affinity': () =>
+    `Loosen its affinity to other pods, or add nodes that satisfy it. If another pod excludes it from a node: ${oldPodFirst}`,
+}
+
+function claimAdvice({ command }: HintWords): string {
+  return `Its PersistentVolumeClaims have to be bound first: ${command('get', 'pvc')}.`
+}
+
 /** Hint for a pod without a node: advice for each cause. */
-function schedulingHint(detail: Partial<UnschedulableDetail>, { pod, command }: HintWords): string {
+function schedulingHint(detail: Partial<UnschedulableDetail>, words: HintWords): string {
   if ('schedulingGates' in detail)
     return 'The controller that set the scheduling gates must remove them, most often that of a queue or a quota: check that it runs, and that the queue has room.'
   if ('scheduler' in detail)
     return `Does a scheduler named ${detail.scheduler} run in the cluster? If not, start it, or correct \`schedulerName\`.`
   const { causes = [], autoscaler } = detail as Partial<FoundCauses>
-  const has = (...types: SchedulingCause['type'][]) => causes.some(({ type }) => types.includes(type))
+  const ofAutoscaler =
+    'Raise the limit of the autoscaler, or change what it reports as incompatible: it adds no node for this pod.'
   const advice = [
-    ...(autoscaler
-      ? ['Raise the limit of the autoscaler, or change what it reports as incompatible: it adds no node for this pod.']
-      : []),
-    ...causes.flatMap((cause) => (cause.type === 'resource' ? [resourceAdvice(cause.resource, pod)] : [])),
-    ...(has('node-selector') ? [selectorAdvice(pod)] : []),
-    ...taintAdvice(causes),
-    ...(has('cordoned')
-      ? [
-          `Nodes are cordoned: ${clusterCommand('get', 'nodes')} shows them, \`kubectl uncordon NODE\` allows pods on one again.`,
-        ]
-      : []),
-    ...causes.flatMap((cause) =>
-      cause.type === 'missing-claim'
-        ? [`Create the claim ${cause.name}, or correct claimName: ${command('get', 'pvc')} lists what is there.`]
-        : [],
-    ),
-    ...(has('unbound-claims', 'claim')
-      ? [`Its PersistentVolumeClaims have to be bound first: ${command('get', 'pvc')}.`]
-      : []),
-    ...(has('resource-claim')
-      ? [
-          `Its ResourceClaims must exist, and the nodes must have free devices for them: ${command('get', 'resourceclaims,resourceclaimtemplates')}.`,
-        ]
-      : []),
-    ...(has('host-port')
-      ? [`Another pod has the host port. ${oldPodFirst} Otherwise change hostPort, or remove it.`]
-      : []),
-    ...(has('volume-node')
-      ? ['Its volume can be reached from other nodes only: free room there, or give the pod another volume.']
-      : []),
-    ...(has('volume-in-use') ? [`Another pod uses the claim. ${oldPodFirst}`] : []),
-    ...(has('pod-count') ? ['Add a node, or remove pods: each node has a maximum number of pods.'] : []),
-    ...(has('topology-spread', 'pod-affinity')
-      ? ['Loosen its affinity or topology spread constraints, or add nodes that satisfy them.']
-      : []),
-    ...(causes.some((cause) => cause.type === 'pod-affinity' && cause.rule === 'anti-affinity')
-      ? [`Another pod excludes it from a node. ${oldPodFirst}`]
-      : []),
+    ...(autoscaler === undefined ? [] : [ofAutoscaler]),
+    ...causes.flatMap(({ type }) => schedulingAdvice[type]?.(words) ?? []),
   ]
   return advice.length === 0
     ? 'Free or add capacity, or correct the pod’s requests, node selector, affinity or tolerations.'
-    : advice.join(' ')
-}
-
-function resourceAdvice(resource: string, pod: Pod | undefined): string {
-  const amount = requestsOf(pod, resource) || 'too much'
-  return `The pod requests ${amount} ${resource}: lower \`resources.requests\`, or add a node that has it free (${clusterCommand('describe', 'nodes')} shows what is in use).`
-}
-
-/** The requests of its containers for a resource: `500m + 100m`. */
-function requestsOf(pod: Pod | undefined, resource: string): string {
-  return (pod?.spec?.containers ?? []).flatMap(({ resources }) => resources?.requests?.[resource] ?? []).join(' + ')
-}
-
-function selectorAdvice(pod: Pod | undefined): string {
-  const spec = (pod?.spec ?? {}) as { nodeSelector?: Record<string, string>; affinity?: { nodeAffinity?: object } }
-  const labels = Object.entries(spec.nodeSelector ?? {}).map(([key, value]) => `${key}=${value}`)
-  if (labels.length === 0) return 'Correct the pod’s node affinity, or label a node so that it matches.'
-  const both = spec.affinity?.nodeAffinity === undefined ? '' : ' and its node affinity'
-  return `The pod needs a node with the labels ${labels.join(', ')}${both}: correct nodeSelector, or label a node (${clusterCommand('label', 'node', 'NODE', ...labels)}).`
-}
-
-/** Advice about taints. From Kubernetes 1.34 on, the scheduler does not report which taint excludes a node. */
-function taintAdvice(causes: readonly SchedulingCause[]): readonly string[] {
-  const taints = causes.filter((cause) => cause.type === 'taint')
-  if (taints.length > 0 && taints.every(({ key }) => key === undefined))
-    return [`If a taint is the cause, tolerate it in the pod or remove it from the node: ${taintsCommand} lists them.`]
-  return taints.flatMap(({ key, value }) => {
-    if (key === undefined) return []
-    if (key.startsWith('node.kubernetes.io/'))
-      return `A node is marked ${key.slice(19)}: ${clusterCommand('describe', 'nodes')}.`
-    const toleration = value === undefined ? `{key: ${key}, operator: Exists}` : `{key: ${key}, value: ${value}}`
-    return `Tolerate the taint ${taintOf({ key, value })} in the pod: \`tolerations: [${toleration.replaceAll('`', '')}]\`.`
-  })
+    : [...new Set(advice)].join(' ')
 }
 
 /** Finalizers of Kubernetes itself, which protect used objects or wait for dependents: users should not remove them. */

@@ -35,14 +35,17 @@ export type ProbeAnswer =
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup'
 
-export function probeSentence(kind: ProbeKind, detail: ProbeDetail, { times, isStarting }: SentenceFacts): string {
-  const { isRunning, wasReady, failure } = detail
+export function probeSentence(
+  kind: ProbeKind,
+  { isRunning, wasReady, failure }: ProbeDetail,
+  { times, isStarting }: SentenceFacts,
+): string {
   const why = ifPresent`: ${failure}`
   if (!isRunning) return `is killed because its ${kind} probe fails${times}`
   if (wasReady) return `was ready, and then not ready${why}${times}`
-  if (detail.answer?.type === 'not-asked') return `is not ready, because its ${kind} probe cannot be run${why}`
-  if (isStarting) return `has just started, and its ${kind} probe has not succeeded yet${why}`
-  return failure === undefined ? `runs, but its ${kind} probe has not succeeded` : `fails its ${kind} probe${why}`
+  return failure === undefined || isStarting
+    ? `runs, but its ${kind} probe has not succeeded${why}`
+    : `fails its ${kind} probe${why}`
 }
 
 /** Hint for a failing probe: what the probe asks, and what the container answers. */
@@ -90,8 +93,6 @@ function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1, httpG
   switch (answer?.type) {
     case 'http-status': {
       const { status } = answer
-      if (status === 404) return 'the app answers, but has no such path (404).'
-      if (status === 401 || status === 403) return `the app answers, but requires authentication (${status}).`
       const isPlain = httpGet?.scheme !== 'HTTPS'
       const tls =
         status === 400 && isPlain ? ' Many HTTPS ports answer HTTP so: if it is one, set `scheme: HTTPS`.' : ''

@@ -16,7 +16,7 @@ import {
   type SentenceFacts,
 } from './spec.ts'
 import { type StatusDetails, statusReasons } from './status.ts'
-import { hintWords } from './wording.ts'
+import { hintWords, namedTitle } from './wording.ts'
 import { type WorkloadDetails, workloadReasons } from './workloads.ts'
 
 /** Each reason code with the detail of its problems. */
@@ -142,11 +142,18 @@ export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>
   return fields as unknown as Problem
 }
 
-/** A headline about this problem; the title of its reason if names are unknown. Raw text: renderers escape it. */
+/** A headline about this problem, with its names. Raw text: renderers escape it. */
 export function headlineOf(problem: Problem): string {
-  if (problem.oldRevision !== undefined) return 'an old pod blocks the update'
-  const { headline, title } = specOf(problem.reason)
-  return headline?.(problem.detail, factsOf(problem)) || title
+  const { reason, detail, container, oldRevision } = problem
+  if (oldRevision !== undefined) return 'an old pod blocks the update'
+  const { headline, title } = specOf(reason)
+  const named = namedTitle(title, { container, ...detail })
+  return headline === undefined ? named : headline(detail, factsOf(problem), named)
+}
+
+/** The headline of a reason without a problem. */
+export function titleOf(reason: ReasonCode): string {
+  return namedTitle(specOf(reason).title)
 }
 
 /** What to do about a reason; without a problem, its general hint. Raw text: renderers escape it. */

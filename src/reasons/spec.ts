@@ -86,8 +86,6 @@ export interface HintTarget {
   readonly hook?: { readonly annotation: string } | undefined
   /** Present when the gate compares the object with its manifest. */
   readonly manifest?: object | undefined
-  /** The manifest, relative to the workspace, or the input that names the object. */
-  readonly source?: { readonly file: string }
 }
 
 /** The known facts for a hint. Names and messages are hostile text: the report escapes them. */
@@ -113,8 +111,6 @@ export interface HintFacts {
   readonly unreadable?: string | undefined
   /** An event reports that a Job with the target's name has ended. */
   readonly hasEnded?: boolean
-  /** The target's namespace does not exist, or is being deleted. */
-  readonly namespaceState?: 'missing' | 'terminating'
   /** The problem that causes this one, with its own hint. */
   readonly cause?: { readonly reason: string; readonly hint: string } | undefined
 }
@@ -183,13 +179,8 @@ interface ReasonTraits {
   readonly hasNoProblem?: true
   /** `on-superseded: pass` accepts a target that ended with this reason. */
   readonly mayPass?: true
-  /** The object has existed, so a missing namespace is not the reason why it is absent. */
-  readonly hasExisted?: true
-  /**
-   * Which evidence is read besides events: the logs of the container, the state of the node, the namespace, the open
-   * conditions of the pod, the access of the credentials.
-   */
-  readonly evidence?: readonly ('logs' | 'node' | 'namespace' | 'conditions' | 'access')[]
+  /** The node of the pod may be the cause: its state is read as evidence. */
+  readonly isOfNode?: true
 }
 
 /** Everything about one reason. `Detail` is the detail of its problems. Its texts are raw: renderers escape them. */
@@ -197,10 +188,13 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   readonly class: ReasonClass
   /** The class of one problem, if it depends on its detail. */
   classOf?(detail: Detail): ProblemClass
-  /** The headline without names: `image not found`. */
+  /**
+   * The headline. The phrase in braces gets the name of the container, or of what a field of the detail names:
+   * `{image} not found` is `image app:v2 not found` for a problem, and `image not found` without one.
+   */
   readonly title: string
-  /** The headline with the names of one problem: `image app:v2 not found`. Without a result, the title is shown. */
-  headline?(detail: Detail, facts: SentenceFacts): string | undefined
+  /** The headline of one problem, if it depends on more than a name. @param title its title with the name */
+  headline?(detail: Detail, facts: SentenceFacts, title: string): string
   /** What is wrong, in one sentence: a text that continues the name of the object (`is paused`), or a clause. */
   sentence(detail: Detail, facts: SentenceFacts): string | Sentence
   /** What to do: one or two sentences, and a command if one helps. The documentation shows the hint without a detail. */

@@ -1,6 +1,6 @@
 import { subjectText } from '../cluster/objects.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
-import { clusterCommand, ifPresent, withNames } from './wording.ts'
+import { clusterCommand, ifPresent } from './wording.ts'
 
 /** One fact that an object states: a condition, or a field of its status or spec. */
 export interface StatusSignal {
@@ -51,8 +51,8 @@ export interface StatusDetails {
   }
   readonly 'not-reconciled':
     | { readonly awaited: 'status' }
-    | { readonly awaited: 'gateway-class'; readonly gatewayClass: string }
-    | { readonly awaited: 'parents'; readonly parents: readonly string[] }
+    /** `owners`: the objects whose controllers act on it: `GatewayClass nginx`, the parents of a route. */
+    | { readonly awaited: 'controller'; readonly owners: readonly string[] }
     | { readonly awaited: 'approval' }
     | { readonly awaited: 'certificate'; readonly signer: string }
 }
@@ -83,15 +83,8 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     isAnonymous: true,
     title: 'it reports that it is not ready',
     isOwnMistake: ({ needsMetricsServer }) => needsMetricsServer === true,
-    headline: ({ signals, release }) => {
-      if (release !== undefined) return 'Helm has not finished its revision'
-      if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))
-        return 'the autoscaler cannot read its metric'
-      const [first] = signals
-      return first?.part === undefined && first?.value === 'False'
-        ? withNames`its condition ${first.name} is False`
-        : undefined
-    },
+    headline: ({ signals: [first] }, _, title) =>
+      first?.part === undefined && first?.value === 'False' ? `its condition ${first.name} is False` : title,
     sentence: ({ cause, signals }) => clause(cause ?? signalsText(signals)),
     hint: (detail, words) =>
       detail.needsMetricsServer
@@ -103,7 +96,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     yieldsTo: 'owned',
     isAnonymous: true,
     title: 'it reports a failure',
-    headline: (detail, { cause }) => cause?.headline ?? statedFailure(detail),
+    headline: (detail, { cause }, title) => cause?.headline ?? statedFailure(detail) ?? title,
     sentence: ({ signals, cause, healthCheck }, { cause: behind }) => {
       const own = cause ?? signalsText(signals)
       const text = [own, ifPresent`cause: ${behind?.sentence}`].filter((part) => part !== '').join('; ')
@@ -122,33 +115,21 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   'not-reconciled': {
     class: 'slow',
     isAnonymous: true,
-    title: 'its controller has not reported a status',
-    headline: ({ awaited }) => {
-      if (awaited === 'approval') return 'it is not approved'
-      return awaited === 'certificate' ? 'its certificate is not issued' : undefined
-    },
+    title: 'nothing has acted on it yet',
     sentence: (detail) => {
       switch (detail.awaited) {
         case 'status':
           return 'has no status yet: no controller has acted on it'
-        case 'gateway-class':
+        case 'controller': {
+          const controllers = detail.owners.length === 1 ? 'its controller' : 'their controllers'
           return clause(
-            `no controller has acted on it yet: GatewayClass ${detail.gatewayClass} must exist, and its controller must run`,
+            `no controller has acted on it yet: ${detail.owners.join(' and ')} must exist, and ${controllers} must run`,
           )
+        }
         case 'approval':
           return clause('nobody has approved it yet')
         case 'certificate':
           return `is approved, but signer ${detail.signer} has not issued a certificate yet`
-        case 'parents': {
-          const parents = detail.parents.join(' and ')
-          return detail.parents.length === 1
-            ? clause(
-                `no controller has reported yet whether ${parents} accepts it: ${parents} must exist, and its controller must run`,
-              )
-            : clause(
-                `no controller has reported yet whether ${parents} accept it: they must exist, and their controllers must run`,
-              )
-        }
       }
     },
     hint: notReconciledHint,

@@ -24,12 +24,25 @@ export function ifPresent(texts: TemplateStringsArray, ...values: readonly (stri
 }
 
 /** The maximum length of a name in a headline. */
-const nameLimit = 70
+export const nameLimit = 70
 
-/** A headline with names, which are shortened; an empty text if one of them is absent. */
-export function withNames(texts: TemplateStringsArray, ...names: readonly (string | undefined)[]): string {
-  const shown = names.map((name) => name && withoutMiddle(name, nameLimit))
-  return shown.includes(undefined) ? '' : String.raw({ raw: texts }, ...shown)
+/** The phrase of a title that may get a name: its article, the phrase itself, and its last word. */
+const titlePhrase = /\{((?:the |an? )?)([^}]*?(\w+))\}/
+
+/**
+ * The title of a reason, in which the phrase in braces gets the name that the field of its last word contains: from
+ * `{the image} could not be pulled` to `image app:v2 could not be pulled`. Without a name, the phrase remains.
+ */
+export function namedTitle(title: string, fields: Readonly<Record<string, unknown>> = {}): string {
+  return title.replace(titlePhrase, (_, article: string, phrase: string, field: string) => {
+    const name = fields[field]
+    return typeof name === 'string' ? `${phrase} ${withoutMiddle(name, nameLimit)}` : `${article}${phrase}`
+  })
+}
+
+/** The headline of a container that ended: `container app keeps crashing (exit code 3)`. */
+export function withExitCode({ exitCode }: Exit, _facts: unknown, title: string): string {
+  return `${title}${ifPresent` (exit code ${exitCode})`}`
 }
 
 /** The facts for a hint, with the words that hints are made of. */
@@ -94,14 +107,12 @@ export function withoutMiddle(text: string, limit: number): string {
 export interface Exit {
   readonly exitCode?: number
   readonly signal?: number
-  /** The code has the meaning of the program itself, not the usual one. */
-  readonly isOwnCode?: boolean
 }
 
 /** The usual meanings of exit codes; a program may give others its own meaning. */
 const exitCodes: Readonly<Record<number, string>> = {
-  126: 'its command cannot be run: no program, or no permission',
-  127: 'its command was not found',
+  126: 'a command cannot be run: no program, or no permission',
+  127: 'a command was not found',
   132: 'illegal instruction',
   134: 'aborted',
   135: 'bus error',
@@ -110,20 +121,11 @@ const exitCodes: Readonly<Record<number, string>> = {
   143: 'ended by SIGTERM',
 }
 
-/** How a container ended: `exited with code 3`, `was ended by signal 11`. */
-export function exited({ exitCode, signal, isOwnCode }: Exit): string {
-  return signal ? `was ended by signal ${signal}` : `exited with ${isOwnCode ? `code ${exitCode}` : codeText(exitCode)}`
-}
-
-/** How a container ended: `exit code 137 (killed)`, `signal 11`. */
-export function exitText({ exitCode, signal }: Exit): string {
-  if (signal) return `signal ${signal}`
-  return `exit ${codeText(exitCode)}`
-}
-
-function codeText(exitCode: number | undefined): string {
+/** How a container ended: `exited with code 137 (killed)`, `was ended by signal 11`. */
+export function exited({ exitCode, signal }: Exit): string {
+  if (signal) return `was ended by signal ${signal}`
   const meaning = exitCode === undefined ? undefined : exitCodes[exitCode]
-  return `code ${exitCode ?? 'unknown'}${meaning === undefined ? '' : ` (${meaning})`}`
+  return `exited with code ${exitCode ?? 'unknown'}${ifPresent` (${meaning})`}`
 }
 
 /** Labels as in kubectl: `app=web,tier=front`. */

@@ -1,5 +1,5 @@
-import { clause, type HintWords, type ReasonFamily } from './spec.ts'
-import { clusterCommand, ifPresent, withNames } from './wording.ts'
+import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
+import { clusterCommand, ifPresent } from './wording.ts'
 
 /** A request of a controller that the API server refused. */
 export interface Refusal {
@@ -33,8 +33,6 @@ export interface AdmissionRefusal extends Refusal {
     readonly type: keyof typeof denials
     readonly name: string
   }
-  /** The policy's requirement, in the words of the policy. */
-  readonly requirement?: string
 }
 
 export interface WorkloadDetails {
@@ -63,8 +61,7 @@ export interface WorkloadDetails {
     readonly failedIndexes?: string
     readonly conditionReason?: string
   }
-  /** `isAdded`: the template of the Job does not have the container. */
-  readonly 'sidecar-running': { readonly isAdded: boolean }
+  readonly 'sidecar-running': NoDetail
   readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
   /** Empty for a Job. */
   readonly suspended: Suspension
@@ -92,15 +89,14 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'quota-exceeded': {
     class: 'slow',
-    title: 'quota exceeded',
-    headline: ({ quota, shortages }) => (shortages === undefined ? undefined : withNames`quota ${quota} exceeded`),
+    title: '{a quota} refuses the pods',
     sentence: quotaSentence,
     hint: quotaHint,
   },
   'admission-denied': {
     class: 'terminal',
     title: 'denied by an admission policy',
-    headline: ({ by }) => by && denials[by.type].headline(by.name),
+    headline: ({ by }, _, title) => (by === undefined ? title : `denied by ${denierText(by)}`),
     sentence: refusalSentence,
     hint: denialHint,
     field: { pod: ['spec'] },
@@ -117,7 +113,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'claim-terminating': {
     class: 'slow',
-    title: 'a volume claim is being deleted',
+    title: '{a volume claim} is being deleted',
     sentence: refusalSentence,
     hint: ({ claim = 'CLAIM' }, { command }) =>
       `The controller creates the claim and its pod again once the old claim is gone. ${command('describe', `pvc/${claim}`)} shows its finalizers and what uses it.`,
@@ -125,7 +121,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'webhook-unavailable': {
     class: 'slow',
     isOutsideTemplate: true,
-    title: 'an admission webhook is unavailable',
+    title: '{an admission webhook} is unavailable',
     sentence: refusalSentence,
     hint: ({ webhook }) =>
       `The admission webhook ${ifPresent`${webhook} `}does not answer. Bring its Service back. If pods may be created without its check, set its failurePolicy to Ignore: ${clusterCommand('get', 'validatingwebhookconfigurations,mutatingwebhookconfigurations')} lists the webhooks.`,
@@ -134,10 +130,6 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'slow',
     classOf: ({ isInvalid }) => (isInvalid ? 'terminal' : 'slow'),
     title: 'pods could not be created',
-    headline: (detail) => {
-      const missing = missingClass(detail)
-      return missing && withNames`${missing.kind} ${missing.name} is missing`
-    },
     sentence: refusalSentence,
     hint: creationHint,
   },
@@ -153,7 +145,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'terminal',
     yieldsTo: 'owner',
     title: 'the Job failed',
-    headline: (_, { cause }) => cause && `the Job failed: ${cause.sentence}`,
+    headline: (_, { cause }, title) => `${title}${ifPresent`: ${cause?.sentence}`}`,
     sentence: ({ message, failedIndexes, conditionReason }, { cause }) => {
       const why = ifPresent`: ${message}` + ifPresent`: ${failedIndexes}`
       return clause(`the Job failed${why}${ifPresent` (${conditionReason})`}${ifPresent`: ${cause?.sentence}`}`)
@@ -168,15 +160,10 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'sidecar-running': {
     class: 'slow',
     awaits: 'time',
-    title: 'a container keeps the Job from completing',
-    headline: ({ isAdded }, { container }) =>
-      withNames`container ${container}${isAdded ? ', which was added to the pod,' : ''} keeps the Job from completing`,
-    sentence: ({ isAdded }) =>
-      `runs on after the ${isAdded ? '' : 'other '}containers of the Job have completed, so the Job does not complete`,
-    hint: ({ isAdded }, { theContainer }) =>
-      isAdded === false
-        ? `The Job completes when ${theContainer} ends. If it serves the others, make it a native sidecar: an init container with \`restartPolicy: Always\`.`
-        : `Let ${theContainer} end with the work: add it as a native sidecar (an init container with \`restartPolicy: Always\`; Istio does so with ENABLE_NATIVE_SIDECARS), exclude the pods of Jobs from its injection, or let the last command of the Job end it (Istio: \`curl -X POST http://localhost:15020/quitquitquit\`).`,
+    title: '{a container} keeps the Job from completing',
+    sentence: () => 'runs on after the other containers of the Job have completed, so the Job does not complete',
+    hint: (_, { theContainer }) =>
+      `Let ${theContainer} end with the work. If it serves the others, make it a native sidecar: an init container with \`restartPolicy: Always\` (Istio does so with ENABLE_NATIVE_SIDECARS). If it was injected, exclude the pods of Jobs from the injection, or let the last command of the Job end it (Istio: \`curl -X POST http://localhost:15020/quitquitquit\`).`,
   },
   'job-deadline-exceeded': {
     class: 'terminal',
@@ -228,50 +215,51 @@ function quotaHint({ quota, shortages, mustSpecify }: Partial<QuotaRefusal>, { c
   return `Raise ResourceQuota ${quota} (${command('edit', `resourcequota/${quota}`)}), or request less. An update needs room for old and new pods at once, unless maxSurge is 0.`
 }
 
-/** The headline and the hint for each known kind of denial; a webhook and a policy have the common hint. */
+/** How each known kind of denial is named, and its hint; a webhook and a policy have the common hint. */
 const denials = {
-  webhook: { headline: (name: string) => withNames`denied by the webhook ${name}`, hint: undefined },
-  policy: { headline: (name: string) => withNames`denied by the policy ${name}`, hint: undefined },
+  webhook: { who: 'the webhook', hint: undefined },
+  policy: { who: 'the policy', hint: undefined },
   'pod-security': {
-    headline: (level: string) => withNames`denied by the Pod Security standard "${level}"`,
+    who: 'the Pod Security standard',
     hint: (level: string) =>
       `The namespace enforces the Pod Security standard "${level}": set in securityContext what the message lists, or relax the label pod-security.kubernetes.io/enforce of the namespace.`,
   },
   'security-context-constraints': {
-    headline: () => 'denied by all SecurityContextConstraints',
+    who: 'all SecurityContextConstraints',
     hint: () =>
       'Set in securityContext what the message lists, or grant the ServiceAccount of the pods SecurityContextConstraints that allow it: `oc adm policy add-scc-to-user SCC -z SERVICEACCOUNT`.',
   },
   authorization: {
-    headline: () => 'the controller may not create pods',
+    who: 'the permissions of',
     hint: (user: string) => `Allow ${user} what the message contains, in a Role or ClusterRole that is bound to it.`,
   },
   'limit-range': {
-    headline: () => 'denied by a LimitRange',
+    who: 'a LimitRange',
     hint: (_: string, { inNamespace, command }: HintWords) =>
       `A LimitRange${inNamespace} sets these bounds: change the pod’s \`resources\`, or the LimitRange (${command('describe', 'limitrange')}).`,
   },
 } as const
 
-function denialHint({ by, requirement }: Partial<AdmissionRefusal>, words: HintWords): string {
+/** `the policy require-labels`, `the Pod Security standard restricted`, `a LimitRange`. */
+function denierText({ type, name }: NonNullable<AdmissionRefusal['by']>): string {
+  return `${denials[type].who}${ifPresent` ${name}`}`
+}
+
+function denialHint({ by }: Partial<AdmissionRefusal>, words: HintWords): string {
   const own = by && denials[by.type].hint?.(by.name, words)
   if (own !== undefined) return own
-  const who = by === undefined ? 'the policy' : `the ${by.type} ${by.name}`
-  return `Change the pod template so that ${who} accepts it${ifPresent`: ${requirement}`}.`
+  const who = by === undefined ? 'the policy' : denierText(by)
+  return `Change the pod template so that ${who} accepts it: the message contains what it requires.`
 }
 
-/** The class that the pods name and that does not exist. */
-function missingClass({ priorityClass, runtimeClass }: Partial<WorkloadDetails['replica-failure']>) {
-  if (priorityClass !== undefined) return { kind: 'PriorityClass', field: 'priorityClassName', name: priorityClass }
-  return runtimeClass === undefined
-    ? undefined
-    : { kind: 'RuntimeClass', field: 'runtimeClassName', name: runtimeClass }
-}
-
-function creationHint(detail: Partial<WorkloadDetails['replica-failure']>, { describePod }: HintWords): string {
-  const missing = missingClass(detail)
-  if (missing !== undefined)
-    return `Create ${missing.kind} ${missing.name}, or correct ${missing.field}. ${clusterCommand('get', missing.kind.toLowerCase())} lists what is there.`
-  if (detail.isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
+function creationHint(
+  { priorityClass, runtimeClass, isInvalid }: Partial<WorkloadDetails['replica-failure']>,
+  { describePod }: HintWords,
+): string {
+  const kind = priorityClass === undefined ? 'RuntimeClass' : 'PriorityClass'
+  const name = priorityClass ?? runtimeClass
+  if (name !== undefined)
+    return `Create ${kind} ${name}, or correct its name in the pod template. ${clusterCommand('get', kind.toLowerCase())} lists what is there.`
+  if (isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
   return `The API server refuses the pods; its message contains the reason. Its events: ${describePod}.`
 }

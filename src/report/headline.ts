@@ -1,7 +1,7 @@
 import { duration } from '../duration.ts'
 import { causeOf, type GateRecord, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import { fullNames, type Source } from '../plan/target.ts'
-import { reasons } from '../reasons/reasons.ts'
+import { titleOf } from '../reasons/reasons.ts'
 import { counted, listNames } from '../reasons/wording.ts'
 import { shownBeforeMs } from '../thresholds.ts'
 import { safeLine, safeLines } from './escape.ts'
@@ -49,7 +49,7 @@ export function headline(record: RunRecord, isOfGate = false): string {
   const { verb } = outcomeLabels[outcome]
   const took = `Rollout ${verb} ${tookText(record, isOfGate)}`
   const gate = decidingGate(record)
-  const cause = reason === '' ? '' : reasons[reason].title
+  const cause = reason === '' ? '' : titleOf(reason)
   const phrase = gate === undefined || cause === '' ? cause : `${gate.name}: ${cause}`
   const unchanged = unchangedHeadline(record)
   if (unchanged !== undefined) return join(unchanged, readySubject(record))

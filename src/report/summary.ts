@@ -2,7 +2,7 @@ import { duration } from '../duration.ts'
 import { causeOf, type RunRecord, type TargetRecord } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
-import { reasons } from '../reasons/reasons.ts'
+import { titleOf } from '../reasons/reasons.ts'
 import { counted, ifPresent, listNames } from '../reasons/wording.ts'
 import {
   maxDetails,
@@ -254,7 +254,7 @@ function outcomeCounts({ targets }: RunRecord): string[] {
   if (targets.length < fewestForCounts) return []
   const groups = Map.groupBy(targets, ({ outcome, reason, causedBy }) => {
     if (causedBy !== undefined) return `${outcomeLabels.progressing.icon} waiting for another target`
-    return [outcomeLabels[outcome].icon, reason === '' ? outcomeLabels[outcome].verb : reasons[reason].title].join(' ')
+    return [outcomeLabels[outcome].icon, reason === '' ? outcomeLabels[outcome].verb : titleOf(reason)].join(' ')
   })
   const parts = [...groups]
     .toSorted(([, one], [, other]) => urgency(other[0]) - urgency(one[0]) || other.length - one.length)
@@ -418,7 +418,7 @@ function gateTable({ gates = [], targets }: RunRecord): string[] {
     const why =
       outcome === 'ready'
         ? 'ready'
-        : `**${markdown(reason === '' ? outcome : reasons[reason].title)}**<br>${prose(shortenWords(message, maxNameWidth), 300)}`
+        : `**${markdown(reason === '' ? outcome : titleOf(reason))}**<br>${prose(shortenWords(message, maxNameWidth), 300)}`
     return [
       outcomeLabels[outcome].icon,
       nameCell(name),

@@ -2,7 +2,7 @@ import { formatDuration } from '../duration.ts'
 import type { TargetOutcome } from '../gate/outcome.ts'
 import type { Evidence, MilestoneRecord, ProblemRecord, RunRecord, TargetRecord } from '../gate/run-record.ts'
 import type { TargetClocks } from '../plan/target.ts'
-import { placeText, reasons, traitsOf } from '../reasons/reasons.ts'
+import { placeText, titleOf, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { deploymentPauseMs, maxApplyAgeMs, recentVersionMs, shownBeforeMs } from '../thresholds.ts'
 
@@ -81,7 +81,7 @@ export function clockTexts(
 export function reasonHeadline(target: TargetRecord): string {
   const { outcome, reason } = target
   if (reason === '') return outcomeLabels[outcome].verb
-  return target.problems.find((problem) => problem.reason === reason)?.headline ?? reasons[reason].title
+  return target.problems.find((problem) => problem.reason === reason)?.headline ?? titleOf(reason)
 }
 
 /** The message of a target, and how it joins the target's name. */

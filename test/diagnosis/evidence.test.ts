@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
-import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
+import { loggedContainers, TargetFacts } from '../../src/diagnosis/target-facts.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { type Manifest, nameKey } from '../../src/plan/target.ts'
 import { toSubject } from '../kit/subject.ts'
@@ -123,8 +123,8 @@ describe('a target that is not ready', () => {
 
   it('gets a hint from the answer to its probe', () => {
     const store = fill({ ...crashedPod, spec: { containers: [{ ...container, ports: [{ containerPort: 8081 }] }] } })
-    const detail = { isRunning: true, answer: { type: 'http-status', status: 404 } }
-    expect(explained({ reason: 'readiness-failing', detail }, store).hint).toContain('has no such path (404)')
+    const detail = { isRunning: true, answer: { type: 'http-status', status: 503 } }
+    expect(explained({ reason: 'readiness-failing', detail }, store).hint).toContain('the app answers 503')
   })
 
   it('gets a hint that compares the probe with the ports', () => {
@@ -200,13 +200,15 @@ describe('a problem with a cause', () => {
 describe('the logs worth reading', () => {
   const failed = (...problems: readonly Parameters<typeof createProblem>[0][]) =>
     createTargetRecord({ outcome: 'failed', problems: problems.map((problem) => createProblem(problem)) })
+  const logged = (judged: ReturnType<typeof failed>, store = new Store(() => false)) =>
+    loggedContainers(judged, new TargetFacts(judged, store))
 
   it('include the log of a container that died, once', () => {
     const judged = failed(
       { reason: 'crash-loop', subject: toSubject('pod/web-x') },
       { reason: 'readiness-failing', subject: toSubject('pod/web-x') },
     )
-    expect(loggedContainers(judged)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
+    expect(logged(judged)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
   it('include the log of the container that causes the problem of another object', () => {
@@ -217,11 +219,15 @@ describe('the logs worth reading', () => {
       subject: toSubject('service/web'),
       cause: cause.basis,
     })
-    expect(loggedContainers(judged)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
+    expect(logged(judged)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
   it('do not include one of a container that never ran', () => {
-    expect(loggedContainers(failed({ reason: 'image-not-found' }))).toEqual([])
+    const judged = failed({ reason: 'image-not-found', subject: toSubject('pod/web-x') })
+    const store = new Store(() => false)
+    const containerStatuses = [{ name: 'app', state: { waiting: { reason: 'ImagePullBackOff' } } }]
+    store.apply({ at: 1, type: 'ADDED', object: { ...crashedPod, status: { containerStatuses } } })
+    expect(logged(judged, store)).toEqual([])
   })
 
   it('include only a few containers of one target', () => {
@@ -230,7 +236,7 @@ describe('the logs worth reading', () => {
       subject: toSubject('pod/web-x'),
       container: `app-${index}`,
     }))
-    expect(loggedContainers(failed(...problems))).toHaveLength(3)
+    expect(logged(failed(...problems))).toHaveLength(3)
   })
 })
 

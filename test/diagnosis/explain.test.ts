@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { groupOf } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
-import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
+import { loggedContainers, TargetFacts } from '../../src/diagnosis/target-facts.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../kit/gate.ts'
 import { is, iso, make, moment, podIs, start } from '../kit/objects.ts'
@@ -69,7 +69,10 @@ describe('the evidence for a problem', () => {
   it('contains the log of the container that failed a Job', () => {
     const { basis } = createProblem({ reason: 'crash-loop', subject: toSubject('pod/migrate-x'), container: 'app' })
     const failed = record({ reason: 'job-failed', subject: toSubject('job/migrate'), cause: basis })
-    expect(failed.targets.flatMap(loggedContainers)).toMatchObject([{ pod: 'migrate-x', container: 'app' }])
+    const store = new Store(() => false)
+    expect(failed.targets.flatMap((each) => loggedContainers(each, new TargetFacts(each, store)))).toMatchObject([
+      { pod: 'migrate-x', container: 'app' },
+    ])
   })
 
   it('contains the events about the target itself, of any kind', () => {

@@ -90,7 +90,7 @@ const text = renderSummary(caseOf('many-targets'))
 
 it('with 500 targets, the first lines of the summary count the targets by outcome', () => {
   expect(text).toContain(
-    '\n\n❌ 20 × image not found · ❌ 10 × a container keeps crashing · 🛑 10 × no node can take the pods · ⏳ 25 × in progress · ✅ 435 × ready\n\n',
+    '\n\n❌ 20 × image not found · ❌ 10 × a container keeps crashing · 🛑 10 × the pods have no node · ⏳ 25 × in progress · ✅ 435 × ready\n\n',
   )
 })
 

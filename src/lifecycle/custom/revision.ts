@@ -141,9 +141,8 @@ function describeWanted(wanted: readonly WantedRevision[]): string {
 function wrongRevision(
   object: KubeObject,
   { operator, wantedText, deployed: [deployed], complaint, intervalMs }: AwaitedReport,
-  { time, startedAt, history }: Reader,
+  { history }: Reader,
 ): Problem<'wrong-revision'> {
-  const since = time(deployed?.since)
   return {
     ...ownProblem(object, history.firstSeenAt),
     reason: 'wrong-revision',
@@ -151,7 +150,7 @@ function wrongRevision(
       operator,
       wanted: wantedText,
       ...(deployed && { current: describeVersion(deployed) }),
-      ...(since !== undefined && { since: deployed?.since, beforeStartMs: startedAt - since }),
+      since: deployed?.since,
       complaint,
       intervalMs,
     },

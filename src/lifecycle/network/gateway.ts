@@ -72,7 +72,7 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   const problem =
     own.length === 0
       ? // Most often the GatewayClass of a new Gateway has no controller.
-        notReconciled(gateway, reader, { awaited: 'gateway-class', gatewayClass })
+        notReconciled(gateway, reader, { awaited: 'controller', owners: [`GatewayClass ${gatewayClass}`] })
       : badConditionsProblem(gateway, signals, reader)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
   const addresses = fieldsOf((gateway.status as Fields | undefined)?.['addresses']).flatMap(({ value }) => value ?? [])
@@ -153,7 +153,7 @@ function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
     // Slow: the controller of a parent reports only once the parent exists.
     ...(unanswered.length === 0
       ? []
-      : [notReconciled(route, reader, { awaited: 'parents', parents: unanswered.map(({ name }) => name) })]),
+      : [notReconciled(route, reader, { awaited: 'controller', owners: unanswered.map(({ name }) => name) })]),
     ...(bad === undefined && !areResolved ? missing : []),
   ]
   const ready = problems.length === 0

@@ -214,7 +214,7 @@ function keptPod({ pod }: PodView, job: Job, reader: Reader): Problem | undefine
   if (kept === undefined || isAnyOwn || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return undefined
   const since = latest(ends.map((end) => reader.time(end?.finishedAt))) ?? reader.now
   if (!isAdded && !reader.passed(since + longStepMs)) return undefined
-  return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: { isAdded } }
+  return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: {} }
 }
 
 function progressText({ status = {}, spec = {} }: Job): string {

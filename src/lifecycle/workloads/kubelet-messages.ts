@@ -39,32 +39,31 @@ export function explainDeath(each: ContainerView, death: ContainerStateTerminate
   }
   if (error.step === 'command' && /exec format error/i.test(error.message))
     return { reason: 'exec-format', detail: { image, message: error.message } }
-  const isOfShell = isCodeOfShell(death) && !exit.isOwnCode
+  const isOfShell = isRefusalOfShell(death)
   // Docker gives these codes where its error names the program (daemon/start.go).
   const isOfProgram = isOfShell && error.step === 'other'
   if (isRefused && error.message !== '')
     return refusedStart(container, isOfProgram ? { ...error, step: 'command' } : error, { ...exit, isCreated: true })
-  if (isOfShell)
-    return { reason: 'bad-command', detail: { ...exit, image, message: '', isNotExecutable: exit.exitCode === 126 } }
+  if (isOfShell) return { reason: 'bad-command', detail: { ...exit, image, message: '' } }
   if (isRefused) return refusedStart(container, error, { ...exit, isCreated: true })
   if (killedBy !== undefined)
     return { reason: `${killedBy}-failing`, detail: { isRunning: false, ...probeFailure(failedProbes[killedBy]) } }
-  const isLost = death.reason === 'ContainerStatusUnknown'
-  return {
-    reason: isInit ? 'init-container-failed' : 'crash-loop',
-    detail: { ...exit, failedHook, isLost },
-  }
+  return { reason: isInit ? 'init-container-failed' : 'crash-loop', detail: { ...exit, failedHook } }
 }
 
-function isCodeOfShell({ exitCode }: ContainerStateTerminated): boolean {
-  return exitCode === 126 || exitCode === 127
+/**
+ * Whether a shell ended the container, because it could not run or find the program. If the program ran for seconds, these
+ * exit codes are its own.
+ */
+function isRefusalOfShell(death: ContainerStateTerminated): boolean {
+  const { exitCode, startedAt = '', finishedAt = '' } = death
+  const isOwnCode = Date.parse(finishedAt) - Date.parse(startedAt) >= shellMs
+  return (exitCode === 126 || exitCode === 127) && (!isOwnCode || isStartError(death))
 }
 
-/** How a container ended. If its program ran for seconds, the exit codes of a shell have the program's own meaning. */
-export function exitOf(death: ContainerStateTerminated): Exit {
-  const { exitCode, signal, startedAt = '', finishedAt = '' } = death
-  const isOwnCode = isCodeOfShell(death) && Date.parse(finishedAt) - Date.parse(startedAt) >= shellMs
-  return { exitCode, signal, isOwnCode: (isOwnCode && !isStartError(death)) || undefined }
+/** How a container ended. */
+export function exitOf({ exitCode, signal }: ContainerStateTerminated): Exit {
+  return { exitCode, signal }
 }
 
 /** Why the runtime could not create or start a container: only the step `command` is about the program. */
@@ -77,11 +76,7 @@ export function refusedStart(
   return step === 'command'
     ? {
         reason: 'bad-command',
-        detail: {
-          ...start,
-          isNotExecutable: /permission denied/i.test(message),
-          isFolder: /is a directory$/i.test(message),
-        },
+        detail: start,
       }
     : { reason: 'container-create-failed', detail: { ...start, step, mount: failedMount(message, container) } }
 }

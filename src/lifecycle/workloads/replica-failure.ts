@@ -88,8 +88,7 @@ function refusalKindOf(message: string, isDeletion = false): RefusalKind {
 }
 
 function readDenial(message: string): Omit<AdmissionRefusal, keyof Refusal> {
-  const requirement = /denied (?:the )?request(?: because)?: (.+?)\.?$/s.exec(message)?.[1]
-  return { by: denierOf(message), requirement }
+  return { by: denierOf(message) }
 }
 
 /** `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4` (plugin/pkg/admission/resourcequota). */
