@@ -243,20 +243,9 @@ function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] 
 /** Conditions that are not True on a healthy node (k8s.io/api/core/v1, NodeConditionType). */
 const pressures: readonly string[] = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable']
 
-/** Taints that repeat a condition or cordoning (k8s.io/api/core/v1/well_known_taints.go). */
-const redundantTaints: readonly string[] = [
-  'node.kubernetes.io/memory-pressure',
-  'node.kubernetes.io/disk-pressure',
-  'node.kubernetes.io/pid-pressure',
-  'node.kubernetes.io/network-unavailable',
-  'node.kubernetes.io/not-ready',
-  'node.kubernetes.io/unreachable',
-  'node.kubernetes.io/unschedulable',
-]
-
-/** Taints that Kubernetes, clouds and autoscalers add to nodes that are unhealthy or being removed. */
+/** Taints that clouds and autoscalers add to nodes that are unhealthy or being removed. Others repeat conditions. */
 const abnormalTaints =
-  /^(node\.kubernetes\.io\/|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
+  /^(node\.kubernetes\.io\/out-of-service$|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
 
 /** The abnormalities of a node in one line, or why it could not be read; empty for a healthy node. */
 function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readonly string[] {
@@ -289,7 +278,7 @@ function abnormalities({ metadata, spec, status }: Node, context: ReadFacts): st
     ...(metadata.deletionTimestamp === undefined ? [] : ['being deleted']),
     ...(spec?.unschedulable ? ['cordoned'] : []),
     ...(spec?.taints ?? [])
-      .filter(({ key }) => abnormalTaints.test(key) && !redundantTaints.includes(key))
+      .filter(({ key }) => abnormalTaints.test(key))
       .map(({ key, effect }) => `tainted ${key}${effect === undefined ? '' : `:${effect}`}`),
   ]
 }

@@ -28,7 +28,6 @@ interface ManifestDriftNote {
  */
 export class ManifestDrift {
   readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
-  readonly #scaled: ReadonlySet<string>
   readonly #redactor: Redactor
   readonly #notes: ManifestDriftNote[] = []
 
@@ -39,7 +38,6 @@ export class ManifestDrift {
       return manifest === undefined ? [] : [{ index, target, manifest }]
     })
     this.#awaited = new Map(awaited.map((each) => [nameKey(each.target), each]))
-    this.#scaled = new Set(awaited.flatMap(({ target, manifest }) => scaledBy(target, manifest)))
     this.#redactor = redactor
   }
 
@@ -53,7 +51,7 @@ export class ManifestDrift {
     this.#awaited.delete(key)
     const { index, target, manifest } = awaited
     const all = findDriftedFields(comparableManifest(manifest.object, this.#redactor), object)
-    const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
+    const isScaled = hasScaleWriter(object)
     const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
     const scaled = all.filter(isScaledReplicas)
     const notes = scaled.map((difference): ManifestDriftNote => {
@@ -94,17 +92,6 @@ function differenceText(found: readonly Difference[], { file, line, lineOf }: Ma
   })
   const more = found.length > shown.length ? ` and ${found.length - shown.length} more` : ''
   return `the live object differs from ${file}:${line}: ${shown.join('; ')}${more}`
-}
-
-/** The object that a manifest scales, if the manifest is an HPA or another object with `scaleTargetRef`. */
-function scaledBy({ namespace }: Target, { object }: Manifest): readonly string[] {
-  const { scaleTargetRef } = (object['spec'] ?? {}) as { scaleTargetRef?: { kind?: unknown; name?: unknown } | null }
-  if (!scaleTargetRef) return []
-  return [scaleKey(namespace, String(scaleTargetRef.kind ?? 'Deployment'), String(scaleTargetRef.name))]
-}
-
-function scaleKey(namespace: string | undefined, kind: string, name: string): string {
-  return `${namespace ?? ''}/${kind}/${name}`
 }
 
 /** Whether autoscalers or `kubectl scale` scaled the object: both write the subresource `scale` (managedFields). */

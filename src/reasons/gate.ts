@@ -1,7 +1,7 @@
 import { clockText, duration } from '../duration.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily, type Sentence } from './spec.ts'
-import { describeGrants, hintWords, ifPresent } from './wording.ts'
+import { describeGrants, ifPresent } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** Who changed the pod template, and the generations of the object before and after the change. */
@@ -73,15 +73,10 @@ export interface GateDetails {
   readonly 'report-missing': {
     readonly path: string
     readonly isPattern: boolean
-    /** The file is the report of another run or commit; `found` is absent if it names none. */
-    readonly foreign?: { readonly found?: RunOfReport; readonly expected: RunOfReport } | undefined
+    /** The file is the report of another run or commit. */
+    readonly isForeign: boolean
   }
   readonly cancelled: NoDetail
-}
-
-interface RunOfReport {
-  readonly id: string
-  readonly commit: string
 }
 
 /** The reasons that no other file has: of deadlines, changes, access and input. See `ReasonSpec`. */
@@ -164,7 +159,8 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       return `was rolled back to ${revision} during the wait${ifPresent` by ${detail.author}`}${generations(detail)}`
     },
     hint: (_, words) => {
-      const history = commandOf(words, 'history') ?? words.command('rollout', 'history', words.name)
+      const template = operatorCommands[words.target.kind]?.history
+      const history = words.operatorCommand(template) ?? words.command('rollout', 'history', words.name)
       return `Find out who rolled back and why before you apply it again: ${history}.`
     },
   },
@@ -197,13 +193,13 @@ export const gateReasons: ReasonFamily<GateDetails> = {
           : `${operator} is at ${current}${clockText(since)}, not at ${wanted}`
       return clause(`${is}${ifPresent`: ${complaint}`}`)
     },
-    hint: ({ operator = 'Its operator', intervalMs }, words) => {
+    hint: ({ operator = 'Its operator', intervalMs }, { target, operatorCommand }) => {
       const every =
         intervalMs === undefined
           ? 'looks for new revisions at the interval of the source'
           : `polls every ${duration(intervalMs)}`
-      const [sync, source] = [commandOf(words, 'sync'), commandOf(words, 'source')]
-      return `${operator} ${every}: ${ifPresent`run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.${ifPresent` ${source} shows whether Flux can fetch it.`}`
+      const sync = operatorCommand(operatorCommands[target.kind]?.sync)
+      return `${operator} ${every}: ${ifPresent`run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.`
     },
   },
   'not-changed': {
@@ -259,8 +255,11 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   'report-missing': {
     class: 'api',
     title: 'did not run',
-    sentence: ({ path, isPattern, foreign }) =>
-      clause(foreign === undefined ? missingReport(path, isPattern) : foreignReport(path, foreign)),
+    sentence: ({ path, isPattern, isForeign }) => {
+      if (path === '') return clause('the path of its report is empty')
+      if (isForeign) return clause(`the report ${path} is of another run or commit`)
+      return clause(isPattern ? `no report matches ${path}` : `there is no report ${path}`)
+    },
     hint: () =>
       'Open the job that writes this report: it did not run, or ended before its gate. Upload the report with `if: always()`, and compare its path with the one in `reports`.',
   },
@@ -277,33 +276,18 @@ function otherRevision({ operator, wanted, current, since }: RevisionChange, wha
   return clause(`${operator} is at ${current}${clockText(since)}, ${what} than ${wanted}`)
 }
 
-/** The operator's own commands; undefined for other kinds, and for names that are no plain words. */
-function commandOf(words: HintWords, what: 'sync' | 'history' | 'source'): string | undefined {
-  const source = 'flux get sources all -n {namespace}'
-  const commands: Readonly<Record<string, { readonly [each in typeof what]?: string }>> = {
-    Application: { sync: 'argocd app sync {namespace}/{name}', history: 'argocd app history {namespace}/{name}' },
-    Kustomization: {
-      sync: 'flux reconcile kustomization {name} -n {namespace} --with-source',
-      history: 'flux events --for Kustomization/{name} -n {namespace}',
-      source,
-    },
-    HelmRelease: {
-      sync: 'flux reconcile helmrelease {name} -n {namespace} --with-source',
-      history: 'helm history {name} -n {namespace}',
-      source,
-    },
-    // A revision is named web.v7.
-    Helm: { history: 'helm history {name} -n {namespace}' },
-  }
-  const { kind, name } = words.target
-  const template = commands[kind]?.[what]
-  const target = { ...words.target, name: kind === 'Helm' ? name.slice(0, name.lastIndexOf('.v')) : name }
-  return template === undefined ? undefined : hintWords({ ...words, target }).operatorCommand(template)
-}
-
-function missingReport(path: string, isPattern: boolean): string {
-  if (path === '') return 'the path of its report is empty'
-  return isPattern ? `no report matches ${path}` : `there is no report ${path}`
+/** The operators' own commands for a kind. */
+const operatorCommands: Readonly<Record<string, { readonly sync?: string; readonly history: string }>> = {
+  Application: { sync: 'argocd app sync {namespace}/{name}', history: 'argocd app history {namespace}/{name}' },
+  Kustomization: {
+    sync: 'flux reconcile kustomization {name} -n {namespace} --with-source',
+    history: 'flux events --for Kustomization/{name} -n {namespace}',
+  },
+  HelmRelease: {
+    sync: 'flux reconcile helmrelease {name} -n {namespace} --with-source',
+    history: 'helm history {name} -n {namespace}',
+  },
+  Helm: { history: 'helm history {release} -n {namespace}' },
 }
 
 const rolloutMayBeFine = 'The rollout itself may be fine: look before you roll back.'
@@ -314,15 +298,6 @@ function generations({ isRecreated, fromGeneration, toGeneration }: TemplateChan
   // The revision of a Helm release has no generation.
   if (toGeneration === undefined) return ''
   return ` (generation ${fromGeneration} → ${toGeneration})`
-}
-
-function foreignReport(
-  path: string,
-  { found, expected }: NonNullable<GateDetails['report-missing']['foreign']>,
-): string {
-  const textOf = ({ id, commit }: RunOfReport) => `run ${id}, commit ${commit.slice(0, 7)}`
-  const what = found === undefined ? 'names no workflow run' : `is of ${textOf(found)}`
-  return `the report ${path} ${what}, not of this one (${textOf(expected)})`
 }
 
 /** Hint for a selector without a match, or a name without an object. */

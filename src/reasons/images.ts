@@ -152,9 +152,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
 
 /** Hint for an image that the registry does not have. */
 function notFoundHint(_: Partial<PullDetail>, { theImage }: HintWords): string {
-  const isUntagged = theImage !== 'the image' && !/[:@]/.test(theImage.slice(theImage.lastIndexOf('/') + 1))
-  const push = `Push ${theImage} before deploying it, or correct the image's name or tag.`
-  return isUntagged ? `${push} It names no tag, which means \`latest\`.` : push
+  return `Push ${theImage} before deploying it, or correct the image's name or tag.`
 }
 
 /** Hint for a pull that failed on the node itself. */

@@ -145,10 +145,8 @@ export const podReasons: ReasonFamily<PodDetails> = {
       const reports = gates.map(reportText).filter((each) => each !== '')
       return `runs, but its readiness ${gate} ${gates.map(({ type }) => type).join(', ')} ${is} not True yet${ifPresent`: ${reports.join('; ')}`}`
     },
-    hint: ({ gates = [] }, { describePod }) =>
-      gates.some((each) => reportText(each) !== '')
-        ? `A controller outside the pod sets readiness gates, most often that of a load balancer. The message is its own: correct what it checks, for example path and port of its health check.`
-        : `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs and manages the pod: ${describePod}.`,
+    hint: (_, { describePod }) =>
+      `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs, and correct what it checks, for example path and port of its health check: ${describePod}.`,
   },
   'node-unresponsive': {
     node: ({ node, state }) => ({ name: node, isLost: state === 'lost' }),

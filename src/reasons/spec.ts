@@ -135,10 +135,10 @@ export interface HintWords extends HintFacts {
    */
   readonly command: (...words: readonly string[]) => string
   /**
-   * An operator's command to copy, as inline code, from a template with `{kind}`, `{name}` and `{namespace}`; undefined
-   * if a value is absent, or needs quotes in a shell.
+   * An operator's command to copy, as inline code, from a template with `{kind}`, `{name}`, `{namespace}` and `{release}`
+   * (of Helm); undefined without a template, and if a value is absent or needs quotes in a shell.
    */
-  readonly operatorCommand: (template: string) => string | undefined
+  readonly operatorCommand: (template: string | undefined) => string | undefined
   /** How the user writes an input: `stall-timeout` or `--stall-timeout`, `fail-fast: false` or `--fail-fast=false`. */
   readonly setting: (name: string, value?: string) => string
 }

@@ -18,12 +18,6 @@ export interface StatusDetails {
   readonly 'claim-pending': {
     /** The latest event of the binder or a provisioner. */
     readonly message?: string
-    /** The StorageClass that does not exist. */
-    readonly missingClass?: string
-    /** The claim has no StorageClass, and no class is the default. */
-    readonly needsClass?: boolean
-    /** The external provisioner that has not created the volume yet. */
-    readonly provisioner?: string
   }
   readonly 'claim-lost': NoDetail
   readonly 'condition-false': {
@@ -44,8 +38,6 @@ export interface StatusDetails {
     readonly release?: string
     /** The Job of its hook that has failed. */
     readonly hook?: string | undefined
-    /** The revision that follows the failed one, such as that of a rollback. */
-    readonly next?: { readonly number: number; readonly status: string } | undefined
     /** The expression `failed` of the user's health check is true. */
     readonly healthCheck?: 'failed'
   }
@@ -65,10 +57,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   'claim-pending': {
     class: 'slow',
     title: 'the volume claim is not bound',
-    sentence: ({ message, provisioner }) => {
-      const why = provisioner === undefined ? message : `provisioner ${provisioner} has not created a volume yet`
-      return `is not bound${ifPresent`: ${why}`}`
-    },
+    sentence: ({ message }) => `is not bound${ifPresent`: ${message}`}`,
     hint: claimHint,
     field: { object: ['spec', 'storageClassName'] },
   },
@@ -143,20 +132,14 @@ function statedFailure({ cause, signals }: StatusDetails['reported-failed']): st
 }
 
 function releaseHint(
-  { release, hook, next }: Partial<StatusDetails['reported-failed']>,
+  { release, hook }: Partial<StatusDetails['reported-failed']>,
   { command, operatorCommand }: HintWords,
 ): string | undefined {
   if (release === undefined) return undefined
   const history = operatorCommand(`helm history ${release} -n {namespace}`)
   if (hook !== undefined)
     return `Its log may show why: ${command('logs', `job/${hook}`)}. Helm applies nothing after a hook that failed before an upgrade: ${history}.`
-  const now =
-    next?.status === 'pending-rollback'
-      ? `Helm restores an earlier version as revision ${next.number}.`
-      : next?.status === 'deployed'
-        ? `Revision ${next.number} is what Helm has deployed now.`
-        : 'What was not applied keeps its earlier version.'
-  return `${history} has the error of Helm. ${now}`
+  return `${history} has the error of Helm, and shows which revision is deployed now.`
 }
 
 /** Hint for a pending revision of Helm, which may run or was killed: Helm reports no difference. */
@@ -199,16 +182,7 @@ function notReconciledHint(
 }
 
 /** Hint for a PersistentVolumeClaim without a volume. */
-function claimHint(
-  { missingClass, needsClass, provisioner }: Partial<StatusDetails['claim-pending']>,
-  { name, problem, command }: HintWords,
-): string {
-  const classes = clusterCommand('get', 'storageclass')
-  if (missingClass !== undefined)
-    return `Correct storageClassName, or create the StorageClass ${missingClass}. ${classes} lists what is there.`
-  if (needsClass) return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
+function claimHint(_: Partial<StatusDetails['claim-pending']>, { name, problem, command }: HintWords): string {
   const about = problem === undefined ? name : subjectText(problem.subject)
-  if (provisioner !== undefined)
-    return `Does the provisioner ${provisioner} run in the cluster? The events of the claim: ${command('describe', about)}.`
-  return `Its storage class, size or access mode may not be available. Its events: ${command('describe', about)}.`
+  return `Check its storage class, size and access mode, and that the provisioner of the class runs: ${clusterCommand('get', 'storageclass')} lists the classes. Its events: ${command('describe', about)}.`
 }

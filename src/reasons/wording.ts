@@ -68,13 +68,15 @@ export function hintWords(facts: HintFacts): HintWords {
     describeTarget: command('describe', ...ofTarget),
     describePod: command('describe', ...ofPod),
     command,
-    operatorCommand: (template) => filledCommand(target, template),
+    operatorCommand: (template) => (template === undefined ? undefined : filledCommand(target, template)),
     setting: (input, value) => (usesFlags ? `--${input}${ifPresent`=${value}`}` : `${input}${ifPresent`: ${value}`}`),
   }
 }
 
 function filledCommand({ kind, name, namespace = '' }: HintTarget, template: string): string | undefined {
-  const values = { '{kind}': kind.toLowerCase(), '{name}': name, '{namespace}': namespace }
+  // A revision of Helm is named web.v7.
+  const release = name.slice(0, name.lastIndexOf('.v'))
+  const values = { '{kind}': kind.toLowerCase(), '{name}': name, '{namespace}': namespace, '{release}': release }
   let filled = template
   for (const [placeholder, value] of Object.entries(values)) {
     if (template.includes(placeholder) && quoted(value) !== value) return undefined

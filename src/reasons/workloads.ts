@@ -188,7 +188,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
 
 /** Hint for a paused or suspended object. @param usual the command if the operator has no command of its own */
 function resumeHint(template: string | undefined, { operatorCommand }: HintWords, usual: string): string {
-  return `Resume it: ${(template === undefined ? undefined : operatorCommand(template)) ?? usual}.`
+  return `Resume it: ${operatorCommand(template) ?? usual}.`
 }
 
 /** `cannot create pods: exceeded quota: small, …`. */

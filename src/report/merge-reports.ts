@@ -79,8 +79,11 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
 function partOf({ name, path, record, isPattern = false }: ReportFile, run: WorkflowRunRecord | undefined): Part {
   const isForeign = run !== undefined && (record?.run?.id !== run.id || record.run.commit !== run.commit)
   if (record === undefined || isForeign) {
-    const foreign = record && run && { found: record.run, expected: run }
-    const { form: _, ...conclusion } = verdictOf('unknown', 'report-missing', { path, isPattern, foreign })
+    const { form: _, ...conclusion } = verdictOf('unknown', 'report-missing', {
+      path,
+      isPattern,
+      isForeign: record !== undefined,
+    })
     const hint = hintOf('report-missing', { target: { kind: '', name: '' } })
     return { gate: { name: name ?? path, path, ...conclusion, hint }, targets: [] }
   }

@@ -24,13 +24,6 @@ spec:
           env:
             - { name: TOKEN, value: hunter2 }
 `
-const autoscaler = `---
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: { name: web }
-spec: { scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: web } }
-`
-
 const redactor = new Redactor()
 
 function driftOf(text: string) {
@@ -97,7 +90,6 @@ describe('a live object that differs from its manifest', () => {
     ]
     const managedFields = [{ manager: 'kube-controller-manager', operation: 'Update', subresource: 'scale' }]
     expect(driftOf(web).drift.observe(seen({ replicas: 5, managedFields }))).toEqual(soft)
-    expect(driftOf(`${web}${autoscaler}`).drift.observe(seen({ replicas: 5 }))).toEqual(soft)
   })
 
   it('names no more than five differences', () => {

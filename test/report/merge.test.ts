@@ -239,14 +239,14 @@ it.each([
 })
 
 it.each([
-  ['of another run', { ...own, id: '76' }, 'is of run 76, commit 1111111, not of this one (run 77, commit 1111111)'],
-  ['of another commit', { ...own, commit: '2'.repeat(40) }, 'is of run 77, commit 2222222, not of this one'],
-  ['without a run', undefined, 'names no workflow run, not of this one (run 77, commit 1111111)'],
-])('in a workflow run, a report %s is unknown, although it is ready', (_, run, text) => {
+  ['of another run', { ...own, id: '76' }],
+  ['of another commit', { ...own, commit: '2'.repeat(40) }],
+  ['without a run', undefined],
+])('in a workflow run, a report %s is unknown, although it is ready', (_, run) => {
   expect(mergedOf(run)).toMatchObject({
     outcome: 'unknown',
     reason: 'report-missing',
-    message: expect.stringContaining(`the report eu/report.json ${text}`),
+    message: expect.stringContaining('the report eu/report.json is of another run or commit'),
   })
 })
 

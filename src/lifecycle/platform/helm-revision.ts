@@ -92,7 +92,7 @@ function failedRevision(object: KubeObject, message: string, reader: Reader): Pr
     .filter((other) => other.number > number)
   const next = later.toSorted((a, b) => a.number - b.number).at(-1)
   const cause = `${message}${ofHook}${next === undefined ? '' : `; revision ${next.number} is ${next.status}`}`
-  return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name, next } }
+  return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name } }
 }
 
 /** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */

@@ -121,12 +121,7 @@ function pendingProblem(subject: Subject, firstSeenAt: number, message: string |
   return {
     reason: 'claim-pending',
     subject,
-    detail: {
-      message,
-      missingClass: /storageclass\S{0,60} "([^"]{1,253})" not found/i.exec(message ?? '')?.[1],
-      needsClass: /no storage class is set/i.test(message ?? ''),
-      provisioner: /external provisioner ['"]([^'"]{1,253})['"]/i.exec(message ?? '')?.[1],
-    },
+    detail: { message },
     count: 1,
     firstSeenAt,
     proven: false,
