@@ -192,14 +192,6 @@ export class Store {
     return events?.sorted ?? noEvents
   }
 
-  /** The events about objects in a namespace that the store does not contain. */
-  eventsOfUnread(namespace: string | undefined): readonly EventObject[] {
-    const events = [...this.#eventsByName.values()].flatMap(({ byName }) => [...byName.values()])
-    return events.filter(({ involvedObject: { kind = '', name = '', namespace: within } = {} }) => {
-      return within === namespace && this.find(kind.toLowerCase(), name, namespace) === undefined
-    })
-  }
-
   /** The end of a container's log, if it was read. */
   log(namespace: string, pod: string, container: string, previous: boolean): LogText | undefined {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)

@@ -1,21 +1,9 @@
-import {
-  byLastOccurrence,
-  type EventObject,
-  isOfKind,
-  type KubeObject,
-  lastOccurrence,
-  type Node,
-  type Pod,
-  subjectText,
-} from '../cluster/objects.ts'
+import { isOfKind, type KubeObject, lastOccurrence, type Node, type Pod, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
-import type { Evidence, JudgedTargetRecord } from '../gate/run-record.ts'
-import { isOwnProblem } from '../gate/timeline-entries.ts'
-import { isCustomKind } from '../lifecycle/rules.ts'
+import type { Evidence } from '../gate/run-record.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields.ts'
-import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { signalText } from '../reasons/status.ts'
 import { maxEvidenceEvents, shownHistoryMs } from '../thresholds.ts'
@@ -68,17 +56,6 @@ export function conditionEvidence({ status: { conditions = [] } = {} }: Pod): re
   return evidencePiece('condition', 'Conditions', lines)
 }
 
-/** For a custom resource without a known cause: events that report failures of objects with names like `NAME-…`. */
-export function namesakeEvidence(
-  problem: Problem,
-  { problems, basis: { target } }: JudgedTargetRecord,
-  context: ReadFacts,
-): readonly Evidence[] {
-  const isExplained = problems.some(({ basis }) => basis.cause !== undefined || !isOwnProblem(basis, target))
-  if (problem !== problems[0]?.basis || isExplained || !isCustomKind(target)) return []
-  return eventPiece(`Events of ${target.name}-…`, namesakeEventLines(target, context))
-}
-
 /** One piece of evidence; none without lines. */
 function evidencePiece(type: Evidence['type'], title: string, lines: readonly string[]): readonly Evidence[] {
   return lines.length === 0 ? [] : [{ type, title, text: lines.join('\n') }]
@@ -114,41 +91,14 @@ function terminationMessage(problem: Problem, subject: KubeObject | undefined, h
  * @param container if set, only events about this container or the whole pod are shown
  */
 export function eventLines(object: KubeObject, context: ReadFacts, container?: string): readonly EventLine[] {
-  const events = context.store
+  const { store, startedAt, serverOffsetMs } = context
+  const found = store
     .eventsOf(object)
     .filter((event) => container === undefined || concernsContainer(event, container))
     .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
-  return eventTexts(events, context)
-}
-
-/** The words of a reason that controllers also give to normal events. */
-const failureReason = /Fail|Error|NotFound|Missing|Invalid|Denied|Refused|Timeout|BackOff/
-
-/**
- * One line for each event that reports a failure of an object that the gate has not read and whose name begins with the
- * name of the target: the target may own the object.
- */
-function namesakeEventLines({ name, namespace }: Target, context: ReadFacts): readonly EventLine[] {
-  const events = context.store
-    .eventsOfUnread(namespace)
-    .filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${name}-`))
-    .filter(({ type, reason = '' }) => type === 'Warning' || failureReason.test(reason))
-    .toSorted(byLastOccurrence)
-  return eventTexts(events, context, ({ involvedObject: { kind = '', name = '' } = {} }) => {
-    return `${kind.toLowerCase()}/${name}: `
-  })
-}
-
-function eventTexts(
-  events: readonly EventObject[],
-  { startedAt, serverOffsetMs }: ReadFacts,
-  nameText: (event: EventObject) => string = () => '',
-): readonly EventLine[] {
-  const found = events
     .map((event) => ({
       at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,
       reason: event.reason ?? '',
-      subject: nameText(event),
       message: withoutNoise(event.message ?? ''),
       count: eventCount(event),
     }))
@@ -165,9 +115,9 @@ function eventTexts(
     })
     .toSorted((a, b) => a.at - b.at)
     .slice(-maxEvidenceEvents)
-    .map(({ at, reason, subject, message, count }) => {
+    .map(({ at, reason, message, count }) => {
       const times = count > 1 ? ` ×${count}` : ''
-      return { at, text: `${reason}${times}  ${subject}${shortened(message)}`.trimEnd() }
+      return { at, text: `${reason}${times}  ${shortened(message)}`.trimEnd() }
     })
 }
 

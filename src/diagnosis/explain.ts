@@ -21,7 +21,7 @@ import { displayName, fullNames, type Manifest, nameKey, type Target } from '../
 import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import { describeGrants } from '../reasons/wording.ts'
-import { conditionEvidence, type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from './evidence.ts'
+import { conditionEvidence, type EvidenceContext, evidenceFor, placeKey } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
 import { isQuotable, revisionChanges, TargetFacts, unexplainedPods, withChanges } from './target-facts.ts'
 
@@ -111,9 +111,7 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
   const problems = [...(found === undefined ? [] : [found]), ...judged.problems].map((problem) => {
     const { basis } = problem
     const chain = chainOf(basis, target, facts)
-    const quoted = isQuoted
-      ? [...problem.evidence, ...evidenceFor(basis, facts, context), ...namesakeEvidence(basis, judged, context)]
-      : []
+    const quoted = isQuoted ? [...problem.evidence, ...evidenceFor(basis, facts, context)] : []
     return {
       ...problem,
       chain: chain.length > 1 ? chain : undefined,

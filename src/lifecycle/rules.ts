@@ -358,7 +358,7 @@ function checkOf(kind: KindName, { healthChecks = [], catalogue = [] }: TargetCh
 }
 
 /** Whether a kind is not built in, and has no rule of its own or a health check. */
-export function isCustomKind(kind: KindName, checks: TargetChecks = {}): boolean {
+function isCustomKind(kind: KindName, checks: TargetChecks): boolean {
   return !isBuiltIn(kind.apiVersion) && (ruleOf(kind) === genericRule || checkOf(kind, checks) !== undefined)
 }
 

@@ -1,5 +1,4 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { groupOf } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers, TargetFacts } from '../../src/diagnosis/target-facts.ts'
@@ -20,50 +19,6 @@ function record(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>) {
   const judged = createTargetRecord({ target, outcome: 'failed', reason: problem.reason, problems })
   return createRecord({ startedAt: start, targets: [judged] })
 }
-
-describe('the events of objects that are named after a custom resource', () => {
-  const tls = createTarget({ apiVersion: 'cert-manager.io/v1', kind: 'Certificate', name: 'tls' })
-  const named = (name: string, kind = 'CertificateRequest'): KubeObject => ({
-    apiVersion: 'cert-manager.io/v1',
-    kind,
-    metadata: { name, namespace: 'shop', uid: name },
-  })
-  const failing = (about: KubeObject, reason: string, type: string) =>
-    make.event(about, { reason, type, message: `${reason} of ${about.metadata.name}`, lastTimestamp: iso(3) })
-  const evidenceOf = (apiVersion: string, objects: readonly KubeObject[], kind = 'Certificate', name = 'tls') => {
-    const subject = { group: groupOf(apiVersion), kind, name, namespace: 'shop' }
-    const store = new Store(() => false)
-    for (const object of objects) store.apply({ at: moment(3), type: 'ADDED', object })
-    const whole = record({ reason: 'condition-false', subject, detail: { signals: [] } })
-    const targets = whole.targets.map((judged) => ({ ...judged, basis: { target: { ...tls, apiVersion } } }))
-    return explain({ ...whole, targets }, store, 0).targets[0]?.problems[0]?.evidence ?? []
-  }
-  const events = [
-    failing(named('tls-1'), 'IssuerNotFound', 'Normal'),
-    failing(named('tls-1'), 'Approved', 'Normal'),
-    failing(named('tls-1-a', 'Pod'), 'Unhealthy', 'Warning'),
-    failing(named('other-1'), 'IssuerNotFound', 'Normal'),
-  ]
-
-  it('are its evidence when the gate has not read them', () => {
-    const title = 'Events of tls-…'
-    const text = [
-      'IssuerNotFound  certificaterequest/tls-1: IssuerNotFound of tls-1',
-      'Unhealthy  pod/tls-1-a: Unhealthy of tls-1-a',
-    ].join('\n')
-    expect(evidenceOf('cert-manager.io/v1', events)).toMatchObject([{ type: 'event', title, text }])
-  })
-
-  it.each<[string, string, readonly KubeObject[], string[]]>([
-    ['the gate has read the objects', 'cert-manager.io/v1', [named('tls-1'), named('tls-1-a', 'Pod')], []],
-    ['its kind is built in', 'policy/v1', [], []],
-    ['an object that it owns explains it', 'cert-manager.io/v1', [], ['CertificateRequest', 'tls-1']],
-  ])('are no evidence when %s', (_, apiVersion, objects, about) => {
-    expect(evidenceOf(apiVersion, [...objects, ...events], ...about)).not.toContainEqual(
-      expect.objectContaining({ title: 'Events of tls-…' }),
-    )
-  })
-})
 
 describe('the evidence for a problem', () => {
   it('contains the log of the container that failed a Job', () => {
