@@ -13,7 +13,7 @@ import { duration } from '../duration.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
-import { roleRule } from '../reasons/wording.ts'
+import { describeGrants } from '../reasons/wording.ts'
 import {
   credentialRefusals,
   manyObjects,
@@ -112,7 +112,7 @@ export class ApiHealth {
     if (this.#unreadable.has(kinds)) return undefined
     this.#unreadable.set(kinds, refused)
     const access = [...this.#unreadable.values()].flatMap(({ message }) => deniedAccess(message) ?? [])
-    const remedy = access.length === this.#unreadable.size ? `. ${roleRule(access)}` : ` (${refused.message})`
+    const remedy = access.length === this.#unreadable.size ? `. ${describeGrants(access)}` : ` (${refused.message})`
     return `${kinds} cannot be read: continuing with what the controllers report${remedy}`
   }
 

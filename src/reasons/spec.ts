@@ -1,5 +1,6 @@
 import type { DeniedAccess } from '../cluster/failures.ts'
 import type { Container, KubeObject, Pod, Subject } from '../cluster/objects.ts'
+import type { Target } from '../plan/target.ts'
 
 /* What a reason consists of: its class, traits and texts, and the facts that its texts get. */
 
@@ -73,19 +74,10 @@ export interface SentenceFacts extends Occurrence {
     | undefined
 }
 
-/** The object that a hint is about. */
-export interface HintTarget {
-  readonly kind: string
-  readonly name: string
-  readonly namespace?: string
-  /** The object is not the target, but a controller on which the target depends: it has the problem. */
+/** The object that a hint is about: the target, or a controller on which the target depends. */
+export interface HintTarget extends Pick<Target, 'kind' | 'name' | 'namespace' | 'selector' | 'hook' | 'manifest'> {
+  /** The object is such a controller: it has the problem. */
   readonly isNotTarget?: true
-  /** Present when the reference is a selector; empty for all objects of the kind. */
-  readonly selector?: string
-  /** Present when the object is a hook of Helm or Argo CD. */
-  readonly hook?: { readonly annotation: string } | undefined
-  /** Present when the gate compares the object with its manifest. */
-  readonly manifest?: object | undefined
 }
 
 /** The known facts for a hint. Names and messages are hostile text: the report escapes them. */

@@ -185,21 +185,6 @@ export function describeGrants(denied: readonly DeniedAccess[]): string {
   )
 }
 
-/** The rule for a Role that permits all this access, as YAML. */
-export function roleRule(denied: readonly DeniedAccess[]): string {
-  const [first] = denied
-  if (first === undefined) return ''
-  const list = (names: readonly string[]) => `[${[...new Set(names)].map((name) => JSON.stringify(name)).join(', ')}]`
-  const resources = denied.flatMap(({ resource }) => (resource === 'pods' ? [resource, 'pods/log'] : [resource]))
-  const rule = [
-    `apiGroups: ${list(denied.map(({ group }) => group))}`,
-    `resources: ${list(resources)}`,
-    `verbs: ${list(['get', 'list', 'watch'])}`,
-  ]
-  const kind = denied.some(({ namespace }) => namespace === undefined) ? 'ClusterRole' : 'Role'
-  return `To read them, user ${first.user} needs this rule in its ${kind}: {${rule.join(', ')}}`
-}
-
 function roleOf(accesses: readonly DeniedAccess[]): string | undefined {
   const [first] = accesses
   if (first === undefined) return undefined

@@ -1,4 +1,4 @@
-import { describeGrants, roleRule } from '../../src/reasons/wording.ts'
+import { describeGrants } from '../../src/reasons/wording.ts'
 
 const user = 'system:serviceaccount:ci:deployer'
 const pods = { user, resource: 'pods', group: '', namespace: 'shop' }
@@ -32,20 +32,5 @@ describe('the commands that grant missing access', () => {
 
   it('quote a user name that the shell would interpret', () => {
     expect(describeGrants([{ ...pods, user: 'a; rm -rf $HOME `x`' }])).toContain("'--user=a; rm -rf $HOME x'")
-  })
-})
-
-describe('the rule that permits missing access', () => {
-  const widgets = { user, resource: 'widgets', group: 'acme.example', namespace: 'shop' }
-
-  it('names each group and resource once', () => {
-    expect(roleRule([widgets, { ...widgets, resource: 'gears' }, widgets])).toBe(
-      'To read them, user system:serviceaccount:ci:deployer needs this rule in its Role: ' +
-        '{apiGroups: ["acme.example"], resources: ["widgets", "gears"], verbs: ["get", "list", "watch"]}',
-    )
-  })
-
-  it('is for a ClusterRole if an object has no namespace', () => {
-    expect(roleRule([widgets, { user, resource: 'nodes', group: '' }])).toContain('in its ClusterRole: {')
   })
 })
