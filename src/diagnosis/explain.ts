@@ -4,7 +4,6 @@ import type { LogText } from '../cluster/feed.ts'
 import { describePath, type PathStep } from '../cluster/field-paths.ts'
 import { type Container, isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { TargetOutcome } from '../gate/outcome.ts'
 import {
   type Evidence,
   type JudgedProblem,
@@ -17,7 +16,7 @@ import {
 import { recordProblem } from '../gate/target-record.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
-import { displayName, fullNames, type Manifest, nameKey, type Target } from '../plan/target.ts'
+import { displayName, type Manifest, nameKey, type Target } from '../plan/target.ts'
 import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import { describeGrants } from '../reasons/wording.ts'
@@ -43,10 +42,9 @@ export function explain(
   usesFlags = false,
 ): RunRecord {
   const own = new Set(record.targets.flatMap(({ problems }) => problems.map(({ basis }) => placeKey(basis))))
-  const endedBy = targetThatEnded(record)
   const denied = deniedIn(record, store)
   const { startedAt, finishedAt } = record
-  const context = { store, serverOffsetMs, startedAt, finishedAt, manifests, own, endedBy, denied, usesFlags }
+  const context = { store, serverOffsetMs, startedAt, finishedAt, manifests, own, denied, usesFlags }
   return {
     ...record,
     hint: gateHint(record, denied),
@@ -60,8 +58,6 @@ export function explain(
 
 interface Context extends EvidenceContext {
   readonly manifests: Plan['manifests']
-  /** The target that ended the gate, and how: `deployment/web failed`. */
-  readonly endedBy: string | undefined
   /** See `HintFacts`. */
   readonly usesFlags: boolean
   /** All denied access, if some of it ended the gate. */
@@ -78,24 +74,6 @@ function deniedIn({ basis, targets }: JudgedRunRecord, store: Store): HintDetail
     .filter(({ namespace }) => namespace !== undefined || isClusterWide)
   const distinct = new Map([...access, ...others].map((each) => [JSON.stringify(each), each]))
   return { wasReadable, access: [...distinct.values()] }
-}
-
-/** Texts for the outcomes of a target that can end the gate while other targets are open. */
-const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
-  failed: 'failed',
-  stalled: 'stalled',
-  'timed-out': 'timed out',
-  superseded: 'was superseded',
-}
-
-/** `deployment/web failed`: the first target with the gate's outcome; undefined if the gate ended by another reason. */
-function targetThatEnded({ targets, ...record }: RunRecord): string | undefined {
-  const names = fullNames(targets)
-  const [first] = targets
-    .flatMap(({ outcome, endedAt = Infinity }, index) => (outcome === record.outcome ? [{ index, endedAt }] : []))
-    .toSorted((a, b) => a.endedAt - b.endedAt)
-  const verb = endings[record.outcome]
-  return first === undefined || verb === undefined ? undefined : `${names[first.index]} ${verb}`
 }
 
 function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, context: Context): TargetRecord {
@@ -128,7 +106,7 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
     unreadable: record.basis?.unreadable,
     hasEnded: facts.hasEnded,
     namespaceState: facts.namespaceState,
-    endedBy: judged.outcome === 'progressing' ? context.endedBy : undefined,
+    isLeftOpen: judged.outcome === 'progressing' && record.outcome !== 'progressing',
     ...(deciding && detailsOf(deciding, facts)),
     cause: deciding?.cause && detailsOf(deciding.cause, facts),
   }

@@ -12,8 +12,8 @@ export interface HintDetails extends Omit<HintFacts, 'target' | 'problem' | 'cau
   readonly problem?: Problem
   /** The problem that causes this one, with its facts. */
   readonly cause?: HintDetails
-  /** The target that ended the gate while this one was open, and how: `deployment/web failed`. */
-  readonly endedBy?: string
+  /** Another target ended the gate while this one was open. */
+  readonly isLeftOpen?: boolean
   /** The target's namespace does not exist, or is being deleted. */
   readonly namespaceState?: 'missing' | 'terminating'
 }
@@ -37,19 +37,19 @@ export function gateHint(
 
 /** The hint of a target that is not ready. */
 export function hintFor(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
-  const { problem, object, endedBy } = details
+  const { problem, object, isLeftOpen } = details
   if (problem?.oldRevision !== undefined)
     return `Delete the pod of the older revision, because its controller does not replace it: ${hintWords({ target }).command('delete', subjectText(problem.subject))}.`
   const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
-  if (reason === '' && endedBy !== undefined) return wait ?? openHint(target, endedBy, details)
+  if (reason === '' && isLeftOpen) return wait ?? openHint(target, details)
   return namespaceHint(target, details) ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
 
 function reasonHint(
   target: Target,
   reason: ReasonCode,
-  { cause, endedBy: _, namespaceState: __, ...facts }: HintDetails,
+  { cause, isLeftOpen: _, namespaceState: __, ...facts }: HintDetails,
 ): string {
   const behind = cause?.problem
   return hintOf(reason, {
@@ -94,6 +94,6 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
 }
 
 /** The hint for a target in progress without a known problem when another target ended the gate. */
-function openHint(target: Target, endedBy: string, { usesFlags }: HintDetails): string {
-  return `It was in progress, without a known problem, when the gate ended because ${endedBy}. Fix that first; with \`${hintWords({ target, usesFlags }).setting('fail-fast', 'false')}\` every target may finish.`
+function openHint(target: Target, { usesFlags }: HintDetails): string {
+  return `It was in progress, without a known problem, when another target ended the gate. Fix that first; with \`${hintWords({ target, usesFlags }).setting('fail-fast', 'false')}\` every target may finish.`
 }

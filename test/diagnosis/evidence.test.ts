@@ -248,7 +248,7 @@ describe('a target that is still open when another one has failed', () => {
   it('has no hint to raise a timeout', () => {
     const [judged] = explain(createRecord({ targets: [open, failed], verdict }), fill(), 0).targets
     expect(judged?.hint).toBe(
-      'It was in progress, without a known problem, when the gate ended because deployment/web failed. Fix that first; with `fail-fast: false` every target may finish.',
+      'It was in progress, without a known problem, when another target ended the gate. Fix that first; with `fail-fast: false` every target may finish.',
     )
   })
 
