@@ -63,8 +63,8 @@ interface MissingDetail {
 
 export interface ContainerDetails {
   readonly 'crash-loop': CrashDetail
-  /** The limits of the container and of its pod; undefined for none. */
-  readonly 'out-of-memory': { readonly limit?: string; readonly podLimit?: string }
+  /** The limit of the container, else of its pod; absent if neither has one. */
+  readonly 'out-of-memory': { readonly limit?: string; readonly isOfPod?: boolean }
   readonly 'bad-command': StartDetail
   readonly 'exec-format': StartDetail
   readonly 'init-container-failed': CrashDetail
@@ -244,28 +244,25 @@ function crashHint({ exitCode, signal, failedHook }: Partial<CrashDetail>, words
     return `Correct \`lifecycle.postStart\` of ${theContainer}: the kubelet ends a container whose hook fails.`
   const what =
     exitCode === 0 && signal === undefined
-      ? `${capitalizeFirst(theContainer)} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
+      ? `The program of ${theContainer} ends without an error, and is started again: keep it in the foreground, or run it as a Job.`
       : `Find out why ${theContainer} exits.`
   return `${what} ${logHint(words, { isPrevious: true, isNamed: true })}`
 }
 
-/** `its limit of 64Mi`; if the pod has a limit too, it may be the one that was reached first. */
-function memoryLimit({ limit, podLimit }: ContainerDetails['out-of-memory']): string {
-  if (limit !== undefined)
-    return `its limit of ${limit}${podLimit === undefined ? '' : `, or the pod more than ${podLimit}`}`
-  return podLimit === undefined ? 'the node has' : `the limit of its pod, ${podLimit}`
+function memoryLimit({ limit, isOfPod }: ContainerDetails['out-of-memory']): string {
+  if (limit === undefined) return 'the node has'
+  return isOfPod ? `the limit of its pod, ${limit}` : `its limit of ${limit}`
 }
 
 /** Hint for a lack of memory. */
 function memoryHint(
-  { limit, podLimit }: Partial<ContainerDetails['out-of-memory']>,
+  { limit, isOfPod }: Partial<ContainerDetails['out-of-memory']>,
   { theContainer }: HintWords,
 ): string {
-  if (limit !== undefined)
-    return `Raise \`resources.limits.memory\` of ${theContainer} (now ${limit}), or make it use less.`
-  return podLimit === undefined
-    ? `Raise the memory limit of ${theContainer}, or make it use less. If it has no limit, the node ran out of memory: set \`resources.requests.memory\`, so that it gets a node with room.`
-    : `Raise \`resources.limits.memory\` of the pod (now ${podLimit}), which all its containers share, or make them use less.`
+  if (limit === undefined)
+    return `Raise the memory limit of ${theContainer}, or make it use less. If it has no limit, the node ran out of memory: set \`resources.requests.memory\`, so that it gets a node with room.`
+  const owner = isOfPod ? 'the pod, whose containers share it' : theContainer
+  return `Raise \`resources.limits.memory\` of ${owner} (now ${limit}), or make it use less.`
 }
 
 /** Hint for a program that does not exist or is not executable. */
@@ -283,19 +280,14 @@ function createHint({ mayBeRoot, step, mount }: Partial<CreateDetail>, words: Hi
   const { theImage, theContainer, describePod } = words
   if (mayBeRoot)
     return `Set \`securityContext.runAsUser\` of ${theContainer} to the number of a user other than root, or use an image with such a USER.`
-  switch (step) {
-    case 'hook':
-      return `A hook of the container runtime fails on the node, before the program of ${theContainer} starts. Repair the node, or what installed the hook: ${describePod} shows the node.`
-    case 'sub-path':
-      return `The kubelet cannot prepare a \`subPath\` of ${theContainer}: the folder must exist on the volume, or the node must be allowed to create it (an NFS server forbids that with root_squash).`
-    case 'working-directory':
-      return `Correct \`workingDir\` of ${theContainer}, or WORKDIR of ${theImage}: the folder must exist, and the user of the container must be allowed to enter it.`
-    default:
-      return (
-        subPathHint(mount) ??
-        `The kubelet or the container runtime of the node fails before the program of ${theContainer} starts. The events of the pod: ${describePod}.`
-      )
-  }
+  if (step === 'sub-path')
+    return `The kubelet cannot prepare a \`subPath\` of ${theContainer}: the folder must exist on the volume, or the node must be allowed to create it (an NFS server forbids that with root_squash).`
+  if (step === 'working-directory')
+    return `Correct \`workingDir\` of ${theContainer}, or WORKDIR of ${theImage}: the folder must exist, and the user of the container must be allowed to enter it.`
+  return (
+    subPathHint(mount) ??
+    `The kubelet, the container runtime of the node or a hook of it fails before the program of ${theContainer} starts. The events of the pod: ${describePod}.`
+  )
 }
 
 /** Hint for a subPath that its volume lacks: the kubelet creates a folder, which cannot be mounted onto a file. */
@@ -316,8 +308,4 @@ function missingHint({ missing }: Partial<MissingDetail>, { command, inNamespace
   return key === undefined
     ? `Create ${object}${where}, or correct the reference. ${list} lists what is there.`
     : `Add the key ${key} to ${object}${where}, or correct the reference. ${command('describe', object)} lists its keys.`
-}
-
-function capitalizeFirst(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -34,8 +34,9 @@ export function explainDeath(each: ContainerView, death: ContainerStateTerminate
   const error = runtimeError(death.message ?? '')
   const isRefused = isStartError(death)
   if (death.reason === 'OOMKilled' || (isRefused && error.step === 'memory')) {
-    const [limit, podLimit] = [container.resources?.limits?.['memory'], pod.spec?.resources?.limits?.['memory']]
-    return { reason: 'out-of-memory', detail: { limit, podLimit } }
+    const limit = container.resources?.limits?.['memory']
+    const podLimit = pod.spec?.resources?.limits?.['memory']
+    return { reason: 'out-of-memory', detail: { limit: limit ?? podLimit, isOfPod: limit === undefined } }
   }
   if (error.step === 'command' && /exec format error/i.test(error.message))
     return { reason: 'exec-format', detail: { image, message: error.message } }
