@@ -10,10 +10,10 @@ import {
   type Attempt,
   describeVersion,
   fields,
+  filledText,
   hasRevisions,
   isSameVersion,
   type RevisionReport,
-  text,
   texts,
   type Version,
 } from './revision-report.ts'
@@ -88,7 +88,7 @@ function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version
   const named = several.length > 0 ? fieldsOf(sources['sources']) : [fields(sources['source'])]
   if (all.length === 0) return undefined
   return {
-    since: text(since),
+    since: filledText(since),
     sources: all.map((revision, index) => {
       const { name, ref, chart, targetRevision } = named[index] ?? {}
       return { names: [...texts(name, ref, chart), String(index + 1)], revisions: texts(revision, targetRevision) }
@@ -138,10 +138,10 @@ function attemptOf(state: Fields, isElsewhere: boolean): Attempt | undefined {
   return {
     version,
     state: states.get(state['phase']) ?? 'succeeded',
-    message: text(state['message']) ?? '',
-    since: text(state['finishedAt']),
+    message: filledText(state['message']) ?? '',
+    since: filledText(state['finishedAt']),
     applied: (isElsewhere ? [] : resources).flatMap((each) =>
-      each['status'] === 'Synced' && text(each['hookType']) === undefined ? objectName(each) : [],
+      each['status'] === 'Synced' && filledText(each['hookType']) === undefined ? objectName(each) : [],
     ),
     hookJobs: resources.flatMap(hookJob),
   }
@@ -157,7 +157,7 @@ const isRetry = ({ retryCount }: Fields): boolean => Number(retryCount ?? 0) > 0
 /** The entry of a sync result as the Job of a hook that has not succeeded. */
 function hookJob(entry: Fields): Attempt['hookJobs'] {
   const { hookType, hookPhase, kind, group } = entry
-  if (text(hookType) === undefined || kind !== 'Job' || group !== 'batch' || hookPhase === 'Succeeded') return []
+  if (filledText(hookType) === undefined || kind !== 'Job' || group !== 'batch' || hookPhase === 'Succeeded') return []
   const hasFailed = hookPhase === 'Failed' || hookPhase === 'Error'
   return objectName(entry).map((job) => ({ ...job, hasFailed }))
 }
@@ -169,10 +169,12 @@ function isSyncedAutomatically({ syncPolicy }: Fields): boolean {
 
 /** The first error of an Application: `ComparisonError: repository not found`. */
 function errorOf({ conditions, sourceHydrator }: Fields): string | undefined {
-  const found = fieldsOf(conditions).find(({ type, message }) => /Error$/.test(text(type) ?? '') && text(message))
+  const found = fieldsOf(conditions).find(
+    ({ type, message }) => /Error$/.test(filledText(type) ?? '') && filledText(message),
+  )
   const { phase, message } = fields(fields(sourceHydrator)['currentOperation'])
-  if (found === undefined) return phase === 'Failed' ? `hydration failed: ${text(message) ?? ''}` : undefined
-  return `${text(found['type'])}: ${text(found['message'])}`
+  if (found === undefined) return phase === 'Failed' ? `hydration failed: ${filledText(message) ?? ''}` : undefined
+  return `${filledText(found['type'])}: ${filledText(found['message'])}`
 }
 
 /**
@@ -181,7 +183,7 @@ function errorOf({ conditions, sourceHydrator }: Fields): string | undefined {
  */
 function hydrated({ status }: KubeObject, wanted: readonly WantedRevision[]): readonly WantedRevision[] | undefined {
   const { drySHA, hydratedSHA } = fields(fields(fields(status)['sourceHydrator'])['lastSuccessfulOperation'])
-  const [dry, made] = [text(drySHA), text(hydratedSHA)]
+  const [dry, made] = [filledText(drySHA), filledText(hydratedSHA)]
   if (dry === undefined || made === undefined || !wanted.some(({ revision }) => matchesRevision(revision, dry)))
     return undefined
   return wanted.map((each) => (matchesRevision(each.revision, dry) ? { ...each, revision: made } : each))
@@ -202,12 +204,14 @@ const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.defaul
 
 /** Whether a destination is another cluster than the one with the Application. */
 function isOtherCluster({ server, name }: Fields): boolean {
-  return text(name) === undefined ? !inClusterNames.has(server) : name !== 'in-cluster'
+  return filledText(name) === undefined ? !inClusterNames.has(server) : name !== 'in-cluster'
 }
 
 /** The name in an entry of `status.resources` or of a sync result. Hooks and objects to prune are omitted. */
 function objectName(entry: Fields): readonly ObjectName[] {
   const { group, version, kind, namespace, name, hook, requiresPruning } = entry
-  const [apiVersion] = texts(version).map((each) => (text(group) === undefined ? each : `${String(group)}/${each}`))
+  const [apiVersion] = texts(version).map((each) =>
+    filledText(group) === undefined ? each : `${String(group)}/${each}`,
+  )
   return hook === true || requiresPruning === true ? [] : nameIn({ apiVersion, kind, name, namespace })
 }

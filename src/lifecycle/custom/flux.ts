@@ -4,7 +4,7 @@ import { reportedFailureMs } from '../../thresholds.ts'
 import { conditionsOf, fieldsOf } from '../conditions.ts'
 import { isStale, presentConditions } from '../status-age.ts'
 import { inventoryOf } from './behind.ts'
-import { fields, isSameVersion, type RevisionReport, text, texts, type Version } from './revision-report.ts'
+import { fields, filledText, isSameVersion, type RevisionReport, texts, type Version } from './revision-report.ts'
 
 /**
  * A Kustomization of Flux: `lastAppliedRevision` is applied and healthy. The history begins with the newest entry; one
@@ -19,12 +19,12 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
   const [attempted] = versionOf(texts(lastAttemptedRevision, originRevision))
   const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = entries
-  const isFront = applied.includes(text(fields(front?.['metadata'])['revision']) ?? '')
+  const isFront = applied.includes(filledText(fields(front?.['metadata'])['revision']) ?? '')
   // The history has one entry for each content and result. It names the latest revision with these.
-  const digest = isFront ? text(front?.['digest']) : undefined
+  const digest = isFront ? filledText(front?.['digest']) : undefined
   const [appliedRevision = ''] = applied
   // `lastAppliedRevision` is written last, after Ready: until then, Ready is about the attempted revision.
-  const isAttempted = attempted !== undefined && !applied.includes(text(lastAttemptedRevision) ?? '')
+  const isAttempted = attempted !== undefined && !applied.includes(filledText(lastAttemptedRevision) ?? '')
   const { ready, hasFailed, isWorking, progress, report } = readCommon(object, wanted, attempted)
   const { objects } = report
   return {
@@ -108,13 +108,15 @@ const versionOf = (
   revisions: readonly string[],
   { since, first }: { readonly since?: unknown; readonly first?: unknown } = {},
 ): readonly Version[] =>
-  revisions.length === 0 ? [] : [{ sources: [{ names: ['1'], revisions }], since: text(since), first: text(first) }]
+  revisions.length === 0
+    ? []
+    : [{ sources: [{ names: ['1'], revisions }], since: filledText(since), first: filledText(first) }]
 
 /** The version of an entry in the history of a Kustomization. */
 function historyVersion({ metadata, lastReconciled, firstReconciled, digest }: Fields): readonly Version[] {
   const { revision, originRevision } = fields(metadata)
   const versions = versionOf(texts(revision, originRevision), { since: lastReconciled, first: firstReconciled })
-  return versions.map((version) => ({ ...version, content: text(digest) }))
+  return versions.map((version) => ({ ...version, content: filledText(digest) }))
 }
 
 /** Reasons of `Ready=False` that are not about the attempted revision, and so never fail it. */
@@ -168,7 +170,7 @@ function readCommon(object: KubeObject, wanted: readonly WantedRevision[], attem
 function labelledBy({ apiVersion, spec, metadata: { name, namespace = '' } }: KubeObject) {
   const group = groupOf(apiVersion)
   return {
-    namespace: text(fields(spec)['targetNamespace']) ?? namespace,
+    namespace: filledText(fields(spec)['targetNamespace']) ?? namespace,
     labels: { [`${group}/name`]: name, [`${group}/namespace`]: namespace },
   }
 }

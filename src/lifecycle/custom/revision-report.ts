@@ -74,9 +74,10 @@ interface LabelledObjects {
 }
 
 export const fields = (value: unknown): Fields => (isObject(value) ? value : {})
-export const text = (value: unknown): string | undefined =>
+export const filledText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
-export const texts = (...values: readonly unknown[]): readonly string[] => values.flatMap((value) => text(value) ?? [])
+export const texts = (...values: readonly unknown[]): readonly string[] =>
+  values.flatMap((value) => filledText(value) ?? [])
 
 /** Whether a version has each wanted revision, in the source that the user named or in any. */
 export function hasRevisions({ sources }: Version, wanted: readonly WantedRevision[]): boolean {
