@@ -56,7 +56,6 @@ function reasonHint(
     ...facts,
     target: hintTarget(target, facts.problem),
     cause: behind && {
-      reason: behind.reason,
       hint: reasonHint(target, behind.reason, { ...cause, usesFlags: facts.usesFlags }),
     },
   })

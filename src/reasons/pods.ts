@@ -99,8 +99,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       const refusal = ifPresent`; its autoscaler adds no node: ${detail.autoscaler}`
       return `cannot be scheduled: ${nodeWords(detail)}${ifPresent`: ${cause?.sentence}`}${refusal}`
     },
-    hint: (detail, words) =>
-      words.cause?.reason === 'claim-pending' ? words.cause.hint : schedulingHint(detail, words),
+    hint: (detail, words) => words.cause?.hint ?? schedulingHint(detail, words),
     field: { pod: ['spec'] },
   },
   'volume-not-mounted': {
@@ -146,7 +145,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       return `runs, but its readiness ${gate} ${gates.map(({ type }) => type).join(', ')} ${is} not True yet${ifPresent`: ${reports.join('; ')}`}`
     },
     hint: (_, { describePod }) =>
-      `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs, and correct what it checks, for example path and port of its health check: ${describePod}.`,
+      `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs, and correct what it checks, for example path and port: ${describePod}.`,
   },
   'node-unresponsive': {
     node: ({ node, state }) => ({ name: node, isLost: state === 'lost' }),

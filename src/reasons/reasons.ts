@@ -115,8 +115,6 @@ function factsOf({ cause, ...problem }: Pick<Problem, 'cause'> & Occurrence): Se
     times: count > 1 ? `, ${count} times` : '',
     // Rendered only when a text uses them: otherwise each cause in a chain would double the work.
     cause: cause && {
-      reason: cause.reason,
-      subject: cause.subject,
       get sentence() {
         return problemSentence(cause)
       },

@@ -69,9 +69,7 @@ export interface SentenceFacts extends Occurrence {
   /** `, 3 times`; empty if it happened only once. */
   readonly times: string
   /** The problem that causes this one, with its texts: `container app of pod/web-x exited with code 3`. */
-  readonly cause?:
-    | { readonly reason: string; readonly subject: Subject; readonly sentence: string; readonly headline: string }
-    | undefined
+  readonly cause?: { readonly sentence: string; readonly headline: string } | undefined
 }
 
 /** The object that a hint is about: the target, or a controller on which the target depends. */
@@ -104,7 +102,7 @@ export interface HintFacts {
   /** An event reports that a Job with the target's name has ended. */
   readonly hasEnded?: boolean
   /** The problem that causes this one, with its own hint. */
-  readonly cause?: { readonly reason: string; readonly hint: string } | undefined
+  readonly cause?: { readonly hint: string } | undefined
 }
 
 /** The facts for a hint, and the words that hints are made of. */

@@ -184,5 +184,5 @@ function notReconciledHint(
 /** Hint for a PersistentVolumeClaim without a volume. */
 function claimHint(_: Partial<StatusDetails['claim-pending']>, { name, problem, command }: HintWords): string {
   const about = problem === undefined ? name : subjectText(problem.subject)
-  return `Check its storage class, size and access mode, and that the provisioner of the class runs: ${clusterCommand('get', 'storageclass')} lists the classes. Its events: ${command('describe', about)}.`
+  return `Check its storage class, size and access mode, and that the provisioner of the class runs (${clusterCommand('get', 'storageclass')}). Its events: ${command('describe', about)}.`
 }

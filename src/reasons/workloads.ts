@@ -163,7 +163,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     title: '{a container} keeps the Job from completing',
     sentence: () => 'runs on after the other containers of the Job have completed, so the Job does not complete',
     hint: (_, { theContainer }) =>
-      `Let ${theContainer} end with the work. If it serves the others, make it a native sidecar: an init container with \`restartPolicy: Always\` (Istio does so with ENABLE_NATIVE_SIDECARS). If it was injected, exclude the pods of Jobs from the injection, or let the last command of the Job end it (Istio: \`curl -X POST http://localhost:15020/quitquitquit\`).`,
+      `Let ${theContainer} end with the work. If it serves the others, make it a native sidecar: an init container with \`restartPolicy: Always\` (Istio: ENABLE_NATIVE_SIDECARS). If it was injected, exclude the pods of Jobs, or let the last command of the Job end it (Istio: \`curl -X POST http://localhost:15020/quitquitquit\`).`,
   },
   'job-deadline-exceeded': {
     class: 'terminal',
@@ -249,7 +249,7 @@ function denialHint({ by }: Partial<AdmissionRefusal>, words: HintWords): string
   const own = by && denials[by.type].hint?.(by.name, words)
   if (own !== undefined) return own
   const who = by === undefined ? 'the policy' : denierText(by)
-  return `Change the pod template so that ${who} accepts it: the message contains what it requires.`
+  return `Change the pod template so that ${who} accepts it.`
 }
 
 function creationHint(
