@@ -1,4 +1,4 @@
-import { isOfKind, type KubeObject, lastOccurrence, type Node, type Pod, subjectText } from '../cluster/objects.ts'
+import { type KubeObject, lastOccurrence, type Node, type Pod, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
 import type { Evidence } from '../gate/run-record.ts'
@@ -38,7 +38,7 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
   const events = subject === undefined ? [] : eventLines(subject, context, container)
   const node = explainingNode(problem, facts)
   return [
-    ...evidencePiece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
+    ...evidencePiece('condition', 'Termination message', terminationMessage(problem, facts, events.length > 0)),
     ...(node === undefined ? [] : evidencePiece('condition', 'Node', nodeLines(node, facts, context))),
     ...eventPiece('Events', events),
     ...(container === undefined ? [] : logEvidence(problem, facts)),
@@ -75,11 +75,9 @@ function eventPiece(title: string, events: readonly EventLine[]): readonly Evide
  * The container's termination message, unless the problem contains it. If a container never started, the runtime wrote
  * the message, and the events repeat it.
  */
-function terminationMessage(problem: Problem, subject: KubeObject | undefined, hasEvents: boolean): readonly string[] {
-  const status = isOfKind(subject, 'Pod') ? subject.status : undefined
-  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
-  const found = statuses.find(({ name }) => name === problem.container)
-  const end = found?.state?.terminated ?? found?.lastState?.terminated
+function terminationMessage(problem: Problem, facts: TargetFacts, hasEvents: boolean): readonly string[] {
+  const { status } = facts.container(problem) ?? {}
+  const end = status?.state?.terminated ?? status?.lastState?.terminated
   const message = (end?.message ?? '').trim()
   if (hasEvents && end?.reason === 'StartError') return []
   return message === '' || messageOf(problem).includes(runtimeError(message).message) ? [] : [message]

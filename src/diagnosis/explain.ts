@@ -2,7 +2,7 @@ import { findErrorLine, messageOfLine } from '../cluster/error-lines.ts'
 import { deniedAccess } from '../cluster/failures.ts'
 import type { LogText } from '../cluster/feed.ts'
 import { describePath, type PathStep } from '../cluster/field-paths.ts'
-import { type Container, isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
+import { isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import {
   type Evidence,
@@ -237,7 +237,7 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const isOfOtherArchitecture = /exec format error/i.test(present?.text || previous?.text || '') || undefined
   return {
     problem,
-    spec: pod && findContainer(problem, pod),
+    spec: facts.container(problem)?.container,
     logLine: quotedLine([present?.text ?? '', previous?.text ?? '']),
     lostLogs: { present: isLost(present), previous: isLost(previous) },
     isOfOtherArchitecture,
@@ -258,10 +258,6 @@ function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
 /** Whether a log could not be read although the credentials permit it: then the user cannot read it either. */
 function isLost(log: LogText | undefined): boolean {
   return log?.why !== undefined && log.text === '' && deniedAccess(log.why) === undefined
-}
-
-function findContainer(problem: Problem, { spec }: Pod): Container | undefined {
-  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === problem.container)
 }
 
 /** The field of the manifest that the problem is about. */

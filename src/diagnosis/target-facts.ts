@@ -5,6 +5,7 @@ import type { Store } from '../cluster/store.ts'
 import type { JudgedTargetRecord, TargetRecord } from '../gate/run-record.ts'
 import { isMarkedBy } from '../lifecycle/custom/behind.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
+import type { PodContainer } from '../lifecycle/pod-view.ts'
 import { lastStateOf } from '../lifecycle/rules.ts'
 import { containersOf, hasStarted, isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import { numberOf, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
@@ -57,6 +58,13 @@ export class TargetFacts {
     return findSubject(problem, this)
   }
 
+  /** The container that has a problem, with its status. */
+  container(problem: Problem): PodContainer | undefined {
+    const pod = this.subject(problem)
+    if (!isOfKind(pod, 'Pod')) return undefined
+    return containersOf(pod).find(({ container }) => container.name === problem.container)
+  }
+
   eventsOf(object: KubeObject): readonly EventObject[] {
     return this.#store.eventsOf(object)
   }
@@ -101,12 +109,8 @@ export function loggedContainers({ problems }: JudgedTargetRecord, facts: Target
     .flatMap(({ basis }) => withCauses(basis))
     .flatMap((problem) => {
       const { subject, container } = problem
-      const pod = facts.subject(problem)
-      const found = isOfKind(pod, 'Pod')
-        ? containersOf(pod).find((each) => each.container.name === container)
-        : undefined
-      if (container === undefined || !isPodSubject(subject)) return []
-      if (pod !== undefined && !hasStarted(found?.status)) return []
+      const neverRan = facts.subject(problem) !== undefined && !hasStarted(facts.container(problem)?.status)
+      if (container === undefined || !isPodSubject(subject) || neverRan) return []
       return [{ namespace: subject.namespace ?? 'default', pod: subject.name, container }]
     })
   const isFirst = (each: ContainerRef, index: number) =>
