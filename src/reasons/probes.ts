@@ -56,7 +56,7 @@ export function probeHint(kind: ProbeKind, { answer }: Partial<ProbeDetail>, wor
   const further = {
     liveness: 'If the container only needs longer to start, give it a startupProbe.',
     readiness: logHint(words),
-    startup: `If the container only needs longer, raise the probe's failureThreshold${periodText(probe)}.`,
+    startup: `If the container only needs longer, raise failureThreshold or periodSeconds of the probe.`,
   }
   return `${requestText(probe, answer, spec)} ${further[kind]}`
 }
@@ -119,10 +119,4 @@ function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1, httpG
     default:
       return 'does the app listen there?'
   }
-}
-
-/** The threshold and period of a probe: ` (now 30, every 10 s)`. Without a known probe: ` × periodSeconds`. */
-function periodText(probe: Probe | undefined): string {
-  if (probe === undefined) return ' × periodSeconds'
-  return ` (now ${probe.failureThreshold ?? 3}, every ${probe.periodSeconds ?? 10} s)`
 }
