@@ -391,7 +391,7 @@ export const access: Scenario[] = [
     during: release,
     expect: healthy.expect,
     decidedBy: healthy.decidedBy,
-    contains: { log: ['cannot be read: continuing', 'resources: [', 'pods/log', 'events', 'replicasets'] },
+    contains: { log: ['cannot be read: continuing', '--resource=', 'pods/log', 'events', 'replicasets'] },
     takesSeconds: healthy.takesSeconds + 2,
   },
   {

@@ -24,7 +24,7 @@ function namespaceDeleted(rollout: Rollout): Scenario {
     takesSeconds: 16,
     isIdle: true,
     check: ({ log }, { namespace }) =>
-      log.includes(`Namespace ${namespace} is being deleted`) || log.includes(`Namespace ${namespace} was deleted`)
+      log.includes(`Namespace ${namespace} is being deleted`) || log.includes(`Namespace ${namespace} does not exist`)
         ? []
         : ['the hint does not name the deleted namespace'],
   }
