@@ -264,8 +264,6 @@ function supersededVerdict(
   const who = {
     author: specAuthorOf(gated, object),
     isRecreated: gated.metadata.uid !== object.metadata.uid,
-    fromGeneration: gated.metadata.generation,
-    toGeneration: object.metadata.generation,
   }
   if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })
   return verdictOf('superseded', type, { ...who, differences: differencesOf(gated, object) })

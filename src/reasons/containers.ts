@@ -286,7 +286,7 @@ function createHint({ mayBeRoot, step, mount }: Partial<CreateDetail>, words: Hi
     return `Correct \`workingDir\` of ${theContainer}, or WORKDIR of ${theImage}: the folder must exist, and the user of the container must be allowed to enter it.`
   return (
     subPathHint(mount) ??
-    `The kubelet, the container runtime or a hook of it fails before the program of ${theContainer} starts. The events of the pod: ${describePod}.`
+    `The kubelet, the container runtime or a hook of it fails before the program of ${theContainer} starts. Its events: ${describePod}.`
   )
 }
 

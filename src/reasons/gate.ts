@@ -4,13 +4,11 @@ import { clause, type HintWords, type NoDetail, type ReasonFamily, type Sentence
 import { describeGrants, ifPresent } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
-/** Who changed the pod template, and the generations of the object before and after the change. */
+/** Who changed the pod template. */
 interface TemplateChange {
   readonly author?: string
   /** The object was deleted, and created again with the other template. */
   readonly isRecreated: boolean
-  readonly fromGeneration?: number
-  readonly toGeneration?: number
 }
 
 /** An operator deployed another revision than the awaited one. */
@@ -144,7 +142,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       const more = others.length === 0 ? '' : `, and ${others.length} more`
       const what = difference === undefined ? '' : `: ${difference}${more}`
       return clause(
-        `another change${ifPresent` by ${author}`} replaced the one being gated${generations(detail)}${what}`,
+        `another change${ifPresent` by ${author}`} replaced the one being gated${recreation(detail)}${what}`,
       )
     },
     hint: () =>
@@ -156,7 +154,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: (detail) => {
       if ('operator' in detail) return otherRevision(detail, 'an older revision')
       const revision = ifPresent`revision ${detail.revision}` || 'an older revision'
-      return `was rolled back to ${revision} during the wait${ifPresent` by ${detail.author}`}${generations(detail)}`
+      return `was rolled back to ${revision} during the wait${ifPresent` by ${detail.author}`}${recreation(detail)}`
     },
     hint: (_, words) => {
       const template = operatorCommands[words.target.kind]?.history
@@ -292,12 +290,8 @@ const operatorCommands: Readonly<Record<string, { readonly sync?: string; readon
 
 const rolloutMayBeFine = 'The rollout itself may be fine: look before you roll back.'
 
-/** ` (generation 3 → 4)`; empty for a change without generations. */
-function generations({ isRecreated, fromGeneration, toGeneration }: TemplateChange): string {
-  if (isRecreated) return ' (deleted and created again)'
-  // The revision of a Helm release has no generation.
-  if (toGeneration === undefined) return ''
-  return ` (generation ${fromGeneration} → ${toGeneration})`
+function recreation({ isRecreated }: TemplateChange): string {
+  return isRecreated ? ' (deleted and created again)' : ''
 }
 
 /** Hint for a selector without a match, or a name without an object. */

@@ -13,15 +13,7 @@ export interface PullDetail extends ImageDetail {
 }
 
 /** Why a pull failed, if the answer shows it. */
-export type PullFailureCause =
-  | 'signature'
-  | 'disk-full'
-  | 'broken-layer'
-  | 'unknown-host'
-  | 'untrusted-certificate'
-  | 'plain-http'
-  | 'connection-refused'
-  | 'timeout'
+export type PullFailureCause = 'signature' | 'disk-full' | 'broken-layer'
 
 /** A pod whose image is not the expected one, or expected containers that no gated pod has. */
 type ImageMismatch =
@@ -95,8 +87,8 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     isOutsideTemplate: true,
     title: 'the registry of {the image} cannot be reached',
     sentence: pullSentence,
-    hint: ({ cause }, { theImage }) =>
-      `The node cannot pull from ${hostOf(theImage)}: ${(cause && unreachableCauses[cause]) ?? 'check the registry’s name, its certificate, and the node’s network.'}`,
+    hint: (_, { theImage }) =>
+      `The node cannot pull from ${hostOf(theImage)}: check its name, port and certificate, that it runs, and the DNS and network of the node.`,
     field: { container: ['image'] },
   },
   'image-name-invalid': {
@@ -191,16 +183,6 @@ function unauthorizedHint(
         ? `The pod pulls from ${host} without an imagePullSecret: create one${inNamespace} (${command('create', 'secret', 'docker-registry', 'NAME', `--docker-server=${host}`, '--docker-username=USER', '--docker-password=TOKEN')}) and name it under imagePullSecrets of the pod or of its ServiceAccount.`
         : `The pod pulls from ${host} with the imagePullSecret ${names}: check that it exists${inNamespace}, is for this registry, and has not expired.`
   return `${what} Some registries answer the same for an image that does not exist.`
-}
-
-/** Why a node cannot reach a registry, and what to do about it. */
-const unreachableCauses: Readonly<Partial<Record<PullFailureCause, string>>> = {
-  'unknown-host': 'its DNS does not resolve that name. Correct the name, or the node’s DNS.',
-  'untrusted-certificate':
-    'it does not trust its certificate. Give the node’s container runtime the CA, or renew the certificate.',
-  'plain-http': 'it serves plain HTTP. Serve it with TLS, or allow HTTP for it in the node’s container runtime.',
-  'connection-refused': 'nothing listens there. Check the name and port, and that the registry runs.',
-  timeout: 'there is no answer. Check firewalls and proxies between them.',
 }
 
 /** The registry of an image name, as container runtimes read it. */

@@ -206,13 +206,11 @@ export const podReasons: ReasonFamily<PodDetails> = {
       return `still exists after its grace period, and blocks the others: ${why}`
     },
     hint: ({ finalizers = [] }, words) => {
-      const { problem, pod, command } = words
+      const { problem, command } = words
       const about = problem === undefined ? '' : subjectText(problem.subject)
       if (finalizers.length > 0) return finalizerAdvice(words, about, finalizers)
       const force = about === '' ? '' : `: ${command('delete', about, '--force')}`
-      const node = pod?.spec?.nodeName
-      const gone = node === undefined ? '' : ` (${clusterCommand('delete', 'node', node)})`
-      return `Bring its node back, or delete the node if it will not come back${gone}. Only if you are certain that its containers no longer run, delete the pod by force${force}.`
+      return `Bring its node back, or delete the node if it will not come back. Only if you are certain that its containers no longer run, delete the pod by force${force}.`
     },
   },
 }

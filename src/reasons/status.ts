@@ -92,14 +92,10 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
       if (healthCheck === undefined) return text === '' ? 'has failed by its status' : clause(text)
       return `has failed by its health check${ifPresent`: ${text}`}`
     },
-    hint: (detail, words) => {
-      const { cause, signals = [] } = detail
-      const isStated = cause !== undefined || signals.some(({ message = '' }) => message !== '')
-      const status = isStated
-        ? `Correct what it reports, and deploy again. Its whole status: ${words.describeTarget}.`
-        : `Its status contains what failed: ${words.describeTarget}.`
-      return words.cause?.hint ?? releaseHint(detail, words) ?? status
-    },
+    hint: (detail, words) =>
+      words.cause?.hint ??
+      releaseHint(detail, words) ??
+      `Correct what its status reports, and deploy again: ${words.describeTarget}.`,
   },
   'not-reconciled': {
     class: 'slow',

@@ -109,7 +109,7 @@ describe('the cause of a failed pull', () => {
   })
 
   it('is not read from the name of the image', () => {
-    expect(pullFailure('Failed to pull image "r.io/certificate:v1": no').cause).toBeUndefined()
+    expect(pullFailure('Failed to pull image "r.io/no space left on device": no').cause).toBeUndefined()
   })
 })
 

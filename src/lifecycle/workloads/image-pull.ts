@@ -128,15 +128,10 @@ export function isPullRefusal(event: EventObject): boolean {
 /** A refusal by the signature policy of the node (containers-policy.json), as the kubelet or the runtime words it. */
 const signature = /signature ?validation ?failed|Source image rejected/i
 
-/** The answers that show a cause; the order matters, as some contain the words of another. */
+/** The answers that show a cause. */
 const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
   ['disk-full', /no space left on device/i],
   ['broken-layer', /(?:extract|register|unpack) layer/i],
-  ['unknown-host', /no such host|name resolution|server misbehaving/i],
-  ['untrusted-certificate', /x509|certificate/i],
-  ['plain-http', /HTTP response to HTTPS client/i],
-  ['connection-refused', /connection refused/i],
-  ['timeout', /timeout|timed out|deadline exceeded|no route|unreachable/i],
 ]
 
 /** What the message of the kubelet shows about a refused pull. */
