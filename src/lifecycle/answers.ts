@@ -198,7 +198,7 @@ function problemOf({ check, pods }: AskedCheck): Problem | undefined {
   return problems.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)[0]
 }
 
-/** The problem that a wrong or missing answer shows. Only this function parses the texts of answers. */
+/** The problem that a wrong or missing answer shows. */
 function answerProblem(
   found: Pick<Problem, 'subject' | 'count' | 'firstSeenAt' | 'proven'>,
   check: RequestCheck,
@@ -206,35 +206,22 @@ function answerProblem(
   ports: Pick<CheckDetails['no-answer'], 'port' | 'declared'>,
 ): Problem {
   const { status, error, body = '', location } = answer
-  const { scheme, expectStatus, expectBody } = check
-  const request = { request: requestOf(check), scheme, ...ports }
-  if (error !== undefined || status === undefined) {
-    const text = oneLine(error ?? 'no answer')
-    return { ...found, reason: 'no-answer', detail: { ...request, error: text, cause: causeOf(text) } }
-  }
+  const { expectStatus, expectBody } = check
+  const request = requestOf(check)
+  if (error !== undefined || status === undefined)
+    return { ...found, reason: 'no-answer', detail: { request, ...ports, error: oneLine(error ?? 'no answer') } }
   return {
     ...found,
     reason: 'wrong-answer',
     detail: {
-      ...request,
+      request,
       status,
       body: oneLine(body),
-      expectsTls: status === badRequest && scheme === 'http' && /https/i.test(body),
       location,
       expectStatus: statusText(check),
       expectBody: includesStatus(expectStatus, status) ? expectBody : undefined,
     },
   }
-}
-
-/** The status with which Go's net/http and nginx answer a plain request to a port with TLS. */
-const badRequest = 400
-
-/** The cause of an error of Node.js, or of the kubelet's port-forward (pkg/kubelet/cri/streaming/portforward). */
-function causeOf(error: string): CheckDetails['no-answer']['cause'] {
-  if (/connection refused|ECONNREFUSED/i.test(error)) return 'refused'
-  if (/\bTLS\b|\bSSL\b|certificate|EPROTO|wrong version number/i.test(error)) return 'tls'
-  return /time[d ]?\s?out|ETIMEDOUT|deadline exceeded/i.test(error) ? 'timeout' : undefined
 }
 
 /** `200-299, 302`. */
@@ -245,7 +232,7 @@ function statusText({ expectStatus }: RequestCheck): string {
 /** The problem if a deadline ends the target before the check is answered. */
 function unanswered({ check, pods }: AskedCheck, object: KubeObject, now: number): Problem {
   const { pod, port } = pods.find(({ hasAnswered }) => !hasAnswered) ?? {}
-  const detail = { request: requestOf(check), scheme: check.scheme, port, declared: '' }
+  const detail = { request: requestOf(check), port, declared: '' }
   const subject = subjectOf(check.eachPod && pod !== undefined ? pod : object)
   return { ...ownProblem(object, now), subject, reason: 'no-answer', detail }
 }
