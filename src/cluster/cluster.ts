@@ -139,7 +139,7 @@ export class Cluster {
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
       action: 'read the API resources',
-      remedyOf: async () =>
+      remedy:
         'Bind the user to the ClusterRole system:discovery, and to a role that may get, list and watch the gated resources.',
     }
     return runInitially(this.#connection, forbidden, async () => {
@@ -152,17 +152,13 @@ export class Cluster {
   /**
    * The objects that match a selector, before anything is watched. Repeats the request like `discover`, and throws a
    * `UserError` if only the user can correct the cause, such as a forbidden list.
-   * @param remedyOf what the message recommends if the list is forbidden; undefined for a general sentence
    */
-  async select(
-    request: WatchRequest,
-    remedyOf: () => Promise<string | undefined> = async () => undefined,
-  ): Promise<readonly KubeObject[]> {
+  async select(request: WatchRequest): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request
     const selector = labelSelector === undefined ? '--all' : `-l ${labelSelector}`
     const forbidden = {
       action: `list ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
-      remedyOf: async () => (await remedyOf()) ?? 'Grant get, list and watch on the gated resources.',
+      remedy: 'Grant get, list and watch on the gated resources.',
     }
     return runInitially(this.#connection, forbidden, () => this.list(request))
   }
@@ -173,7 +169,7 @@ export class Cluster {
    * @returns undefined if the list is forbidden, or if the server fails at this kind `maxKindErrors` times
    */
   async selectPresent(request: WatchRequest, metadataOnly: boolean): Promise<readonly KubeObject[] | undefined> {
-    const forbidden = { action: `list ${request.kind}`, remedyOf: async () => '' }
+    const forbidden = { action: `list ${request.kind}`, remedy: '' }
     let errors = 0
     const list = await runInitially(this.#connection, forbidden, async () => {
       try {
@@ -283,7 +279,7 @@ export class Cluster {
    * @throws UserError
    */
   initially<T>(requests: () => Promise<T>): Promise<T> {
-    return runInitially(this.#connection, { action: 'use the API', remedyOf: async () => '' }, requests)
+    return runInitially(this.#connection, { action: 'use the API', remedy: '' }, requests)
   }
 
   /** Ends all watches; their sinks are not called again. */

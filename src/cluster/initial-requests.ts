@@ -25,7 +25,7 @@ export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'use
 /** For the message about a refusal: what the user may not do, and what to do about it. */
 interface Forbidden {
   readonly action: string
-  readonly remedyOf: () => Promise<string>
+  readonly remedy: string
 }
 
 /**
@@ -72,18 +72,18 @@ export async function runInitially<T>(
         continue
       }
       if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error
-      const [reason, message] = await explainFailure(connection, forbidden, error)
+      const [reason, message] = explainFailure(connection, forbidden, error)
       throw new UserError([{ input: 'kubeconfig', message }], reason)
     }
   }
 }
 
 /** The reason and the message, with a remedy, for the error that ended the first requests. */
-async function explainFailure(
+function explainFailure(
   connection: Connection,
-  { action, remedyOf }: Forbidden,
+  { action, remedy }: Forbidden,
   error: ApiError | ConnectionError,
-): Promise<[MistakeReason, string]> {
+): [MistakeReason, string] {
   const { server, context, user, proxy } = connection
   const message = withoutEnd(error.message)
   const host = new URL(server).host
@@ -97,16 +97,18 @@ async function explainFailure(
   if (isForbidden(error)) {
     return [
       'forbidden',
-      `User "${user}" (context "${context}") may not ${action} on the cluster ${host}: ${message}. ${await remedyOf()}`,
+      `User "${user}" (context "${context}") may not ${action} on the cluster ${host}: ${message}. ${remedy}`.trimEnd(),
     ]
   }
   if (error instanceof ConnectionError && error.certificate) {
     return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${explainTls(error)}`]
   }
   const way = proxy === undefined ? '' : ` through the proxy ${proxy}`
-  const remedy = remedyFor(connection, error)
   const does = isAnswer(connection, error) ? `answers${way} with ${describeStatus(error)}` : `cannot be reached${way}`
-  return ['api-unreachable', `The cluster ${host} (context "${context}") ${does}: ${message}. ${remedy}`]
+  return [
+    'api-unreachable',
+    `The cluster ${host} (context "${context}") ${does}: ${message}. ${remedyFor(connection, error)}`,
+  ]
 }
 
 /** Whether a server answered, but not as an API server with TLS answers a request without TLS. */

@@ -128,15 +128,8 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
   )
 }
 
-/**
- * Returns functions that list objects and the revisions of releases. A kind of a release that may not be listed is skipped.
- * @param remedyOf returns how to grant missing access, as text
- */
-export function selectionReader(
-  selections: readonly Selection[],
-  cluster: Pick<Cluster, 'select' | 'selectPresent'>,
-  remedyOf?: () => Promise<string | undefined>,
-) {
+/** Returns functions that list objects and the revisions of releases. A kind of a release that may not be listed is skipped. */
+export function selectionReader(selections: readonly Selection[], cluster: Pick<Cluster, 'select' | 'selectPresent'>) {
   const slots = new Semaphore(releaseListsAtOnce)
   const list = (request: WatchRequest) => slots.run(() => cluster.selectPresent(request, true))
   const ofReleases = selections.filter((each): each is ReleaseSelection => each.release !== undefined)
@@ -163,7 +156,7 @@ export function selectionReader(
   return {
     namesOf: async ({ release, ...request }: Selection): Promise<readonly string[]> =>
       release === undefined
-        ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
+        ? (await cluster.select(request)).map(({ metadata }) => metadata.name)
         : namesOfRelease({ ...request, release }),
     /** Lists the revisions of all releases. Without permission to read its Secrets, a release has no history. */
     readHistories: async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { type Cluster, connect } from '../cluster/cluster.ts'
 import { deniedAccess } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
-import { collectMistakes, type Mistake, throwMistakes } from '../errors.ts'
+import { collectMistakes, type Mistake, mapMistakes, throwMistakes, UserError } from '../errors.ts'
 import type { Purpose } from '../gate/settings.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
@@ -228,14 +228,8 @@ export async function planTargets(
   const references = (isWritten ? undefined : await options.findReferences?.(cluster, kinds)) ?? options.references
   const read = { ...options, references }
   const [[resolution, streamed], checks] = await resolveKinds(read, kinds, cluster.namespace, healthChecks)
-  // The remedy grants all missing access, so it is the same for every forbidden list.
-  let remedy: Promise<string | undefined> | undefined
-  const remedyOf = () => {
-    remedy ??= grantsFor(resolution, cluster)
-    return remedy
-  }
   const selections = [...resolution.selections, ...streamed.selections]
-  const { namesOf, ...releases } = selectionReader(selections, cluster, remedyOf)
+  const { namesOf, ...releases } = selectionReader(selections, cluster)
   // A view shows no revisions.
   if (purpose !== 'view') await releases.readHistories()
   // A gate that begins before the change does not know which revision is the user's, unless Helm is at work on that revision.
@@ -250,7 +244,9 @@ export async function planTargets(
   const isAwaiting = purpose === 'gate' && awaited.length === 0 && resolution.resolved.some(isPending)
   const waits = !isAwaiting && (purpose === 'gate' || purpose === 'recording')
   const wait = waits ? matchWait(options, until) : undefined
-  const matched = await matchSelections(resolution, namesOf, wait)
+  const matched = await matchSelections(resolution, namesOf, wait).catch(async (error) => {
+    throw await withGrants(error, resolution, cluster)
+  })
   const plan = resolveTargets(resolution, matched, historyOf)
   const isRevision = ({ kind, release }: Target) => kind === releaseKind.kind && isHelmAtWork(release)
   const pending = isAwaiting ? plan.targets.filter(isRevision) : []
@@ -276,13 +272,18 @@ function matchWait({ inputs, clock, onRetry }: RunOptions, signal: AbortSignal):
   }
 }
 
-/** How to grant the access that the gate lacks, as text; undefined if no refusal names the missing access. */
-async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<string | undefined> {
+/** The error of a forbidden list, with how to grant all access that the gate lacks, as far as the refusals name it. */
+async function withGrants(error: unknown, { resolved }: Resolution, cluster: Cluster): Promise<unknown> {
+  if (!(error instanceof UserError) || error.reason !== 'forbidden') return error
   const gated = resolved.filter(({ reference }) => !reference.exclude)
   const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
   const denied = await cluster.findDenied(readRequests(requests))
   const access = denied.flatMap(({ message }) => deniedAccess(message) ?? [])
-  return access.length === 0 ? undefined : describeGrants(access)
+  if (access.length === 0) return error
+  return mapMistakes(error, ({ message, ...mistake }) => ({
+    ...mistake,
+    message: `${message} ${describeGrants(access)}`,
+  }))
 }
 
 /** Adds to each revision of `--revision` the commits of the checkout before and after it. */

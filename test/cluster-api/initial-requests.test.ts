@@ -10,7 +10,7 @@ describe('a first request that the server refuses with Retry-After', () => {
     const clock = new ManualClock(0)
     const asked: number[] = []
     const connection = { clock, server: 'https://k8s.example', context: 'prod', user: 'deployer' }
-    const forbidden = { action: '', remedyOf: async () => '' }
+    const forbidden = { action: '', remedy: '' }
     const work = runInitially(connection, forbidden, async () => {
       asked.push(clock.now())
       if (asked.length === 1) throw new ApiError(429, 'too many requests', seconds * 1_000)
