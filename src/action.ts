@@ -161,8 +161,8 @@ async function gate(job: Job): Promise<EndedRunRecord> {
   extras?.begin(pendingRecord(systemClock.now()))
   // If the secret of the input is missing, this may be another cluster than the user means.
   const onSource = (source: string) => console.log(safeLine(`The input kubeconfig is empty, so ${source} is used.`))
-  const onRetry = (message: string) => console.log(safeLine(secrets.redact(message)))
-  const connection = { mask, secrets, onSource, onRetry, clock: systemClock }
+  const onWaiting = (message: string) => console.log(safeLine(secrets.redact(message)))
+  const connection = { mask, secrets, onSource, onWaiting, clock: systemClock }
   const references = await readTargetInputs(inputs, workspace())
   const links = linkMistakes(inputs, workspace())
   // The other checks would read these files.

@@ -256,8 +256,6 @@ export const rediscoveryMs = 5_000
 export const credentialPluginMs = 60_000
 /** How long first lists may delay a watch: a list of many pages must not delay the other watches longer. */
 export const maxFirstListDelayMs = 1_000
-/** If the first requests succeed within this time, their repetition is not reported. */
-export const unreportedRetriesMs = 2_000
 /** The longest line of a watch: one object of at most 1.5 MiB in etcd, plus the fields that the API server adds. */
 export const maxWatchLineBytes = 16 << 20
 /** The maximum size of an error of the API server. It is a Status, which is far smaller. */

@@ -87,7 +87,7 @@ export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets'
   return {
     mask: () => {},
     secrets,
-    onRetry: (message: string) => printMessage(stderr, message),
+    onWaiting: (message: string) => printMessage(stderr, message),
     clock: systemClock,
     usesFlags: true,
   }

@@ -31,8 +31,6 @@ interface ConnectOptions {
   readonly mask: (secret: string) => void
   /** Called in `connect` with the place of the kubeconfig, if the input is empty. */
   readonly onSource?: (source: string) => void
-  /** Called once with a sentence if the first requests fail and are repeated for a while. */
-  readonly onRetry?: (message: string) => void
   /** How long the first requests are repeated, in milliseconds: at most `maxInitialMs`, which is also used for 0. */
   readonly timeoutMs?: number
   /** Collects every secret of the credentials and of objects, and redacts everything that leaves the process. */
@@ -89,7 +87,7 @@ export class Cluster {
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
-  readonly #initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isSingleCheck'>
+  readonly #initial: Pick<ConnectOptions, 'timeoutMs' | 'isSingleCheck'>
   readonly #reflectors = new Map<string, Reflector>()
   #firstLists: FirstLists
   /** The lists of whole objects that `selectPresent` has read. */
@@ -105,7 +103,7 @@ export class Cluster {
     client: Client,
     clock: Clock,
     known: Secrets,
-    initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isSingleCheck'> = {},
+    initial: Pick<ConnectOptions, 'timeoutMs' | 'isSingleCheck'> = {},
   ) {
     this.redactor = new Redactor(undefined, known)
     this.#knownSecrets = known

@@ -1,5 +1,5 @@
 import { type MistakeReason, UserError, withoutEnd } from '../errors.ts'
-import { firstInitialRetryMs, maxInitialMs, maxInitialRetryMs, unreportedRetriesMs } from '../thresholds.ts'
+import { firstInitialRetryMs, maxInitialMs, maxInitialRetryMs } from '../thresholds.ts'
 import { type Clock, noAnswer, sleep, within } from './clock.ts'
 import {
   ApiError,
@@ -16,8 +16,6 @@ import type { Kubeconfig } from './kubeconfig.ts'
 /** The cluster that the first requests are sent to, as error messages describe it. */
 export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'user' | 'proxy'> {
   readonly clock: Clock
-  /** Called once for requests that are repeated for longer than `unreportedRetriesMs`, with a sentence about it. */
-  readonly onRetry?: ((message: string) => void) | undefined
   /** The timeout of the gate; 0: none. */
   readonly timeoutMs?: number | undefined
 }
@@ -38,11 +36,10 @@ export async function runInitially<T>(
   forbidden: Forbidden,
   requests: () => Promise<T>,
 ): Promise<T> {
-  const { clock, server, onRetry, timeoutMs } = connection
+  const { clock, timeoutMs } = connection
   const startedAt = clock.now()
   const limitMs = Math.min(timeoutMs || maxInitialMs, maxInitialMs)
   const giveUpAt = startedAt + limitMs
-  let isReported = false
   const attempt = async () => {
     if (!timeoutMs) return requests()
     const leftMs = Math.max(0, startedAt + timeoutMs - clock.now())
@@ -61,13 +58,6 @@ export async function runInitially<T>(
       // A `Retry-After` beyond the limit is shortened, so that a last attempt takes place before the limit.
       const waitMs = Math.max(delayMs, Math.min(retryAfterOf(error), giveUpAt - clock.now() - 1))
       if (isTransient(error) && clock.now() + waitMs < giveUpAt) {
-        if (!isReported && clock.now() + waitMs > startedAt + unreportedRetriesMs) {
-          isReported = true
-          const why = error instanceof Error ? withoutEnd(error.message) : 'no answer'
-          onRetry?.(
-            `The cluster ${new URL(server).host} does not answer yet: ${why}. Trying again for up to ${limitMs / 1000} s.`,
-          )
-        }
         await sleep(clock, waitMs, new AbortController().signal)
         continue
       }

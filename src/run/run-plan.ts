@@ -65,8 +65,8 @@ export interface RunOptions extends RunInputs {
   readonly mask: (secret: string) => void
   /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
   readonly onSource?: (source: string) => void
-  /** Called with a sentence if the first requests fail and are repeated, or a selector waits for its first match. */
-  readonly onRetry?: (message: string) => void
+  /** Called with a sentence if a selector waits for its first match. */
+  readonly onWaiting?: (message: string) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
   readonly clock: Clock
@@ -78,8 +78,7 @@ export interface RunOptions extends RunInputs {
   readonly findReferences?: ((cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>) | undefined
 }
 
-type Connection = Pick<RunOptions, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock'> &
-  Partial<Pick<RunOptions, 'purpose'>>
+type Connection = Pick<RunOptions, 'mask' | 'secrets' | 'onSource' | 'clock'> & Partial<Pick<RunOptions, 'purpose'>>
 
 /**
  * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all mistakes.
@@ -263,12 +262,13 @@ export async function planTargets(
   }
 }
 
-function matchWait({ inputs, clock, onRetry }: RunOptions, signal: AbortSignal): MatchWait {
+function matchWait({ inputs, clock, onWaiting }: RunOptions, signal: AbortSignal): MatchWait {
   return {
     limitMs: (reference) => matchLimitMs(reference, inputs),
     clock,
     signal,
-    onWaiting: (selectors) => onRetry?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`),
+    onWaiting: (selectors) =>
+      onWaiting?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`),
   }
 }
 
