@@ -300,14 +300,12 @@ export const minWatchBackOffMs = 100
 export const maxWatchBackOffMs = 5_000
 /** The longest wait that the server may request (Retry-After). */
 export const maxRetryAfterMs = 30_000
-/** The wait before a refused request is repeated. It seldom succeeds later, but access may be granted or a CRD installed. */
+/** The wait before a request is repeated that the server refused with 401 or 405: it seldom succeeds later. */
 export const refusedBackOffMs = 20_000
+/** The wait before a forbidden request is repeated: a Role may be deleted and created again within seconds. */
+export const forbiddenBackOffMs = 7_000
 /** The wait before the next request for a kind that does not exist: its CRD may be installed by the apply. */
 export const missingBackOffMs = 5_000
-/** How many retries after a 403 come sooner: a Role may be deleted and created again within seconds. */
-export const quickRetries = 4
-/** The wait before each of the `quickRetries` after a 403. */
-export const quickRetryMs = 7_000
 /**
  * Maximum number of watches of one kind in a namespace: each is a connection of its own. More of them
  * become one watch of the namespace.

@@ -1,6 +1,7 @@
 import {
   answerTimeoutMs,
   failedWatchesBeforePolls,
+  forbiddenBackOffMs,
   healthyWatchMs,
   listSilenceMs,
   maxFirstListDelayMs,
@@ -13,8 +14,6 @@ import {
   minWatchSeconds,
   missingBackOffMs,
   pollsBetweenWatches,
-  quickRetries,
-  quickRetryMs,
   refusedBackOffMs,
   watchForbiddenPollMs,
   watchOverdueMs,
@@ -109,8 +108,6 @@ export class Reflector {
   #failures = 0
   /** How long the last list took. */
   #listMs = 0
-  /** How many 403 answers came in a row. */
-  #refusals = 0
   /** Whether the last watch failed because its resource version had expired. */
   #wasExpired = false
   /** How many lists must replace the watch before the next watch begins. */
@@ -440,11 +437,9 @@ export class Reflector {
   }
 
   #pauseAfter(error: unknown): number {
-    this.#refusals = isForbidden(error) ? this.#refusals + 1 : 0
-    if (this.#refusals > 0 && this.#refusals <= quickRetries) return quickRetryMs
+    if (isForbidden(error)) return forbiddenBackOffMs
     if (isNotFound(error)) return missingBackOffMs
-    const isRefused = isForbidden(error) || isUnauthorized(error) || isMethodNotSupported(error)
-    return isRefused ? refusedBackOffMs : this.#backOffMs()
+    return isUnauthorized(error) || isMethodNotSupported(error) ? refusedBackOffMs : this.#backOffMs()
   }
 
   #report(error: unknown): void {
@@ -465,7 +460,6 @@ export class Reflector {
   #recovered(): void {
     if (this.#reportedStatus === undefined) return
     this.#reportedStatus = undefined
-    this.#refusals = 0
     this.#options.sink({ type: 'ALIVE', ...this.#request })
   }
 
