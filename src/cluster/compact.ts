@@ -6,8 +6,8 @@ const fieldSetStart = Buffer.from('"fieldsType":"FieldsV1","fieldsV1":{')
 const [quote, backslash, open, close] = Buffer.from('"\\{}')
 
 /**
- * Parses the JSON of an API server, with empty field sets in `managedFields`: they are up to half of a pod, and nothing
- * reads them.
+ * Parses the JSON of an API server, with empty field sets in `managedFields`: field sets are up to half of a pod's JSON,
+ * and are needed only where records are kept (`keepRecordsOf`).
  * @param json is changed; nothing else may refer to it
  * @throws SyntaxError
  */

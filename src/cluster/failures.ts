@@ -195,7 +195,7 @@ export interface DeniedAccess {
   readonly namespace?: string
 }
 
-/** The message of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`); others append to it. */
+/** The message of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`). Other authorisers append to it. */
 const rbacMessage =
   /User "([^"]{1,300})" cannot [a-z]{1,20} resource "([^"]{1,300})" in API group "([^"]{0,300})"(?: in the namespace "([^"]{1,300})")?/
 

@@ -20,7 +20,7 @@ export interface Connection extends Pick<Kubeconfig, 'server' | 'context' | 'use
   readonly timeoutMs?: number | undefined
 }
 
-/** For the message about a refusal: what the user may not do, and what to do about it. */
+/** Two parts of the message about a 403: what the user may not do, and the remedy. */
 interface Forbidden {
   readonly action: string
   readonly remedy: string

@@ -297,7 +297,7 @@ function userSecrets({ body }: NamedEntry): string[] {
   ]
 }
 
-/** The secrets of a cluster entry. The certificates of authorities are not among them: they are public, and may be many. */
+/** The secrets of a cluster entry. Certificates of authorities are excluded, because they are public. */
 function clusterSecrets({ body }: NamedEntry): string[] {
   return [body['proxy-url'], body['server']].flatMap(urlPassword)
 }

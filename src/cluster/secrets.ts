@@ -179,7 +179,7 @@ function unifyBlanks(text: string): string {
   return text.replace(/[+\t\n\v\f\r\x85\xa0\u2028\u2029]/g, ' ')
 }
 
-/** Whether one of the sorted texts starts with a part: it would be the first that is not before the part. */
+/** Whether one of the sorted texts starts with a part. Only the first text that is not sorted before the part can. */
 function isStartOfAny(sorted: readonly string[], part: string): boolean {
   let [from, to] = [0, sorted.length]
   while (from < to) {

@@ -40,7 +40,7 @@ export interface Opened {
   readonly name: string
 }
 
-/** The data to close an open object from another process than the process that opened it. */
+/** What a process needs to close an object that another process opened. */
 export interface Closing {
   readonly octokit: Octokit
   readonly run: WorkflowRun

@@ -24,7 +24,7 @@ import type { LeftOpen } from './job-state.ts'
 import { gateName, leftOpenTitle } from './texts.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
-/** What the extras call. Texts are raw: renderers escape them. */
+/** The callbacks of the extras. Texts are raw: renderers escape them. */
 export interface ExtrasHooks {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void

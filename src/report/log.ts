@@ -67,7 +67,7 @@ const groupLimit = 20
 const namesTogether = 3
 
 /**
- * The layout of a log. The columns are measured once: each line is printed when it comes, but the lines must be aligned.
+ * The layout of a log. The columns are measured once, because each line is printed when it comes, and all are aligned.
  * @param options.color prints ANSI colours, which the runner and terminals show
  * @param options.groups prints the runner's commands for groups, which only the job log folds
  */

@@ -53,8 +53,8 @@ export function timeoutText(ms: number): string {
 }
 
 /**
- * The timeouts that apply, written as in the inputs: `timeout 10m · stall 5m`. If a timeout is the same for all targets,
- * it is theirs; else that of the gate: `timeout 10m (1 target has its own)`.
+ * The timeouts that apply, written as in the inputs: `timeout 10m · stall 5m`. If the targets have different ones, the
+ * timeout of the gate, and how many targets have their own: `timeout 10m (1 target has its own)`.
  */
 export function clockTexts(
   { timeoutMs = 0, stallTimeoutMs = 0 }: Pick<RunRecord, 'timeoutMs' | 'stallTimeoutMs'>,
@@ -159,7 +159,7 @@ export function beginOfAll({ targets, startedAt }: Pick<RunRecord, 'targets' | '
 
 /**
  * A record on the clock of the summary: everything counts from the earliest recent change. A change less than a second
- * before the gate does not count, and what was reached at an unknown moment has the begin of the clock.
+ * before the gate does not count. A milestone that was reached at an unknown moment gets the begin of the clock.
  */
 export function sinceChange(record: RunRecord): RunRecord {
   const { startedAt, targets, gates } = record
@@ -179,13 +179,13 @@ export function sinceChange(record: RunRecord): RunRecord {
   }
 }
 
-/** Whether a target is ready because it exists: nothing observes it, and nothing else is known of it. */
+/** Whether a target is ready because it exists: no controller observes it, and it has no note, warning or problem. */
 export function onlyExists({ outcome, milestones, notes, warnings, problems }: TargetRecord): boolean {
   const isUnobserved = milestones.some(({ name, state }) => name === 'observed' && state === 'skipped')
   return outcome === 'ready' && isUnobserved && !notes && !warnings && problems.length === 0
 }
 
-/** Whether a target was ready when the clock begins: how long it took is unknown. */
+/** Whether a target was ready when the clock began, so that its duration is unknown. */
 export function wasReadyAtBegin({ outcome, milestones }: TargetRecord, { startedAt }: Pick<GateTimes, 'startedAt'>) {
   return outcome === 'ready' && milestones.every(({ state, at = Infinity }) => state !== 'done' || at <= startedAt)
 }
