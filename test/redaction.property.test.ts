@@ -242,12 +242,8 @@ async function everyOutput(text: string, secrets: Secrets): Promise<Readonly<Rec
     printLines(shown, renderChange(change, start, { format, color: true, redact: secrets.redact }))
   const redacted = redactor.redact(record)
   shown.write(renderSingleCheck(redacted, { color: true } as never).join('\n'))
-  const links = {
-    run: { repositoryUrl: 'https://github.example/a/b' },
-    headSha: 'abcdef0123',
-    logUrl: 'https://github.example/log',
-    tracked: new Map(),
-  }
+  const repository = { repositoryUrl: 'https://github.example/a/b' }
+  const origin = { run: repository, commit: 'abcdef0123', logUrl: 'https://github.example/log' }
   const path = join(folder, 'recording.ndjson')
   const recording = new RecordingWriter(
     path,
@@ -269,7 +265,7 @@ async function everyOutput(text: string, secrets: Secrets): Promise<Readonly<Rec
     summary: renderSummary(redacted),
     report: renderReport(redacted),
     outputs: JSON.stringify(buildOutputs(redacted, { report: 'r', summary: 's' })),
-    comment: commentBody(redacted, 'Rollout', links as never),
+    comment: commentBody(redacted, { origin: origin as never, name: 'Rollout', tracked: new Map() }),
     status: title(redacted),
     annotations: JSON.stringify([...buildAnnotations(redacted), ...buildWarnings(redacted)]),
     recording: readFileSync(path, 'utf8'),

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../gate/run-record.ts'
 import type { Close, Extra, Shared } from './extra.ts'
-import { belowNote, boundedSummary, type Links, linksOf, shortHash } from './texts.ts'
+import { belowNote, boundedSummary, shortHash } from './texts.ts'
 import { repositoryRequest } from './workflow-run.ts'
 
 /**
@@ -34,9 +34,8 @@ export class Comment implements Extra {
       this.#onMissing('There is no pull request to comment on: neither in the event nor for the commit.')
       return
     }
-    const links = linksOf(this.#shared)
     const { issues } = this.#shared.octokit.rest
-    const request = { ...repositoryRequest(origin.run, signal), body: commentBody(record, name, links) }
+    const request = { ...repositoryRequest(origin.run, signal), body: commentBody(record, this.#shared) }
     // There may be a comment of an earlier run.
     const id = this.#id ?? (await this.#findComment(pullRequest, signal))
     // Searched again after a failed update: someone may have deleted the comment.
@@ -46,7 +45,7 @@ export class Comment implements Extra {
       : issues.updateComment({ ...request, comment_id: id }))
     this.#id = data.id
     if (this.#announcedId !== data.id)
-      this.#shared.onOpened({ extra: this.name, id: data.id, url: data.html_url, headSha: links.headSha, name })
+      this.#shared.onOpened({ extra: this.name, id: data.id, url: data.html_url, headSha: origin.commit, name })
     this.#announcedId = data.id
   }
 
@@ -84,9 +83,9 @@ export const closeComment: Close = async ({ octokit, run, title }, { id, name },
 }
 
 /** The markers, then the summary. */
-export function commentBody(record: RunRecord, name: string, links: Links): string {
+export function commentBody(record: RunRecord, shared: Pick<Shared, 'origin' | 'name' | 'tracked'>): string {
   const state = record.outcome === 'progressing' ? `${openMarker}\n` : ''
-  return `${commentMarker(name)}\n${state}${boundedSummary(record, name, links, summaryLimit)}`
+  return `${commentMarker(shared.name)}\n${state}${boundedSummary(record, shared, summaryLimit)}`
 }
 
 interface Authored {

@@ -8,7 +8,6 @@ import { counted } from '../reasons/wording.ts'
 import { markdown, safeLine } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
-import type { TrackedFiles } from '../workspace.ts'
 import type { Shared } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
@@ -124,31 +123,17 @@ function fullReference({ kind, name, selector, namespace, exclude, waitFor }: Re
   return JSON.stringify([kind.toLowerCase(), name, selector, namespace, exclude, waitFor])
 }
 
-/** What a text on GitHub links to. */
-export interface Links {
-  readonly run: WorkflowRun
-  readonly headSha: string
-  /** The page with the log of the job, else of its run. */
-  readonly logUrl: string
-  readonly tracked: TrackedFiles
-}
-
-export function linksOf({ origin, tracked }: Pick<Shared, 'origin' | 'tracked'>): Links {
-  return { run: origin.run, headSha: origin.commit, logUrl: origin.logUrl, tracked }
-}
-
 /**
  * The job summary, shortened to a limit in characters, and a line with the gate, the commit and the log. Only the headline
  * if the shortest summary is too long, as for a thousand input errors.
  */
 export function boundedSummary(
   record: RunRecord,
-  name: string,
-  { run, headSha, logUrl, tracked }: Links,
+  { origin: { run, commit, logUrl }, name, tracked }: Pick<Shared, 'origin' | 'name' | 'tracked'>,
   limit: number,
 ): string {
-  const commit = `[${headSha.slice(0, 7)}](${run.repositoryUrl}/commit/${headSha})`
-  const footer = `<sub>${markdown(name)} · commit ${commit} · [log](${logUrl})</sub>\n`
+  const link = `[${commit.slice(0, 7)}](${run.repositoryUrl}/commit/${commit})`
+  const footer = `<sub>${markdown(name)} · commit ${link} · [log](${logUrl})</sub>\n`
   const space = limit - footer.length
   // A character has at least one byte.
   const text = renderSummary(record, { tracked, maxBytes: space })

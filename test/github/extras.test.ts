@@ -162,9 +162,7 @@ it('an annotation that changed what was gated stands in the description also aft
 it('an annotation that changed what was gated stands in the comment, also where the summary is too long', async () => {
   await show('comment', hidden)
   expect(bodies('issues/create-comment')[0]?.['body']).toContain('- rollout-gate/skip of deployment/db')
-  const name = 'Rollout'
-  const links = { run: readRun(context), headSha, logUrl, tracked }
-  expect(boundedSummary(hidden, name, links, 300)).toContain('2 annotations change what is gated')
+  expect(boundedSummary(hidden, shareOf(context), 300)).toContain('2 annotations change what is gated')
 })
 
 it.each<[string, Partial<EndedRunRecord>, RegExp]>([
@@ -302,8 +300,7 @@ describe('comments', () => {
   })
 
   it('the comment begins with its marker and ends with the gate and the commit', () => {
-    const links = { run: readRun(createContext()), headSha: githubSha, logUrl, tracked }
-    const body = commentBody(createRecord(), 'Rollout of deploy/*web*', links)
+    const body = commentBody(createRecord(), { ...shareOf(createContext()), name: 'Rollout of deploy/*web*' })
     expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
     expect(body.split('\n').at(-2)).toBe(
       '<sub>Rollout of deploy/\\*web\\* · commit [2222222](https://github.com/acme/shop/commit/2222222222222222222222222222222222222222) · [log](https://github.com/acme/shop/actions/runs/77/job/501)</sub>',

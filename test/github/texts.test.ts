@@ -1,4 +1,5 @@
-import { boundedSummary, gateName, type Links } from '../../src/github/texts.ts'
+import { Origin } from '../../src/github/extra.ts'
+import { boundedSummary, gateName } from '../../src/github/texts.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { rows, titled } from '../kit/rows.ts'
@@ -88,18 +89,15 @@ it('gateName is one line of at most 200 characters', () => {
 
 describe('boundedSummary', () => {
   const { variables, payload } = createContext()
-  const links: Links = {
-    run: readWorkflowRun(variables, payload),
-    headSha,
-    logUrl: 'https://github.com/acme/shop/actions/runs/77/job/501',
-    tracked: new Map(),
-  }
+  const logUrl = 'https://github.com/acme/shop/actions/runs/77/job/501'
+  const origin = new Origin(null as never, readWorkflowRun(variables, payload, { sha: headSha }), '501')
+  const shared = { origin, name: 'Rollout', tracked: new Map() }
 
   it('is the job summary when that fits, then the gate, the commit and the log', () => {
-    const lines = boundedSummary(createRecord(), 'Rollout', links, 65_535).split('\n')
+    const lines = boundedSummary(createRecord(), shared, 65_535).split('\n')
     expect(lines[0]).toBe('### ✅ Rollout ready in 31 s · deployment/web')
     expect(lines.at(-2)).toBe(
-      `<sub>Rollout · commit [1111111](https://github.com/acme/shop/commit/${headSha}) · [log](${links.logUrl})</sub>`,
+      `<sub>Rollout · commit [1111111](https://github.com/acme/shop/commit/${headSha}) · [log](${logUrl})</sub>`,
     )
   })
 
@@ -107,9 +105,9 @@ describe('boundedSummary', () => {
     const message = Array.from({ length: 2_000 }, (_, line) => `resources, line ${line}: ${'$'.repeat(50)}`).join('\n')
     const verdict = { outcome: 'misconfigured', reason: 'input-invalid', message } as const
     const record = createRecord({ targets: [], entries: [], verdict })
-    const text = boundedSummary(record, 'Rollout', links, 65_535)
+    const text = boundedSummary(record, shared, 65_535)
     expect(text.length).toBeLessThan(700)
     expect(text).toContain('mistake in the inputs')
-    expect(text).toContain(`[log](${links.logUrl})`)
+    expect(text).toContain(`[log](${logUrl})`)
   })
 })
