@@ -217,7 +217,7 @@ export class Client {
     const response = await exchange(url, { agent, ...request, signal }, options.post && JSON.stringify(options.post))
     this.#serverOffset.observe(response.headers.date, sentAt, this.#options.clock.now())
     if (isSuccess(response.statusCode)) return response
-    throw await apiErrorOf(response, this.#options.clock.now())
+    throw await apiErrorOf(response)
   }
 
   async #requestOptions(
@@ -290,24 +290,19 @@ async function exchange(url: URL, options: https.RequestOptions, body?: string):
   }
 }
 
-/**
- * The error of a failed request, with the message of its Status object if it has one.
- * @param now milliseconds since the epoch
- */
-export async function apiErrorOf(response: IncomingMessage, now: number): Promise<ApiError> {
+/** The error of a failed request, with the message of its Status object if it has one. */
+export async function apiErrorOf(response: IncomingMessage): Promise<ApiError> {
   const text = await readBody(response, maxErrorBytes).catch(() => '')
   const { statusCode = 0, statusMessage, headers } = response
   const line = /^[\w ,.'-]{1,200}\s*$/.test(text) ? text.trim() : ''
   const message = line || statusMessage || 'no reason given'
   // Proxies and load balancers answer in HTML, a server that expects TLS with one line of text.
-  return errorFromStatus(jsonValue(text), statusCode, message, retryAfter(headers['retry-after'], now))
+  return errorFromStatus(jsonValue(text), statusCode, message, retryAfter(headers['retry-after']))
 }
 
-/** Milliseconds to wait. The header contains seconds or a date (RFC 9110, 10.2.3). */
-function retryAfter(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined
-  const delayMs = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now
-  return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs)
+/** Milliseconds to wait. The API server writes seconds; another form counts as absent. */
+function retryAfter(header: string | undefined): number | undefined {
+  return /^\d+$/.test(header ?? '') ? Number(header) * 1000 : undefined
 }
 
 function credentialsUnreadable(user: string, error: unknown): UserError {

@@ -255,7 +255,7 @@ export class Cluster {
   async forwardPort(port: PodPort, signal: AbortSignal): Promise<Duplex> {
     // Loaded when it is used: other gates start faster without it.
     const { forwardPort } = await import('./port-forward.ts')
-    return forwardPort(this.#client, port, this.#clock, signal)
+    return forwardPort(this.#client, port, signal)
   }
 
   /** Whether the credentials permit this access; undefined if the server does not answer the question. */

@@ -3,7 +3,6 @@ import { Duplex } from 'node:stream'
 import WebSocket from 'ws'
 import { maxMessageBytes } from '../thresholds.ts'
 import { apiErrorOf, type Client } from './client.ts'
-import type { Clock } from './clock.ts'
 import { ConnectionError } from './failures.ts'
 
 export interface PodPort {
@@ -28,19 +27,12 @@ const brokenConnection = 1006
  * Rejects if the API server refuses it or is unavailable, as `Client` does. If the pod refuses the connection, the stream
  * fails with the message of the kubelet.
  */
-export function forwardPort(
-  client: Client,
-  { namespace, pod, port }: PodPort,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<Duplex> {
+export function forwardPort(client: Client, { namespace, pod, port }: PodPort, signal: AbortSignal): Promise<Duplex> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`
-  return client.withCredentials(path, { accept: '*/*', signal }, (url, request, opening) =>
-    open(url, request, clock, opening),
-  )
+  return client.withCredentials(path, { accept: '*/*', signal }, open)
 }
 
-function open(url: URL, request: RequestOptions, clock: Clock, signal: AbortSignal): Promise<Duplex> {
+function open(url: URL, request: RequestOptions, signal: AbortSignal): Promise<Duplex> {
   const socket = new WebSocket(url, protocol, { ...request, perMessageDeflate: false, maxPayload: maxMessageBytes })
   // The first messages may come with the event `open`.
   const connection = new PodConnection(socket)
@@ -54,7 +46,7 @@ function open(url: URL, request: RequestOptions, clock: Clock, signal: AbortSign
   socket.once('unexpected-response', (_, response) => {
     // The connection of this response belongs to no agent, so it must be closed here.
     const { socket: refused } = response
-    void apiErrorOf(response, clock.now()).then((error) => {
+    void apiErrorOf(response).then((error) => {
       reject(error)
       refused.destroy()
     })
