@@ -1,5 +1,5 @@
 import { errorText } from '../errors.ts'
-import { maxListBytes, maxListPages, maxWatchLineBytes, watchSilenceMs } from '../thresholds.ts'
+import { answerTimeoutMs, maxListBytes, maxListPages, maxWatchLineBytes, watchSilenceMs } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ApiError, ConnectionError, isExpired } from './failures.ts'
@@ -178,8 +178,6 @@ interface WatchOptions {
   readonly accept: string | undefined
   /** When aborted, the watch ends. */
   readonly signal: AbortSignal
-  /** Time limit for opening the watch. */
-  readonly openTimeoutMs: number
   /** If the server has not ended the watch this long after its opening, it is ended here. */
   readonly overdueMs: number
   /**
@@ -202,7 +200,7 @@ export class BrokenWatchError extends Error {}
  * hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
  */
 export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer> {
-  const { client, clock, path, accept, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes } = options
+  const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options
   const controller = new AbortController()
   const stop = () => controller.abort()
   let isOpen = false
@@ -231,7 +229,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   try {
-    const stream = await client.stream(path, { accept, signal: controller.signal, timeoutMs: openTimeoutMs })
+    const stream = await client.stream(path, { accept, signal: controller.signal, timeoutMs: answerTimeoutMs })
     isOpen = true
     onOpen()
     restartSilence()

@@ -268,7 +268,6 @@ export class Reflector {
         path: `${collection}?${query}`,
         accept: acceptOf(this.#request, 'watch'),
         signal,
-        openTimeoutMs: answerTimeoutMs,
         overdueMs: timeoutSeconds * 1000 + watchOverdueMs,
         probe: (ended) => this.#probe(collection, ended),
         onOpen: () => {
