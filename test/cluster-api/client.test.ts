@@ -162,7 +162,7 @@ describe('requests', () => {
     expect(await connect(changed(url, {})).json('/api/v1/pods')).toEqual({ kind: 'PodList' })
   })
 
-  test('streams are not to be compressed, and are read event by event where a proxy compresses them', async () => {
+  test('a stream is requested without compression, and read event by event if a proxy compresses it', async () => {
     const zip = createGzip()
     const encodings: unknown[] = []
     const url = await startPlain((request, response) => {

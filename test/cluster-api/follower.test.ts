@@ -77,7 +77,7 @@ describe('what is watched', () => {
   })
 })
 
-test('what the gate asks its pods is looked at again after events and deadlines', async () => {
+test('the requests to pods are updated after events and deadlines', async () => {
   const { cluster, pass, updates } = follow()
   /** Whether it has been looked at since the last call. */
   let known = updates()

@@ -187,7 +187,7 @@ describe('mistakes', () => {
     expect(mistake({ kubeconfig })).toContain(message)
   })
 
-  test('nothing anywhere is a mistake: a secret may be empty, or a login is missing', () => {
+  test('a missing kubeconfig is a mistake that names an empty secret and a missing login', () => {
     expect(mistake({})).toMatch(/^kubeconfig: No kubeconfig was found: .* secrets are not available\. Otherwise log in/)
   })
 

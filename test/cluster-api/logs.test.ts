@@ -94,7 +94,7 @@ describe('a log that is followed', () => {
     return found
   }
 
-  test('lines come as they are written, with their time and without its stamp, until the container ends', async () => {
+  test('lines are returned as they are written, with their times, until the container ends', async () => {
     const { server, open } = await start()
     server.setLog(ref, 'first\n')
     const lines = await open()

@@ -82,7 +82,7 @@ test('hostile keys stay keys', () => {
   expect(JSON.stringify(redact(hostile))).toMatch(/"__proto__":"hmac:/)
 })
 
-test('unexpected shapes do not break it', () => {
+test('objects of unexpected shapes are redacted without an error', () => {
   for (const fields of [
     { kind: 'Secret', data: 'x' },
     { metadata: null },

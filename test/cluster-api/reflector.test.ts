@@ -218,7 +218,7 @@ describe('listing and watching', () => {
     expect(lists(setting.server).map(({ query }) => query.get('limit'))).toEqual(['500', '500', null])
   })
 
-  test('events are whole however the network splits them', async () => {
+  test('an event that arrives in several parts is read as a whole', async () => {
     const setting = await setUp()
     setting.server.splitEvents(7)
     follow(setting)

@@ -103,7 +103,7 @@ test.each<[Outcome | 'none', string, string]>([
   expect(warnings).toEqual([])
 })
 
-test('what shows an outcome already keeps it', async () => {
+test('an object on GitHub that shows an outcome keeps the outcome', async () => {
   const left = (await open()).filter(({ extra }) => extra !== 'comment')
   await close(left, { outcome: 'ready', title: 'Rollout ready' })
   closed = []
@@ -113,7 +113,7 @@ test('what shows an outcome already keeps it', async () => {
   expect(closed).toEqual([])
 })
 
-test('what a later run of the same commit wrote is left to that run', async () => {
+test('a status that a later run of the same commit wrote is not closed', async () => {
   const left = (await open()).filter(({ extra }) => ['commit-status', 'deployment'].includes(extra))
   const later = 'https://github.com/acme/shop/actions/runs/777/job/9'
   const { repos } = octokit.rest

@@ -36,7 +36,7 @@ it.each(Object.entries(cases))('the summary of %s matches its snapshot', (name, 
   expectSnapshot(renderSummary(record, { tracked: trackedOf(record) }), `${name}.md`)
 })
 
-it('a gate that is still open shows how far it is', () => {
+it('the summary of an open gate counts the ready targets', () => {
   const targets = [createTargetRecord(), createTargetRecord({ outcome: 'progressing', endedAt: undefined })]
   const open = { ...createRecord({ finishedAt: at(14), targets }), ...openConclusion }
   expect(renderSummary(open)).toMatch(/^### ⏳ Rollout in progress for 14 s · 1 of 2 targets ready\n/)
