@@ -1,6 +1,6 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
-import { pipeline, type Readable } from 'node:stream'
+import { addAbortSignal, pipeline, type Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { cutText, errorText, jsonValue, UserError } from '../errors.ts'
 import { maxAnswerBytes, maxErrorBytes, requestMs } from '../thresholds.ts'
@@ -113,16 +113,9 @@ export class Client {
    * Asks for an uncompressed answer, because a proxy that compresses a stream delays its events.
    */
   async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
-    const signals = [options.signal, this.#closing.signal]
     const uncompressed = { ...options, encoding: 'identity' } as const
     const stream = unzipped(await this.#withTimeLimit(options, (signal) => this.#send(path, uncompressed, signal)))
-    const end = () => stream.destroy()
-    for (const signal of signals) signal.addEventListener('abort', end)
-    stream.once('close', () => {
-      for (const signal of signals) signal.removeEventListener('abort', end)
-    })
-    if (signals.some(({ aborted }) => aborted)) end()
-    return stream
+    return addAbortSignal(AbortSignal.any([options.signal, this.#closing.signal]), stream)
   }
 
   /**

@@ -95,23 +95,20 @@ export async function withTimeout<T>(
   signals: readonly AbortSignal[],
   work: (signal: AbortSignal, extend: () => void) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController()
-  const forward = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
-  const expire = () => controller.abort(noAnswer(timeoutMs))
+  const late = new AbortController()
+  const signal = AbortSignal.any([...signals, late.signal])
+  const expire = () => late.abort(noAnswer(timeoutMs))
   let cancel = clock.after(timeoutMs, expire)
   const extend = () => {
     cancel()
     cancel = clock.after(timeoutMs, expire)
   }
-  for (const signal of signals) signal.addEventListener('abort', forward)
-  if (signals.some(({ aborted }) => aborted)) forward()
   try {
-    return await work(controller.signal, extend)
+    return await work(signal, extend)
   } catch (error) {
-    throw controller.signal.aborted ? controller.signal.reason : error
+    throw signal.aborted ? signal.reason : error
   } finally {
     cancel()
-    for (const signal of signals) signal.removeEventListener('abort', forward)
   }
 }
 
