@@ -201,8 +201,9 @@ export class BrokenWatchError extends Error {}
  */
 export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer> {
   const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options
-  const controller = new AbortController()
-  const stop = () => controller.abort()
+  const stopping = new AbortController()
+  const stop = () => stopping.abort()
+  const ending = AbortSignal.any([signal, stopping.signal])
   let isOpen = false
   let chunks = 0
   let probeError: unknown
@@ -216,20 +217,18 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
   const check = async () => {
     const before = chunks
     try {
-      await probe(controller.signal)
+      await probe(ending)
       // The server answers, so only this connection may be dead. The next watch continues from here.
       if (chunks === before) stop()
     } catch (error) {
-      if (chunks !== before || controller.signal.aborted) return
+      if (chunks !== before || ending.aborted) return
       probeError = error
       stop()
     }
   }
 
-  if (signal.aborted) stop()
-  signal.addEventListener('abort', stop)
   try {
-    const stream = await client.stream(path, { accept, signal: controller.signal, timeoutMs: answerTimeoutMs })
+    const stream = await client.stream(path, { accept, signal: ending, timeoutMs: answerTimeoutMs })
     isOpen = true
     onOpen()
     restartSilence()
@@ -254,13 +253,12 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
     }
   } catch (error) {
     if (probeError !== undefined) throw probeError
-    if (controller.signal.aborted) return
+    if (ending.aborted) return
     if (!isOpen || error instanceof ApiError || error instanceof ConnectionError) throw error
     throw new BrokenWatchError(errorText(error))
   } finally {
     cancelSilence()
     cancelOverdue()
-    signal.removeEventListener('abort', stop)
     stop()
   }
 }
