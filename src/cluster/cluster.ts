@@ -158,7 +158,7 @@ export class Cluster {
       action: `list ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
       remedy: 'Grant get, list and watch on the gated resources.',
     }
-    return runInitially(this.#connection, forbidden, () => this.list(request))
+    return (await runInitially(this.#connection, forbidden, () => this.#list(request))).items
   }
 
   /**
@@ -183,10 +183,6 @@ export class Cluster {
   }
 
   /** The present objects of a request. Rejects with a 404 if the server does not have the kind. */
-  async list(request: WatchRequest): Promise<readonly KubeObject[]> {
-    return (await this.#list(request)).items
-  }
-
   async #list(request: WatchRequest, metadataOnly?: boolean): Promise<List> {
     const options = { metadataOnly, keepsFieldSets: this.redactor.keepsRecordsOf(request) }
     return listAll(this.#client, await this.#path(request), request, this.redactor.redact, options)
