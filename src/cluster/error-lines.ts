@@ -7,8 +7,6 @@ import { isObject } from './objects.ts'
 const longestRead = 4_096
 /** Numeric levels of pino and bunyan: 50 is error, 60 is fatal (https://getpino.io/#/docs/api?id=levels). */
 const pinoError = 50
-/** Severity numbers of OpenTelemetry: 17 is ERROR (https://opentelemetry.io/docs/specs/otel/logs/data-model). */
-const openTelemetryError = 17
 
 /** The words that loggers write for an error, in lower case. */
 const errorWords: ReadonlySet<string> = new Set(
@@ -92,8 +90,6 @@ function levelOfText(line: string): boolean | undefined {
 }
 
 function levelOfFields(fields: Readonly<Record<string, unknown>>): boolean | undefined {
-  const number = fields['severityNumber']
-  if (typeof number === 'number') return number >= openTelemetryError
   const level = levelFields.map((name) => fields[name]).find((value) => value !== undefined)
   if (typeof level === 'number') return level >= pinoError
   return typeof level === 'string' ? errorWords.has(level.toLowerCase()) : undefined
