@@ -7,11 +7,26 @@ import {
   type Verdict,
   verdictOf,
 } from '../gate/outcome.ts'
-import { causeOf, type JudgedRunRecord, type JudgedTargetRecord, type TargetRecord } from '../gate/run-record.ts'
+import {
+  causeOf,
+  type JudgedRunRecord,
+  type JudgedTargetRecord,
+  openConclusion,
+  type RunRecord,
+  type TargetRecord,
+} from '../gate/run-record.ts'
 import { isUndecided, objectOf, wasDeleted } from '../gate/target-state.ts'
 import { undoOf } from '../gate/target-step.ts'
 import { problemVerdict } from '../gate/timeline-entries.ts'
 import type { ProblemClass } from '../reasons/spec.ts'
+import { counted } from '../reasons/wording.ts'
+import { safeLine } from '../report/escape.ts'
+import { isFailing, withNames } from '../report/headline.ts'
+import { layoutLog, namespaceText, renderEvidence, tally } from '../report/log.ts'
+import { wayBackLines } from '../report/rollback.ts'
+import { outcomeLabels } from '../report/target-record.ts'
+
+/* A single check: the record of a gate as if all its timeouts passed now, and this record as text. */
 
 /**
  * The record of a gate without verdicts (`givesNoVerdict`), as if all its timeouts passed at `now`; the worst target comes first.
@@ -84,4 +99,48 @@ function conclude(all: readonly { readonly judged: TargetRecord; readonly name: 
   if (all.some(({ judged }) => judged.outcome !== 'ready'))
     return { outcome: 'progressing', reason: '', message: `${open} of ${all.length} in progress` }
   return { outcome: 'ready', reason: '', message: all.length === 0 ? 'there is nothing to look at' : 'all are ready' }
+}
+
+/**
+ * The record of a single check as text: how many targets are ready; for each target that is not, its reason, evidence and hint,
+ * the worst first, with a line for those that only wait for it; what serves and the way back; the targets that progress.
+ */
+export function renderSingleCheck(
+  record: RunRecord,
+  options: { readonly color: boolean; readonly groups: boolean },
+): string[] {
+  const { cluster, targets } = record
+  const named = withNames(record)
+  const wayBack = wayBackLines(record)
+  const bad = named.filter(({ target }) => isFailing(target))
+  const open = named.filter(({ target }) => target.outcome === 'progressing')
+  const parts = [
+    ...(cluster.context === '' ? [] : [`context ${safeLine(cluster.context)}`]),
+    `${counted(targets.length, 'resource')}${namespaceText(targets)}`,
+    ...(targets.length === 0 ? [] : [singleCheckTally(targets)]),
+  ]
+  return [
+    parts.join(' · '),
+    ...bad.flatMap(({ target, waiting }) => [
+      ...renderEvidence(
+        only(record, target),
+        layoutLog({ ...record, targets: [target] }, { ...options, times: false }),
+      ),
+      ...(waiting === '' ? [] : [`  ${safeLine(waiting)}`]),
+    ]),
+    ...(wayBack.length === 0 ? [] : ['']),
+    ...wayBack.map((line) => safeLine(line)),
+    ...(open.length === 0 || bad.length === 0 ? [] : ['']),
+    ...open.map(({ target, name }) => `… ${safeLine(name)} ${safeLine(target.message)}`),
+  ]
+}
+
+/** `1 failed, 2 not ready, 9 ready`: in a single check, no target is stalled by a timeout. */
+function singleCheckTally(targets: readonly TargetRecord[]): string {
+  return tally(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
+}
+
+/** The record with this target alone. */
+function only(record: RunRecord, { causedBy: _, ...target }: TargetRecord): RunRecord {
+  return { ...record, ...openConclusion, targets: [target] }
 }
