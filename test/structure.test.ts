@@ -111,7 +111,7 @@ it('CEL and the catalogue are loaded only when they are needed', () => {
 })
 
 it('a gate loads the modules of requests and hold only if it has one of these inputs', () => {
-  const loaded = new Set(['src/action.ts', 'src/cli/gate-commands.ts'])
+  const loaded = new Set(['src/action.ts', 'src/cli/gate-commands.ts', 'src/run/live-run.ts'])
   for (const path of loaded) for (const name of eagerImports(path)) loaded.add(name)
   const ofChecks =
     /^src\/(?:run\/checker|plan\/checks|gate\/after-ready|lifecycle\/(?:answers|hold)\.|cluster\/port-forward)|^ws$/

@@ -6,7 +6,7 @@ import { type EndedRunRecord, emptyRecord } from '../gate/run-record.ts'
 import { readInputs } from '../inputs.ts'
 import { LogPrinter, renderMergedLog } from '../report/log.ts'
 import { redactRecord } from '../report/redact-record.ts'
-import { gateRollout, withRun } from '../run/live-run.ts'
+import { gateRollout, withRun } from '../run/start-run.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag, runWithInputs } from './inputs.ts'
 import {

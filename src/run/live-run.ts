@@ -1,90 +1,40 @@
 import { type Clock, unlessAborted } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
-import type { FeedEvent, Observation } from '../cluster/feed.ts'
+import type { ApiResource, FeedEvent, Observation } from '../cluster/feed.ts'
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { EvidenceReader } from '../diagnosis/evidence-reader.ts'
 import { ManifestDrift } from '../diagnosis/manifest-drift.ts'
-import { duration } from '../duration.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
-import { verdictOf } from '../gate/outcome.ts'
-import { type EndedRunRecord, emptyRecord, type JudgedRunRecord } from '../gate/run-record.ts'
-import { gateSettings, gateTimeoutMs, settingsFor } from '../gate/settings.ts'
+import type { JudgedRunRecord } from '../gate/run-record.ts'
+import { gateSettings, settingsFor } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import { findEntry } from '../plan/health-checks.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
-import { nameKey, type Target } from '../plan/target.ts'
+import type { Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, singleCheckMs } from '../thresholds.ts'
 import type { Checker } from './checker.ts'
 import type { LiveLogs } from './live-logs.ts'
 import { RedactedOutput, type TextQueue } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
-import { type LivePlan, type LiveSource, openFiles, planTargets, type RunOptions } from './run-plan.ts'
+import { type LivePlan, type LiveSource, planTargets, type RunOptions } from './run-plan.ts'
 
 /**
- * Gates a rollout: connects, finds the targets, judges them, and explains what failed. Writes no file but the recording.
- * If Helm is at work on a release, the gate first waits for the release. When that is ready or has failed, the gate finds the
- * targets again and judges them: after a failure of Helm, the objects that Helm has applied or restored explain the failure.
- * @throws UserError for invalid input (outcome `misconfigured`)
- */
-export async function gateRollout(options: RunOptions): Promise<EndedRunRecord> {
-  const startedAt = options.clock.now()
-  const record = await withRun(options, async (run) => {
-    const first = await run.judgeTargets()
-    if (!run.plan.awaitsHelm || !['ready', 'failed'].includes(first.outcome)) return first
-    const next = await run.planAgain()
-    // If Helm has deleted a failed revision, the first record is the result.
-    const failed = first.targets.filter(({ outcome }) => outcome === 'failed').map(nameKey)
-    const kept = new Set(next?.plan.targets.map(nameKey))
-    return next !== undefined && !failed.every((key) => kept.has(key)) ? first : next?.judgeTargets()
-  })
-  if (record !== undefined) return record
-  // The targets are not known. The user has made no mistake, so the outcome is not `misconfigured`.
-  const outage = `the API server has not listed the resources to gate within ${duration(timeoutOf(options))}`
-  const verdict = options.cancelled.aborted
-    ? verdictOf('cancelled', 'cancelled', {})
-    : verdictOf('unknown', 'api-unreachable', { outage })
-  return emptyRecord(verdict, startedAt, options.clock.now())
-}
-
-function timeoutOf({ inputs: { timeoutMs, written }, references }: RunOptions): number {
-  return gateTimeoutMs({ timeoutMs, isTimeoutSetByUser: written.has('timeout') }, references.references)
-}
-
-/**
- * Connects, finds the targets, calls `work`, and closes the connection to the cluster.
- * @returns undefined if the run was cancelled or the timeout of a gate passed before the targets were known
+ * Finds the targets, and returns the run that judges them. Undefined if `until` was aborted first.
+ * @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan
  * @throws UserError for invalid input
  */
-export async function withRun<T>(options: RunOptions, work: (run: LiveRun) => Promise<T>): Promise<T | undefined> {
-  const startedAt = options.clock.now()
-  const [healthChecks, cluster] = await openFiles(options.inputs, options)
-  try {
-    const run = await planRun({ options, startedAt, healthChecks, cluster })
-    return run && (await work(run))
-  } finally {
-    cluster.close()
-  }
-}
-
-/** @param awaited the revisions of Helm releases that the gate has waited for; empty for the first plan */
-async function planRun(source: LiveSource, awaited: readonly Target[] = []): Promise<LiveRun | undefined> {
-  const { options, startedAt, cluster } = source
-  const { purpose, clock, cancelled } = options
-  const limitMs = purpose === 'gate' && awaited.length === 0 ? timeoutOf(options) : 0
-  const timeLimit = new AbortController()
-  const stop = limitMs === 0 ? () => {} : clock.after(startedAt + limitMs - clock.now(), () => timeLimit.abort())
-  const until = AbortSignal.any([cancelled, timeLimit.signal])
-  try {
-    const kinds = await unlessAborted(cluster.discover(), cancelled)
-    const planned = kinds && (await unlessAborted(planTargets(source, kinds, awaited, until), until))
-    return planned && new LiveRun(source, await completePlan(source, planned))
-  } finally {
-    stop()
-  }
+export async function planLiveRun(
+  source: LiveSource,
+  kinds: readonly ApiResource[],
+  awaited: readonly Target[],
+  until: AbortSignal,
+): Promise<LiveRun | undefined> {
+  const planned = await unlessAborted(planTargets(source, kinds, awaited, until), until)
+  return planned && new LiveRun(source, await completePlan(source, planned))
 }
 
 type Plan = LivePlan & RunPlan
@@ -151,12 +101,6 @@ export class LiveRun extends Run {
 
   get #options(): RunOptions {
     return this.#source.options
-  }
-
-  /** Finds the targets again, and returns a new run. Undefined as in `withRun`. */
-  planAgain(): Promise<LiveRun | undefined> {
-    this.#cluster.endWatches()
-    return planRun(this.#source, this.plan.targets)
   }
 
   now(): number {

@@ -19,7 +19,8 @@ import type { RecordingHeader } from '../recording/writer.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
 import { RedactedOutput } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
-import { importChecks, type RunOptions, readChecks, resolveKinds } from './run-plan.ts'
+import { importChecks, type RunOptions, resolveKinds } from './run-plan.ts'
+import { readChecks } from './start-run.ts'
 
 interface RecordedRunOptions extends Pick<RunOptions, 'reporter' | 'secrets' | 'cancelled' | 'usesFlags'> {
   readonly file: string

@@ -1,15 +1,15 @@
-import { type Clock, within } from '../cluster/clock.ts'
-import { type Cluster, connect } from '../cluster/cluster.ts'
+import type { Clock } from '../cluster/clock.ts'
+import type { Cluster } from '../cluster/cluster.ts'
 import { deniedAccess } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
-import { collectMistakes, type Mistake, mapMistakes, throwMistakes, UserError } from '../errors.ts'
+import { collectMistakes, mapMistakes, UserError } from '../errors.ts'
 import type { Purpose } from '../gate/settings.ts'
 import { readRequests } from '../gate/watch-requests.ts'
-import { hasChecks, type Inputs } from '../inputs.ts'
+import type { Inputs } from '../inputs.ts'
 import { hasPods, loadMilestones, needsMoreThanToExist } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
-import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
+import type { HealthCheck } from '../plan/health-checks.ts'
 import {
   historyUntil,
   isHelmAtWork,
@@ -18,7 +18,6 @@ import {
   releaseKind,
   selectionReader,
 } from '../plan/helm-release.ts'
-import { timeoutMistakes } from '../plan/reference-flags.ts'
 import {
   listRequest,
   type Resolution,
@@ -35,14 +34,12 @@ import {
   resolveTargets,
 } from '../plan/resolve-targets.ts'
 import { gitNameOf } from '../plan/revision.ts'
-import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from '../plan/stream-logs.ts'
+import { resolveStreamLogs, selectStreamedTargets } from '../plan/stream-logs.ts'
 import { nameKey, type ParsedReferences, type Reference, type Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/wording.ts'
-import { furtherMistakesMs } from '../thresholds.ts'
-import { version } from '../version.ts'
 import type { Reporter } from './redacted-output.ts'
 
-/* From the inputs to the plan of a run on a cluster: mistakes, kinds, targets. */
+/* The inputs and the plan of a run on a cluster: kinds, targets. */
 
 /** The user's inputs without mistakes. */
 export interface RunInputs {
@@ -78,87 +75,8 @@ export interface RunOptions extends RunInputs {
   readonly findReferences?: ((cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>) | undefined
 }
 
-type Connection = Pick<RunOptions, 'mask' | 'secrets' | 'onSource' | 'clock'> & Partial<Pick<RunOptions, 'purpose'>>
-
-/**
- * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all mistakes.
- * @param mistakes found so far
- * @param connection undefined without a cluster
- * @throws UserError
- */
-export async function checkInputs(
-  inputs: Inputs,
-  references: ParsedReferences,
-  mistakes: readonly Mistake[],
-  connection: Connection | undefined,
-): Promise<RunInputs> {
-  const streamLogs = parseStreamLogs(inputs.streamLogs)
-  const checks = await readChecks(inputs, connection)
-  const checked = { inputs, references, streamLogs: streamLogs.references, checks }
-  const all = [
-    ...mistakes,
-    ...references.mistakes,
-    ...timeoutMistakes(references.references, writtenTimeoutMs(inputs)),
-    ...streamLogs.mistakes,
-    ...(checks?.mistakes ?? []),
-  ]
-  if (all.length > 0)
-    await collectMistakes(
-      () => throwMistakes(all),
-      () => connection && checkFilesAndKinds(checked, connection),
-    )
-  return checked
-}
-
 /** Loads the module of the checks after the targets are ready, which most gates do not need. */
 export const importChecks = () => import('../plan/checks.ts')
-
-/** Reads the checks after the targets are ready, and registers the secrets in their headers. Undefined if there are none. */
-export async function readChecks(inputs: Inputs, connection?: Pick<Connection, 'mask' | 'secrets'>) {
-  if (!hasChecks(inputs)) return undefined
-  const { headerSecrets, parseChecks } = await importChecks()
-  const checks = parseChecks(inputs)
-  for (const value of headerSecrets(checks)) {
-    connection?.mask(value)
-    connection?.secrets.add(value)
-  }
-  return checks
-}
-
-/** @throws UserError with the mistakes in health checks, kubeconfig, credentials, kinds and milestones */
-async function checkFilesAndKinds(read: RunInputs, connection: Connection): Promise<void> {
-  const [healthChecks, cluster] = await openFiles(read.inputs, connection)
-  try {
-    const kinds = await within(connection.clock, furtherMistakesMs, cluster.discover())
-    const { references, invalid = [] } = read.references
-    const all = { ...read.references, references: [...references, ...invalid], mistakes: [] }
-    if (kinds !== undefined) await resolveKinds({ ...read, references: all }, kinds, cluster.namespace, healthChecks)
-  } finally {
-    cluster.close()
-  }
-}
-
-/**
- * Reads the health checks and the kubeconfig, and opens the cluster that the inputs name. Sends no request.
- * @throws UserError with the mistakes of the health checks and the kubeconfig
- */
-export function openFiles(
-  inputs: Inputs,
-  { purpose, ...connection }: Connection,
-): Promise<[readonly HealthCheck[], Cluster]> {
-  if (inputs.githubToken !== undefined) connection.secrets.add(inputs.githubToken)
-  const options = {
-    ...connection,
-    timeoutMs: inputs.timeoutMs,
-    isOnlyServer: inputs.reportTo.length === 0 && !hasChecks(inputs),
-    isSingleCheck: purpose === 'single-check',
-    userAgent: `rollout-gate/${version}`,
-  }
-  return collectMistakes(
-    () => readHealthChecks(inputs.healthCheckExprs),
-    () => connect(inputs, options),
-  )
-}
 
 /**
  * Resolves the kinds of the references, of `stream-logs` and of the checks after the targets are ready.
@@ -185,10 +103,6 @@ export async function resolveKinds(
       () => resolveStreamLogs(streamLogs, kinds, hasPods),
     )
   return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))
-}
-
-function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
-  return written.has('timeout') ? timeoutMs : undefined
 }
 
 /** A cluster, and the options of a run on it. */

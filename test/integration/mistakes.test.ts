@@ -2,7 +2,7 @@ import { Secrets } from '../../src/cluster/secrets.ts'
 import { UserError } from '../../src/errors.ts'
 import { readInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
-import { checkInputs } from '../../src/run/run-plan.ts'
+import { checkInputs } from '../../src/run/start-run.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
 

@@ -52,11 +52,14 @@ async function loadedFiles(inputs: Readonly<Record<string, string>> = {}): Promi
   return [...log.matchAll(/^loaded (file:.*)$/gm)].map(([, url = '']) => fileURLToPath(url))
 }
 
-test('the gate of a finished rollout loads the launcher and one bundle, whose size only falls', async () => {
+test('the gate of a finished rollout loads a bundle for its start and the code that judges, whose size only falls', async () => {
   const paths = await loadedFiles()
-  expect(paths.map((path) => basename(path))).toEqual(['index.js', 'node-version.js', 'entrypoints.js'])
+  expect(paths.slice(0, 3).map((path) => basename(path))).toEqual(['index.js', 'node-version.js', 'entrypoints.js'])
+  expect(paths.map((path) => basename(path))).not.toContain('explain.chunk.js')
   // Not minified, in KiB.
-  expect(Math.ceil(statSync(paths.at(-1) ?? '').size / 1024)).toBeLessThanOrEqual(1000)
+  const sizes = paths.map((path) => statSync(path).size / 1024)
+  expect(sizes[2]).toBeLessThanOrEqual(560)
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(1010)
 })
 
 /** A text of each file that is loaded only for `http-checks` and `hold`. */

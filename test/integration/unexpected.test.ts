@@ -28,7 +28,7 @@ function expectSafe({ exitCode, log, outputs }: ActionRun): void {
 describe('an unexpected error is printed without secrets and without commands to the runner', () => {
   test('of the gate', async () => {
     jest.unstable_mockModule('../../src/run/live-run.ts', () => ({
-      gateRollout: () => Promise.reject(new Error(hostile)),
+      planLiveRun: () => Promise.reject(new Error(hostile)),
     }))
     const { startInProcess } = await import('../support/in-process-action.ts')
     expectSafe(await startInProcess(folder, { ...inputs(), 'github-token': token }).ended)

@@ -3,8 +3,8 @@ import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import type { Entry } from '../../src/gate/timeline-entries.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
-import { gateRollout } from '../../src/run/live-run.ts'
 import type { Reporter } from '../../src/run/redacted-output.ts'
+import { gateRollout } from '../../src/run/start-run.ts'
 import type { EventLoopClock } from './event-loop-clock.ts'
 
 export interface GateOptions {
