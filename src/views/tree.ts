@@ -7,9 +7,7 @@ import {
   shortName,
 } from '../cluster/objects.ts'
 import { assessedStatus } from '../lifecycle/assessment.ts'
-import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
-import { pluralOf } from '../plan/kinds.ts'
 import { age, colored, dim, type Line, line, type Mark, mark, section, statusMarks, volatile } from './line.ts'
 import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { TracedObject } from './trace.ts'
@@ -22,20 +20,13 @@ const maxDepth = 5
 
 /** The tree of objects that a resource owns. Empty if there are none. */
 export function treeLines(traced: TracedObject): readonly Line[] {
-  return section(titleOf(traced.object), childrenLines(traced.object, 2, traced, maxDepth))
+  return section('what it owns', childrenLines(traced.object, 2, traced, maxDepth))
 }
 
 /** All objects that a resource owns, down to the maximum depth. */
 export function descendants(object: KubeObject, traced: TracedObject, depth = maxDepth): readonly KubeObject[] {
   if (depth === 0) return []
   return traced.owned(object.metadata.uid).flatMap((child) => [child, ...descendants(child, traced, depth - 1)])
-}
-
-/** The title of the tree, by the kinds that a resource owns: `ReplicaSets and pods`, `Jobs and pods`, `pods`. */
-function titleOf(object: KubeObject): string {
-  const { kinds, isKnown } = kindsBehind(object)
-  if (!isKnown) return 'what it owns'
-  return kinds.map(({ kind }) => (kind === 'Pod' ? 'pods' : pluralOf(kind))).join(' and ')
 }
 
 function childrenLines(object: KubeObject, indent: number, traced: TracedObject, depth: number): readonly Line[] {
