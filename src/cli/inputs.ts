@@ -156,9 +156,8 @@ export function readReferences(
   const { references, flags } = args
   const ofArguments = references.flatMap((words) => (isStdin(words) ? textLines(stdin, 'stdin') : argumentLine(words)))
   const lines = [...ofArguments, ...textLines(flags.get('resources') ?? '', 'resources')]
-  const isOnlyStdin = references.some(isStdin) && lines.every(({ place }) => place.input === 'stdin')
   const { waitFor, mistakes, shared } = readSharedFlags(args)
-  const parsed = parseLines(lines, isOnlyStdin ? 'stdin' : 'arguments', {
+  const parsed = parseLines(lines, 'REFERENCE', {
     alone: !isOptional,
     sharedFlags: shared,
     acceptedFlags: args.referenceOptions,

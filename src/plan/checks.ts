@@ -9,7 +9,7 @@ import { defaultRequestTimeoutMs, maxRequestLines } from '../thresholds.ts'
 import { splitWords } from './kubectl-output.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { type FlagOptions, splitFlags } from './reference-flags.ts'
-import { resolveReferences } from './resolve.ts'
+import { noDefaults, resolveReferences } from './resolve.ts'
 import { nameKey, type Target } from './target.ts'
 
 /* The inputs `http-checks` and `hold`: what is checked once the targets are ready. */
@@ -264,8 +264,6 @@ export function withMilestones(
   const own = [...(httpChecks.length > 0 ? ['answers'] : []), ...(holdMs > 0 ? ['held'] : [])]
   return (kind) => [...milestonesOf(kind), ...own]
 }
-
-const noDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [] }
 
 /**
  * Adds to each reference without `-n` the namespace of the only target with this kind and name, else the default namespace.

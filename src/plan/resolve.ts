@@ -34,6 +34,9 @@ export interface PlanDefaults {
   isInRelease?(kind: KindName): boolean
 }
 
+/** For references of other inputs than `resources`, whose namespaces and milestones are not read here. */
+export const noDefaults: PlanDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [] }
+
 /** A reference with its resource type on the server. */
 export interface ResolvedReference {
   readonly reference: Reference

@@ -3,7 +3,7 @@ import { groupOf, type KindName } from '../cluster/objects.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import { releaseKind, type Selection } from './helm-release.ts'
 import { parseReferences } from './parse-references.ts'
-import { listRequest, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
+import { listRequest, noDefaults, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
 import { displayName, type ParsedReferences, type Reference, type Target } from './target.ts'
 
 const input = 'stream-logs'
@@ -34,12 +34,7 @@ export function resolveStreamLogs(
   hasPods: (kind: KindName) => boolean,
 ): Resolution {
   const parsed = { references, skipped: [], mistakes: [] }
-  const resolution = resolveReferences(parsed, resources, {
-    namespace: 'default',
-    milestones: [],
-    milestonesOf: () => [],
-    isInRelease: hasPods,
-  })
+  const resolution = resolveReferences(parsed, resources, { ...noDefaults, isInRelease: hasPods })
   const podless = resolution.resolved.filter(({ resource }) => !hasPods(kindNameOf(resource)))
   throwMistakes(
     podless.map(({ reference, resource: { kind } }) =>
