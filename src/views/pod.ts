@@ -1,4 +1,4 @@
-import { type ContainerState, compareTimestamps, type EventObject, type Pod, type Probe } from '../cluster/objects.ts'
+import type { ContainerState, EventObject, Pod, Probe } from '../cluster/objects.ts'
 import type { ContainerView, PodContainer } from '../lifecycle/pod-view.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
@@ -40,15 +40,10 @@ export function summarizePod(pod: Pod, reader: Reader): PodSummary {
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
 
-/** The number of restarts and the last exit code: `2 restarts, last exit code 1`. Empty without restarts. */
+/** The number of restarts of all containers: `2 restarts`. Empty without restarts. */
 export function summarizeRestarts(pod: Pod): string {
   const restarts = containersOf(pod).reduce((sum, { status }) => sum + (status?.restartCount ?? 0), 0)
-  if (restarts === 0) return ''
-  const last = containersOf(pod)
-    .flatMap(({ status }) => status?.lastState?.terminated ?? [])
-    .sort((a, b) => compareTimestamps(b.finishedAt, a.finishedAt))[0]
-  const exit = last === undefined ? '' : `, last exit code ${last.exitCode ?? '?'}${exitReason(last.reason)}`
-  return `${counted(restarts, 'restart')}${exit}`
+  return restarts === 0 ? '' : counted(restarts, 'restart')
 }
 
 /** The runtime's reason, if it adds something to the exit code: ` (OOMKilled)`. */

@@ -40,7 +40,7 @@ function viewLines(state: TraceState): readonly Line[] {
   if (connectionError !== undefined) warnings.push(`the server does not answer at present: ${connectionError}`)
   return [
     titleLine(state),
-    ...statusLines(state),
+    statusLine(state),
     ...warnings.map((warning) => line(0, mark('!'), colored(warning, '!'))),
     ...(traced === undefined
       ? []
@@ -74,24 +74,22 @@ function describeObject({ object }: TracedObject): string | undefined {
   return (isKind(object, '', 'Pod') && object.status?.podIP) || undefined
 }
 
-function statusLines({ target, traced, isLoading, isReady }: TraceState): readonly Line[] {
+function statusLine({ target, traced, isLoading, isReady }: TraceState): Line {
   if (traced === undefined) {
-    if (isLoading) return [line(0, mark('…'), 'looking')]
-    if (isReady) return [line(0, mark('✓'), { text: 'ready', style: 'bold' }, '· it does not exist')]
-    return [line(0, mark('…'), `waiting for ${displayName(target)} to be created`)]
+    if (isLoading) return line(0, mark('…'), 'looking')
+    if (isReady) return line(0, mark('✓'), { text: 'ready', style: 'bold' }, '· it does not exist')
+    return line(0, mark('…'), `waiting for ${displayName(target)} to be created`)
   }
   const { message, problems } = traced.assessment
   const status = assessedStatus(traced.assessment)
   const terminating = problems.find((problem) => traitsOf(problem).awaits === 'deletion')
   const headline = terminating === undefined ? statusText[status] : messageOf(terminating)
-  return [
-    line(
-      0,
-      mark(statusMarks[status]),
-      { text: headline, style: 'bold' },
-      message === statusText[status] || message === headline ? undefined : `· ${message}`,
-    ),
-  ]
+  return line(
+    0,
+    mark(statusMarks[status]),
+    { text: headline, style: 'bold' },
+    message === statusText[status] || message === headline ? undefined : `· ${message}`,
+  )
 }
 
 const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const
