@@ -41,10 +41,11 @@ export const noPlan: Plan = { targets: [], notices: [], annotations: [], manifes
 
 type NamesOf = (selection: Selection) => readonly string[]
 
+type WaitInputs = Pick<Inputs, 'awaitChangeMs' | 'milestoneTimeoutsMs' | 'timeoutMs'>
+
 /** How a line with a selector waits for its first match, as a line with a name waits until the object is created. */
 export interface MatchWait {
-  /** How long the line waits, in milliseconds. */
-  readonly limitMs: (reference: Reference) => number
+  readonly inputs: WaitInputs
   readonly clock: Clock
   readonly signal: AbortSignal
   /** Called once with the selectors that match nothing yet: `deployment -l app=web`. */
@@ -57,11 +58,7 @@ export interface MatchWait {
  */
 export function matchLimitMs(
   { clocks }: Pick<Reference, 'clocks'>,
-  {
-    awaitChangeMs,
-    milestoneTimeoutsMs,
-    timeoutMs,
-  }: Pick<Inputs, 'awaitChangeMs' | 'milestoneTimeoutsMs' | 'timeoutMs'>,
+  { awaitChangeMs, milestoneTimeoutsMs, timeoutMs }: WaitInputs,
 ): number {
   const createdMs = clocks.milestoneTimeoutsMs?.['created'] ?? milestoneTimeoutsMs['created']
   return Math.min(awaitChangeMs || createdMs || Infinity, (clocks.timeoutMs ?? timeoutMs) || Infinity)
@@ -94,7 +91,7 @@ export async function matchSelections(
   }
   await read(selections)
   if (wait === undefined) return namesOf
-  const { clock, limitMs, signal, onWaiting } = wait
+  const { inputs, clock, signal, onWaiting } = wait
   const lines = [...selectorsAsWritten(resolved).values()].filter(
     (entries) =>
       entries[0]?.reference.waitFor?.type !== 'delete' &&
@@ -106,7 +103,7 @@ export async function matchSelections(
   const isOpen = ({ entries: [first], requests }: (typeof waiting)[number]) =>
     first !== undefined &&
     requests.every((request) => namesOf(request).length === 0) &&
-    clock.now() - startedAt < limitMs(first.reference)
+    clock.now() - startedAt < matchLimitMs(first.reference, inputs)
   if (waiting.some(isOpen))
     onWaiting([
       ...new Set(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '').target)))),

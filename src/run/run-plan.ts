@@ -25,14 +25,7 @@ import {
   resolveReferences,
   writtenMilestones,
 } from '../plan/resolve.ts'
-import {
-  type MatchWait,
-  matchLimitMs,
-  matchSelections,
-  noPlan,
-  type Plan,
-  resolveTargets,
-} from '../plan/resolve-targets.ts'
+import { matchSelections, noPlan, type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { gitNameOf } from '../plan/revision.ts'
 import { resolveStreamLogs, selectStreamedTargets } from '../plan/stream-logs.ts'
 import { nameKey, type ParsedReferences, type Reference, type Target } from '../plan/target.ts'
@@ -156,7 +149,9 @@ export async function planTargets(
     release !== undefined && !exclude && waitFor === undefined && isHelmAtWork(historyOf(release))
   const isAwaiting = purpose === 'gate' && awaited.length === 0 && resolution.resolved.some(isPending)
   const waits = !isAwaiting && (purpose === 'gate' || purpose === 'recording')
-  const wait = waits ? matchWait(options, until) : undefined
+  const onWaiting = (selectors: readonly string[]) =>
+    options.onWaiting?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`)
+  const wait = waits ? { inputs, clock: options.clock, signal: until, onWaiting } : undefined
   const matched = await matchSelections(resolution, namesOf, wait).catch(async (error) => {
     throw await withGrants(error, resolution, cluster)
   })
@@ -173,16 +168,6 @@ export async function planTargets(
     kinds: gatedKinds,
     streamed: await selectStreamedTargets(streamed, dated.targets, namesOf),
     checks: checks && (await importChecks()).addNamespaces(checks, dated.targets, cluster.namespace),
-  }
-}
-
-function matchWait({ inputs, clock, onWaiting }: RunOptions, signal: AbortSignal): MatchWait {
-  return {
-    limitMs: (reference) => matchLimitMs(reference, inputs),
-    clock,
-    signal,
-    onWaiting: (selectors) =>
-      onWaiting?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`),
   }
 }
 

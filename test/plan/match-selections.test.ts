@@ -10,6 +10,7 @@ import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const seconds = (count: number) => count * 1_000
+const inputs = { awaitChangeMs: 0, milestoneTimeoutsMs: { created: 30_000 }, timeoutMs: 600_000 }
 
 /**
  * Runs the selection of lines while objects appear.
@@ -19,7 +20,7 @@ const seconds = (count: number) => count * 1_000
 async function match(
   lines: string,
   created: Readonly<Record<string, readonly number[]>>,
-  options: { limit?: number; cancelAt?: number } = {},
+  options: { cancelAt?: number } = {},
 ) {
   const clock = new ManualClock(0)
   const job = new AbortController()
@@ -30,7 +31,7 @@ async function match(
     (created[kind] ?? []).flatMap((at, index) => (clock.now() >= seconds(at) ? [`${kind}-${index}`] : []))
   let endedAt: number | undefined
   const matching = matchSelections(resolution, list, {
-    limitMs: ({ clocks }) => clocks.milestoneTimeoutsMs?.['created'] ?? seconds(options.limit ?? 30),
+    inputs,
     clock,
     signal: job.signal,
     onWaiting: (selectors) => waiting.push(...selectors),
@@ -58,8 +59,6 @@ it.each(
 it('a line with a selector stops waiting when the job is cancelled', async () => {
   expect(await match('deploy -l app=web', {}, { cancelAt: 2 })).toMatchObject({ endedAt: 2 })
 })
-
-const inputs = { awaitChangeMs: 0, milestoneTimeoutsMs: { created: 30_000 }, timeoutMs: 600_000 }
 
 it.each([
   ['the time of created', {}, {}, 30_000],
