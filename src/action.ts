@@ -96,9 +96,10 @@ function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, '
     onOpened: (opened) => {
       write('The state', () => state.opened(opened))
       const { output } = knownExtras[opened.extra]
-      if (output === undefined) return
-      links[output] = opened.url || String(opened.id)
-      write('The outputs', () => setOutputs({ [output]: links[output] }))
+      const link = opened.url || String(opened.id)
+      if (output === undefined || links[output] === link) return
+      links[output] = link
+      write('The outputs', () => setOutputs({ [output]: link }))
     },
     onClosed: (extra) => write('The state', () => state.closed(extra)),
   }

@@ -16,7 +16,6 @@ export class Comment implements Extra {
   readonly #shared: Shared
   readonly #onMissing: (text: string) => void
   #id: number | undefined
-  #announcedId: number | undefined
   #isMissing = false
 
   /** @param onMissing called with a notice if there is no pull request, which is not an error */
@@ -44,9 +43,7 @@ export class Comment implements Extra {
       ? issues.createComment({ ...request, issue_number: pullRequest })
       : issues.updateComment({ ...request, comment_id: id }))
     this.#id = data.id
-    if (this.#announcedId !== data.id)
-      this.#shared.onOpened({ extra: this.name, id: data.id, url: data.html_url, headSha: origin.commit, name })
-    this.#announcedId = data.id
+    this.#shared.onOpened({ extra: this.name, id: data.id, url: data.html_url, headSha: origin.commit, name })
   }
 
   async #findComment(issue_number: number, signal: AbortSignal): Promise<number | undefined> {

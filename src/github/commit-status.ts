@@ -9,7 +9,6 @@ import { isOfRun, repositoryRequest } from './workflow-run.ts'
 export class CommitStatus implements Extra {
   readonly name = 'commit-status'
   readonly #shared: Shared
-  #isAnnounced = false
 
   constructor(shared: Shared) {
     this.#shared = shared
@@ -19,7 +18,7 @@ export class CommitStatus implements Extra {
   async show(record: RunRecord, signal: AbortSignal): Promise<void> {
     const { octokit, origin, name, onOpened } = this.#shared
     const headSha = origin.commit
-    const { data } = await octokit.rest.repos.createCommitStatus({
+    await octokit.rest.repos.createCommitStatus({
       ...repositoryRequest(origin.run, signal),
       sha: headSha,
       context: name,
@@ -27,8 +26,7 @@ export class CommitStatus implements Extra {
       description: title(record, descriptionLimit),
       target_url: origin.logUrl,
     })
-    if (!this.#isAnnounced) onOpened({ extra: this.name, id: data.id, url: data.url, headSha, name })
-    this.#isAnnounced = true
+    onOpened({ extra: this.name, id: 0, url: '', headSha, name })
   }
 }
 

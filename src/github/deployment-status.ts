@@ -28,7 +28,6 @@ export class DeploymentStatus implements Extra {
   readonly #shared: Shared
   readonly #settings: DeploymentSettings
   #id: number | undefined
-  #isAnnounced = false
   #shown: State | undefined
 
   constructor(shared: Shared, settings: DeploymentSettings) {
@@ -40,10 +39,10 @@ export class DeploymentStatus implements Extra {
   async show(record: RunRecord, signal: AbortSignal): Promise<void> {
     const state = record.outcome === 'progressing' ? 'in_progress' : deploymentState(record.outcome)
     if (state === this.#shown) return
-    const { octokit, origin } = this.#shared
+    const { octokit, origin, name, onOpened } = this.#shared
     this.#id ??= await this.#create(record, signal)
     if (this.#id === undefined) return
-    this.#announce(this.#id)
+    onOpened({ extra: this.name, id: this.#id, url: '', headSha: origin.commit, name })
     await octokit.rest.repos.createDeploymentStatus({
       ...repositoryRequest(origin.run, signal),
       deployment_id: this.#id,
@@ -53,13 +52,6 @@ export class DeploymentStatus implements Extra {
       environment_url: this.#settings.environmentUrl,
     })
     this.#shown = state
-  }
-
-  #announce(id: number): void {
-    if (this.#isAnnounced) return
-    const { origin, name, onOpened } = this.#shared
-    onOpened({ extra: this.name, id, url: '', headSha: origin.commit, name })
-    this.#isAnnounced = true
   }
 
   async #create(record: RunRecord, signal: AbortSignal): Promise<number | undefined> {

@@ -20,7 +20,7 @@ export interface Shared {
   readonly name: string
   /** The files that texts link to; filled when git has answered. */
   readonly tracked: TrackedFiles
-  /** Called when an extra begins to write to an object, and again when it replaces that object by a new one. */
+  /** Called with each update of an object, which may be a new one. */
   readonly onOpened: (opened: Opened) => void
 }
 
@@ -30,9 +30,9 @@ export interface Shared {
  */
 export interface Opened {
   readonly extra: ExtraName
-  /** The number of the commit status, the deployment or the comment. */
+  /** The number of the deployment or the comment; 0 for a commit status, which its name identifies. */
   readonly id: number
-  /** The page of the comment or the status. Empty for a deployment. */
+  /** The page of the comment; empty for the other extras. */
   readonly url: string
   /** The commit of the status and a new deployment. */
   readonly headSha: string

@@ -28,7 +28,7 @@ import type { WorkflowRun } from './workflow-run.ts'
 export interface ExtrasHooks {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void
-  /** Called when an extra begins to write to an object, and again when it replaces that object by a new one. */
+  /** Called with each update of an object, which may be a new one. */
   readonly onOpened: (opened: Opened) => void
   /** Called when an extra shows the outcome. */
   readonly onClosed: (extra: ExtraName) => void

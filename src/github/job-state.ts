@@ -25,6 +25,7 @@ export class JobState {
   #verdict: LeftOpen['verdict']
 
   readonly opened = (opened: Opened): void => {
+    if (this.#open.get(opened.extra)?.id === opened.id) return
     this.#open.set(opened.extra, opened)
     this.#save()
   }
