@@ -89,7 +89,7 @@ function failingSince(
 export function seenSince<Reason extends ReasonCode>(
   object: KubeObject,
   reason: Reason,
-  { now, history, lastAssessment }: Reader,
+  { history, lastAssessment }: Reader,
   isSame: (detail: Problem<Reason>['detail']) => boolean = () => true,
 ): number {
   const self = subjectOf(object)
@@ -97,6 +97,6 @@ export function seenSince<Reason extends ReasonCode>(
     (each) =>
       each.reason === reason && isSameSubject(each.subject, self) && isSame(each.detail as Problem<Reason>['detail']),
   )
-  if (before !== undefined) return Math.max(before.firstSeenAt, history.specSeenAt)
-  return object === history.first ? history.firstSeenAt : now
+  // A status may contain a failure before an assessment shows it: a list is pending, or another state decides for a time.
+  return Math.max(before?.firstSeenAt ?? history.statusSeenAt, history.specSeenAt)
 }

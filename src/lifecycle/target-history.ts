@@ -9,6 +9,9 @@ export interface TargetHistory {
   /** The present spec, and when it was first seen. */
   readonly spec: object | undefined
   readonly specSeenAt: number
+  /** The present status, and when it was first seen; without a status, when the present version was. */
+  readonly status: object | undefined
+  readonly statusSeenAt: number
   /** The names of the fields of the status, as one text, and when they last changed. */
   readonly fields: string
   readonly fieldsMovedAt: number
@@ -50,6 +53,8 @@ export function observeTarget(
     first: before?.first ?? object,
     spec,
     specSeenAt: isSameSpec ? before.specSeenAt : now,
+    status: object.status,
+    statusSeenAt: before?.status !== undefined && isDeepStrictEqual(before.status, status) ? before.statusSeenAt : now,
     fields,
     fieldsMovedAt: before?.fields === fields ? before.fieldsMovedAt : now,
     counters,
