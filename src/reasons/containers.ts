@@ -1,3 +1,4 @@
+import type { Pod } from '../cluster/objects.ts'
 import { type ProbeDetail, type ProbeKind, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily, type ReasonSpec, type Sentence } from './spec.ts'
 import {
@@ -297,15 +298,42 @@ function subPathHint(mount: FailedMount | undefined): string | undefined {
 }
 
 /** Hint for a missing object: what to create, and the command that lists the existing objects. */
-function missingHint({ missing }: Partial<MissingDetail>, { command, inNamespace }: HintWords): string {
+function missingHint({ missing }: Partial<MissingDetail>, { pod, command, inNamespace }: HintWords): string {
   const { namespace } = missing ?? {}
   const where = ifPresent` in namespace ${namespace}` || inNamespace || ' in the same namespace'
   if (missing?.name === undefined)
     return `Create the Secret or ConfigMap (or the key in it) that the message names,${where}, or correct the reference.`
   const { kind, key } = missing
   const object = missingName(missing)
+  const reference = `the reference${ifPresent` (${referencesTo(missing, pod)})`}`
   const list = namespace === undefined ? command('get', kind) : clusterCommand('get', kind, '-n', namespace)
   return key === undefined
-    ? `Create ${object}${where}, or correct the reference. ${list} lists what is there.`
-    : `Add the key ${key} to ${object}${where}, or correct the reference. ${command('describe', object)} lists its keys.`
+    ? `Create ${object}${where}, or correct ${reference}. ${list} lists what is there.`
+    : `Add the key ${key} to ${object}${where}, or correct ${reference}. ${command('describe', object)} lists its keys.`
+}
+
+/** The references of a pod to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
+function referencesTo({ kind, name, key }: MissingObject, pod: Pod | undefined): string {
+  const [ofEnv, ofFrom] = kind === 'secret' ? ['secretKeyRef', 'secretRef'] : ['configMapKeyRef', 'configMapRef']
+  const { containers = [], initContainers = [], volumes = [] } = pod?.spec ?? {}
+  const found = [...initContainers, ...containers].flatMap((container) => [
+    ...(container.env ?? [])
+      .filter(({ valueFrom }) => {
+        const reference = (valueFrom as Record<string, Reference> | undefined)?.[ofEnv]
+        return reference?.name === name && (key === undefined || reference?.key === key)
+      })
+      .map((variable) => `env ${variable.name} of container ${container.name}`),
+    ...(container.envFrom ?? [])
+      .filter((from) => (from as Record<string, Reference>)[ofFrom]?.name === name)
+      .map(() => `envFrom of container ${container.name}`),
+  ])
+  const mounted = volumes
+    .filter(({ secret, configMap }) => (kind === 'secret' ? secret?.secretName : configMap?.name) === name)
+    .map((volume) => `volume ${volume.name}`)
+  return [...found, ...mounted].slice(0, 3).join(', ')
+}
+
+interface Reference {
+  readonly name?: string
+  readonly key?: string
 }

@@ -18,6 +18,8 @@ export interface StatusDetails {
   readonly 'claim-pending': {
     /** The latest event of the binder or a provisioner. */
     readonly message?: string
+    /** The StorageClass that does not exist. */
+    readonly missingClass?: string | undefined
   }
   readonly 'claim-lost': NoDetail
   readonly 'condition-false': {
@@ -72,8 +74,13 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     isAnonymous: true,
     title: 'it reports that it is not ready',
     isOwnMistake: ({ needsMetricsServer }) => needsMetricsServer === true,
-    headline: ({ signals: [first] }, _, title) =>
-      first?.part === undefined && first?.value === 'False' ? `its condition ${first.name} is False` : title,
+    headline: ({ signals, release }, _, title) => {
+      if (release !== undefined) return 'Helm has not finished its revision'
+      if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))
+        return 'the autoscaler cannot read its metric'
+      const [first] = signals
+      return first?.part === undefined && first?.value === 'False' ? `its condition ${first.name} is False` : title
+    },
     sentence: ({ cause, signals }) => clause(cause ?? signalsText(signals)),
     hint: (detail, words) =>
       detail.needsMetricsServer
@@ -178,7 +185,13 @@ function notReconciledHint(
 }
 
 /** Hint for a PersistentVolumeClaim without a volume. */
-function claimHint(_: Partial<StatusDetails['claim-pending']>, { name, problem, command }: HintWords): string {
+function claimHint(
+  { missingClass }: Partial<StatusDetails['claim-pending']>,
+  { name, problem, command }: HintWords,
+): string {
+  const classes = clusterCommand('get', 'storageclass')
+  if (missingClass !== undefined)
+    return `Create StorageClass ${missingClass}, or correct storageClassName. ${classes} lists what is there.`
   const about = problem === undefined ? name : subjectText(problem.subject)
-  return `Check its storage class, size and access mode, and that the provisioner of the class runs (${clusterCommand('get', 'storageclass')}). Its events: ${command('describe', about)}.`
+  return `Check its storage class, size and access mode, and that the provisioner of the class runs (${classes}). Its events: ${command('describe', about)}.`
 }

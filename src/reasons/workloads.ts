@@ -130,6 +130,10 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'slow',
     classOf: ({ isInvalid }) => (isInvalid ? 'terminal' : 'slow'),
     title: 'pods could not be created',
+    headline: (detail, _, title) => {
+      const missing = missingClass(detail)
+      return missing === undefined ? title : `${missing.kind} ${missing.name} is missing`
+    },
     sentence: refusalSentence,
     hint: creationHint,
   },
@@ -252,14 +256,16 @@ function denialHint({ by }: Partial<AdmissionRefusal>, words: HintWords): string
   return `Change the pod template so that ${who} accepts it.`
 }
 
-function creationHint(
-  { priorityClass, runtimeClass, isInvalid }: Partial<WorkloadDetails['replica-failure']>,
-  { describePod }: HintWords,
-): string {
-  const kind = priorityClass === undefined ? 'RuntimeClass' : 'PriorityClass'
-  const name = priorityClass ?? runtimeClass
+/** The class that a pod names, and that does not exist. */
+function missingClass({ priorityClass, runtimeClass }: Partial<WorkloadDetails['replica-failure']>) {
+  if (priorityClass !== undefined) return { kind: 'PriorityClass', name: priorityClass }
+  return runtimeClass === undefined ? undefined : { kind: 'RuntimeClass', name: runtimeClass }
+}
+
+function creationHint(detail: Partial<WorkloadDetails['replica-failure']>, { describePod }: HintWords): string {
+  const { kind = '', name } = missingClass(detail) ?? {}
   if (name !== undefined)
     return `Create ${kind} ${name}, or correct its name in the pod template. ${clusterCommand('get', kind.toLowerCase())} lists what is there.`
-  if (isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
+  if (detail.isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
   return `The API server refuses the pods; its message contains the reason. Its events: ${describePod}.`
 }

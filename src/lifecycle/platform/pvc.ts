@@ -118,10 +118,11 @@ function unboundProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'
 
 /** @param message the latest event of the binder (pkg/controller/volume/persistentvolume) or of a provisioner */
 function pendingProblem(subject: Subject, firstSeenAt: number, message: string | undefined): Problem<'claim-pending'> {
+  const missingClass = /storageclass\S{0,60} "([^"]{1,253})" not found/i.exec(message ?? '')?.[1]
   return {
     reason: 'claim-pending',
     subject,
-    detail: { message },
+    detail: { message, missingClass },
     count: 1,
     firstSeenAt,
     proven: false,
