@@ -72,5 +72,5 @@ export function describeFailure({ type, cause }: GitHubFailure, extra: ExtraName
   const start = `The verdict stands, but ${describeExtra(extra).toLowerCase()} could not be written: ${safeLine(cause)}.`
   if (type !== 'forbidden') return start
   const fix = `It needs a github-token with the permission \`${knownExtras[extra].permission}\`: write it under \`permissions:\` of the job.`
-  return `${start} ${fix} In workflows of forks, the token is read-only in any case.`
+  return `${start} ${fix} For a pull request from a fork, the token is read-only in any case.`
 }

@@ -81,7 +81,7 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
   },
   'address-pending': {
     class: 'slow',
-    title: 'the address is not assigned yet',
+    title: 'the requested address is not assigned yet',
     sentence: ({ isLoadBalancer, other, report }) => {
       const state =
         other === undefined

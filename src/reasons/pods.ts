@@ -152,7 +152,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'slow',
     isOutsideTemplate: true,
     awaits: 'time',
-    title: '{a node} does not respond',
+    title: '{a node} is missing or does not respond',
     sentence: ({ node, state }) => nodeSentences[state](node),
     hint: ({ node = 'NODE', state }) => {
       if (state === 'missing')
@@ -296,7 +296,8 @@ const schedulingAdvice: Readonly<Partial<Record<SchedulingCause['type'], (words:
     `Lower \`resources.requests\`, or add a node with enough free resources: ${clusterCommand('describe', 'nodes')} shows what is in use.`,
   'node-selector': () =>
     `Correct the nodeSelector or the node affinity of the pod, or label a node: ${clusterCommand('get', 'nodes', '--show-labels')}.`,
-  taint: () => `Tolerate the taint in the pod, or end its cause on the node: ${taintsCommand} lists the taints.`,
+  taint: () =>
+    `If a taint excludes the pod, tolerate it in the pod, or end its cause on the node: ${taintsCommand} lists the taints.`,
   cordoned: () =>
     `Nodes are cordoned: ${clusterCommand('get', 'nodes')} shows them, \`kubectl uncordon NODE\` allows pods on one again.`,
   'missing-claim': ({ command }) =>

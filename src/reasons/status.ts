@@ -107,7 +107,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   'not-reconciled': {
     class: 'slow',
     isAnonymous: true,
-    title: 'nothing has acted on it yet',
+    title: 'it is not processed yet',
     sentence: (detail) => {
       switch (detail.awaited) {
         case 'status':

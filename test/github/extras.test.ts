@@ -555,7 +555,7 @@ it.each(extraNames)('a failed request for %s without the permission names the pe
     const failure = await failureOf(extra)
     expect(failure.type).toBe('forbidden')
     expect(failure.words).toBe(
-      `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered ${status} (Resource not accessible by integration). It needs a github-token with the permission \`${permissions[extra]}\`: write it under \`permissions:\` of the job. In workflows of forks, the token is read-only in any case.`,
+      `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered ${status} (Resource not accessible by integration). It needs a github-token with the permission \`${permissions[extra]}\`: write it under \`permissions:\` of the job. For a pull request from a fork, the token is read-only in any case.`,
     )
   }
 })
