@@ -157,6 +157,11 @@ function checkUser({ name, body }: NamedEntry): void {
       `The token of user "${name}" in the kubeconfig contains blanks or line breaks: was it pasted in pieces?`,
     )
   }
+  // Without it, requests are anonymous, and the message about their refusal would recommend to grant access.
+  if (body['auth-provider'])
+    throw mistake(
+      `User "${name}" in the kubeconfig has an \`auth-provider\`, which Kubernetes removed in 1.26. Use a credential plugin (\`exec\`).`,
+    )
   if (isObject(exec) && !isPlugin(exec)) {
     throw mistake(
       `The \`exec\` section of user "${name}" in the kubeconfig is invalid: it needs a \`command\`; \`args\` is a list of arguments, and \`env\` a list of \`- name: NAME\` with \`value: VALUE\`.`,
