@@ -162,7 +162,7 @@ it('sentences, headlines and hints are rendered from facts: only names are match
   const expressions =
     /(?:^|[^<\w)\]*/])\/(?![/*\s])(?:[^/\\\n[]|\\.|\[[^\]]*\])+\/[dgimsuvy]*(?:\.(?:test|exec)|\s*[,)\].:?;]|$)|new RegExp|\.match\(/
   const isRendered = (path: string) => path.startsWith('src/reasons/') || path === 'src/diagnosis/hints.ts'
-  const names = ['image', 'kubernetesFinalizers', 'safe)', 'titlePhrase', 'first)']
+  const names = ['image', 'kubernetesFinalizers', 'safe)', 'reason)', 'titlePhrase', 'first)']
   expect(linesWith(expressions, isRendered).filter((line) => !names.some((name) => line.includes(name)))).toEqual([])
 })
 
