@@ -1,1 +1,0 @@
-export const id=6512;export const ids=[6512];export const modules={6512:((t,e,o)=>{o.r(e),o.d(e,{default:()=>n});let n=[{group:"jetstream.nats.io",kind:"*",documentation:"https://github.com/nats-io/nack/blob/main/internal/controller/jetstream_controller.go",current:"isTrue('Ready')",cause:["messageOf('Ready')"]}]})};

@@ -1,0 +1,1 @@
+import"./entrypoints.js";var e=[{group:`helm.cattle.io`,kind:`HelmChart`,documentation:`https://github.com/k3s-io/helm-controller/blob/master/pkg/controllers/chart/chart.go`,current:`status.jobName != '' && !isTrue('Failed')`,cause:[`messageOf('Failed')`],owns:[{apiVersion:`batch/v1`,kind:`Job`},{apiVersion:`v1`,kind:`Pod`}],awaitsWorkloads:!0}];export{e as default};

@@ -1,0 +1,1 @@
+import"./entrypoints.js";var e=[{group:`jetstream.nats.io`,kind:`*`,documentation:`https://github.com/nats-io/nack/blob/main/internal/controller/jetstream_controller.go`,current:`isTrue('Ready')`,cause:[`messageOf('Ready')`]}];export{e as default};
