@@ -84,8 +84,8 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     hasNoProblem: true,
     title: 'no progress',
     sentence: ({ stallTimeoutMs, state }) => `made no progress for ${duration(stallTimeoutMs)}: ${state}`,
-    hint: (_, { describePod, setting }) =>
-      `See its events: ${describePod}. If it only needs longer, raise ${setting('stall-timeout')}.`,
+    hint: (_, { target, problem, name, command, describePod, setting }) =>
+      `${target.kind === 'Job' && problem === undefined ? `Read its log: ${command('logs', name)}` : `See its events: ${describePod}`}. If it only needs longer, raise ${setting('stall-timeout')}.`,
   },
   'still-running': {
     class: 'clock',
