@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { join, relative, resolve } from 'node:path'
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 import { compileEntry, loadCompiler, parseEntries } from '../src/plan/health-checks.ts'
@@ -42,6 +43,22 @@ const smallUndici: Plugin = {
 }
 
 /**
+ * Optional packages of ws, which are not installed: their import must fail, as it does without a bundle. The bundler would
+ * ask Node for them, and get undefined.
+ */
+const missingPackages: Plugin = {
+  name: 'missing-packages',
+  resolveId: {
+    filter: { id: /^(?:bufferutil|utf-8-validate)$/ },
+    handler: (name) => `\0missing:${name}`,
+  },
+  load: {
+    filter: { id: /^\0missing:/ },
+    handler: (id) => `throw new Error('${id.slice(1)}')`,
+  },
+}
+
+/**
  * Takes Node's modules from `process`. An `import` reads all that a module exports, and so loads the client of `fetch` with
  * `node:http`; `createRequire`, which the bundler writes, loads `node:module`.
  */
@@ -60,6 +77,9 @@ const builtInModules: Plugin = {
       )
     if (/^import .* from "[^.]/m.test(text))
       throw new Error('The bundler imports a module in another way: see builtInModules')
+    for (const [, name = ''] of text.matchAll(/(?:__require|getBuiltinModule)\("([^"]+)"\)/g))
+      if (!isBuiltin(name))
+        throw new Error(`The bundle requires ${name}, which is no module of Node: see missingPackages`)
     return text
   },
 }
@@ -120,7 +140,7 @@ async function bundle(): Promise<Files> {
       // Otherwise, it would contain all of zod.
       propertyReadSideEffects: false,
     },
-    plugins: [smallUndici, builtInModules],
+    plugins: [smallUndici, missingPackages, builtInModules],
     checks: { ineffectiveDynamicImport: false },
   })
   const { output } = await bundler.generate({
