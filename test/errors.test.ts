@@ -5,7 +5,7 @@ it('nearest names near words, the nearest first', () => {
   expect(nearest('timeot', ['time', 'timeout', 'timeouts', 'summary'])).toEqual(['timeout', 'time', 'timeouts'])
 })
 
-it('nearest names no more than it is asked for, and each once', () => {
+it('nearest returns at most the requested number of words, each once', () => {
   expect(nearest('web', ['wen', 'wen', 'wet', 'wed', 'we'], 2)).toEqual(['wen', 'wet'])
 })
 

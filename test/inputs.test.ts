@@ -166,7 +166,7 @@ describe.each([
     expect(Object.keys(action.outputs)).toEqual(contract)
   })
 
-  it('the recipes use only outputs that exist, and upload both files', () => {
+  it('the recipes use only outputs that exist, among them the report and the summary file', () => {
     const recipes = readFileSync(new URL('../docs/recipes.md', import.meta.url), 'utf8')
     const used = [...recipes.matchAll(/steps\.gate\.outputs\.([\w-]+)/g)].map(([, name]) => name)
     expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(used))

@@ -64,7 +64,7 @@ describe('paths on Windows', () => {
     expect(files.map(({ name }) => name)).toEqual(names)
   })
 
-  it('the lines of the input may end in CR LF', () => {
+  it('the lines of the input manifests may end in CR LF', () => {
     const { files } = readManifestFiles('k8s\\web.yaml\r\nk8s\\jobs\\migrate.yml\r\n', 'C:\\work', 'manifests')
     expect(files.map(({ name }) => name)).toEqual(['k8s/web.yaml', 'k8s/jobs/migrate.yml'])
   })

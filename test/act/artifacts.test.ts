@@ -82,7 +82,7 @@ it('an input that the actions of the tests lack is refused', () => {
 it.each([
   ['https://github.acme.example', 'not currently supported on GHES'],
   ['https://acme.ghe.com', undefined],
-])('on %s, an artifact fails as on GitHub', (server, error) => {
+])('on %s, uploads and downloads of artifacts have the same errors as on GitHub', (server, error) => {
   const expected = error === undefined ? error : expect.stringContaining(error)
   expect(use('upload', { name: 'report-eu', path: 'report.json' }, server)).toEqual(expected)
   expect(use('download', { pattern: 'report-*' }, server)).toEqual(expected)

@@ -160,7 +160,7 @@ describe('changes', () => {
 })
 
 describe('status', () => {
-  test('of a Helm release ends once its objects are ready, whatever others of the same kinds are like', async () => {
+  test('of a Helm release ends once its objects are ready, even if those of another release are not', async () => {
     const server = await start()
     const applyClaim = (release: string, status: object) =>
       server.apply({

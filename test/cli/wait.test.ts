@@ -88,7 +88,7 @@ describe('a rollout that is ready', () => {
     expect(stdout).toMatch(/job\/migrate +✓ ready in [\d.]+ s: does not exist: its tool removes it after success/)
   })
 
-  test('may be named by its manifest, in a file or on stdin', async () => {
+  test('may be selected by its manifest, in a file or on stdin', async () => {
     server.apply(rolledOut())
     const manifest = JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } })
     writeFileSync('web.yaml', manifest)

@@ -229,7 +229,7 @@ describe('refusals', () => {
     })
   })
 
-  test('in HTML, as from a proxy, keep their status', async () => {
+  test('with an HTML body, as from a proxy, keep their status', async () => {
     const url = await startPlain((_, response) => response.writeHead(502).end('<html>'))
     expect(await failure(connect(changed(url, {})).json('/'))).toMatchObject({ status: 502, message: 'Bad Gateway' })
   })

@@ -369,7 +369,7 @@ describe('watching', () => {
       expect(server.requests.at(-1)?.query.get('fieldSelector')).toBe('metadata.name=db-0')
     })
 
-    test('that a new list lacks is read before the refresh ends', async () => {
+    test('is read before the refresh ends if only a new list lacks the object', async () => {
       const { server, cluster } = await start()
       const observed = new Observations()
       labelled(server, { app: 'db' })

@@ -116,7 +116,7 @@ describe('the gate is followed', () => {
     expect(gate.verdict).toBeUndefined()
   })
 
-  it('to ready without another list of many pods if one of them has just changed', async () => {
+  it('to ready without listing many pods again if one of them has just changed', async () => {
     const { cluster, pass } = follow()
     const others = Array.from({ length: 100 }, (_, index) => make.barePod({ metadata: { name: `other-${index}` } }))
     cluster.report(allSynced, added(...others, web.deployment(), web.replicaSet, web.pod(podIs.ready(0))))
@@ -193,7 +193,7 @@ describe('the time of an event', () => {
     )
   })
 
-  it('is that of at most a hundred events, however many a list has', async () => {
+  it('is shared by at most 100 events, even if a list contains more objects', async () => {
     const { cluster, events } = follow()
     const pods = Array.from({ length: 250 }, (_, index) => make.barePod({ metadata: { name: `other-${index}` } }))
     cluster.report(added(...pods))

@@ -47,7 +47,7 @@ describe('pods that are evicted', () => {
     ])
   })
 
-  it('are the reason of a rollout that fails because of them', () => {
+  it('are the reason in the verdict if the rollout stalls because of them', () => {
     expect(run([first, ...evictions(12, web.pod)])).toMatchObject({
       outcome: 'stalled',
       reason: 'evicted',

@@ -150,7 +150,7 @@ describe('a rollout that becomes ready', () => {
     expect(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8')).toContain('Rollout ready')
   })
 
-  test('continues without pods and events that cannot be read, with a message', async () => {
+  test('passes if pods and events cannot be read, with a message about each', async () => {
     const namespace = await playAll(server, 'already-finished')
     server.deny({ verb: '*', resource: 'pods' })
     server.deny({ verb: '*', resource: 'events' })
@@ -190,7 +190,7 @@ describe('a rollout that fails', () => {
     expect(logOf(ended)).toMatch(/│ .*Failed to pull image/)
   })
 
-  test('is one error, and fails the step by its exit code', async () => {
+  test('prints one error annotation, and fails the step with exit code 1', async () => {
     const namespace = await playAll(server, 'image-not-found')
     const ended = await run({ namespace })
     expect(errorsOf(ended)).toHaveLength(1)

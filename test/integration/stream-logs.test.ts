@@ -251,7 +251,7 @@ testWithSignals('the command line shows them as well, also while it records', as
   expect(await again.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('Recorded') })
 })
 
-test('a reference that is not gated is a mistake, reported at the start', async () => {
+test('a line of stream-logs whose object is not gated is reported at the start as invalid input', async () => {
   applyJob()
   const { lines, outputs } = await linesOf(start({ 'stream-logs': '\njob/migrat' }))
   expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
@@ -260,7 +260,7 @@ test('a reference that is not gated is a mistake, reported at the start', async 
   )
 })
 
-test('mistakes of both inputs are reported together', async () => {
+test('mistakes in resources and in stream-logs are reported together', async () => {
   const { lines, outputs } = await linesOf(start({ resources: 'deploymnt/web', 'stream-logs': 'jbo/migrate' }))
   expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
   expect(lines.join('\n')).toMatch(/resources, line 1: .*deploymnt[\s\S]*stream-logs, line 1: .*jbo/)

@@ -29,7 +29,7 @@ describe('why a controller cannot create pods', () => {
   )
 })
 
-describe('why a controller without such a condition cannot create pods', () => {
+describe('the reason why a controller without the condition ReplicaFailure cannot create pods', () => {
   const set: KubeObject = {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',

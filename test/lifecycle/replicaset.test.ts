@@ -21,6 +21,6 @@ test('a ReplicationController is judged as a ReplicaSet, by its bare selector', 
   expect(read({ objects }, replicaSetRule, controller as ReplicaSet).status).toBe('ready')
 })
 
-test('the milestones of a ReplicaSet are all that the contract names, in its order', () => {
+test('an assessment of a ReplicaSet contains all milestones of its rule, in the same order', () => {
   expect(read({}, replicaSetRule, own).milestones.map(({ name }) => name)).toEqual([...replicaSetRule.milestones])
 })

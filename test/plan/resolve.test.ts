@@ -85,7 +85,7 @@ it('targets by name need no valid default namespace when none of them has one', 
   expect(() => resolve('namespace/shop', { namespace: 'Not Valid' })).not.toThrow()
 })
 
-it('selectors are listed once each, narrowed by kind, namespace and labels', () => {
+it('a selector that occurs several times is listed once, limited to its kind, namespace and labels', () => {
   expect(resolve('deploy,deployments -l app=x\npods --all\nns -l a=b\n!deploy -l app=x -n shop').selections).toEqual([
     { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', labelSelector: 'app=x' },
     { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' },

@@ -148,7 +148,7 @@ describe('the output changed', () => {
   const read = (...targets: TargetRecord[]) =>
     JSON.parse(buildOutputs(createRecord({ targets }), files).changed) as unknown
 
-  it('contains the targets whose version is this change, in the order of the input', () => {
+  it('contains the targets that changed recently, in the order of the input', () => {
     const recent = (name: string, seconds: number) =>
       createTargetRecord({ target: createTarget({ name }), changedAt: at(seconds), change: 'recent' })
     const old = createTargetRecord({ changedAt: at(-9 * day), change: 'none' })

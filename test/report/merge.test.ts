@@ -250,6 +250,6 @@ it.each([
   })
 })
 
-it('a report of any run counts outside of a workflow', () => {
+it('outside of a workflow run, a report of any run counts', () => {
   expect(mergeReports([of({ ...own, id: '76' })], 0).outcome).toBe('ready')
 })

@@ -269,7 +269,7 @@ describe('http-checks', () => {
     expect(gate.observations).toMatchObject([{ pod: 'web-0', namespace: 'shop', body: 'new' }])
   })
 
-  test('a pod that refuses the connection is a missing answer', async () => {
+  test('count a refused connection as a missing answer', async () => {
     const gate = await start()
     gate.ask(ofPod('web-0', 9999))
     await gate.answers(1)

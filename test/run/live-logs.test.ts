@@ -100,7 +100,7 @@ test('logs are read from ten minutes before the gate on', async () => {
   expect(kubelet('x/app').requests).toMatchObject([{ since: 10_000_000 - 600_000 }])
 })
 
-test('20 logs are read at a time, another one when one of them ends, with one warning', async () => {
+test('at most 20 logs are read at a time, with one warning: the next one follows when one ends', async () => {
   const { kubelet, update, newOutput } = start()
   const names = Array.from({ length: 22 }, (_, index) => `pod-${index}`)
   for (const name of names) kubelet(`${name}/app`).write(10_000, 'hello')

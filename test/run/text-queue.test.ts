@@ -53,7 +53,7 @@ test.each(rows<[string, readonly string[], readonly Part[]]>(data, 'texts'))('%s
   }
 })
 
-test('a new watch holds texts until it has answered', () => {
+test('texts wait until the first list of a new watch is complete', () => {
   const { clock, queue, shown, print, synced, watch } = open([pods])
   synced(pods)
   watch(secrets)

@@ -205,7 +205,7 @@ describe('a Kustomization at a revision', () => {
     expect(arrivalOf(reverted, want, { wasDeployed: true, before })?.type).toBe('superseded')
   })
 
-  it('names what is deployed, since when, and why nothing comes', () => {
+  it('reports which revision is deployed, since when, and why the awaited one does not arrive', () => {
     const suspended = kustomization({ lastAppliedRevision: old, history: [entry(old, -60)] }, { suspend: true })
     expect(arrivalOf(suspended, want)).toMatchObject({
       problem: {
