@@ -311,7 +311,7 @@ export const missingBackOffMs = 5_000
  * become one watch of the namespace.
  */
 export const maxWatchesOfKind = 8
-/** For how many requests the permissions are checked: each check is a request. */
+/** Maximum number of watches whose permissions are checked: each check sends a request. */
 export const maxCheckedRequests = 60
 
 // Values of Secrets

@@ -103,15 +103,18 @@ function candidatesFor(
     return inline === undefined ? values : values.map((value) => `${inline}=${value}`)
   }
   if (current.startsWith('-')) return flags.map((each) => `--${each.name}${each.value === undefined ? '' : '='}`)
-  return command.takes === 'references' ? kindsFor(current, readArguments(before, command)) : []
+  return command.takes === 'references' ? kindCandidates(current, readArguments(before, command)) : []
 }
 
 function findFlag(flags: readonly Flag[], written: string): Flag | undefined {
   return flags.find(({ name, short }) => written === `--${name}` || (short !== undefined && written === `-${short}`))
 }
 
-/** The words of kinds. After the word of a kind, names follow: only the cluster has these, so there is no candidate. */
-function kindsFor(current: string, { references }: Arguments): readonly string[] {
+/**
+ * The kinds, such as `deployment/`. After a kind without a slash, the next word is a name: only the cluster contains
+ * names, so there is no candidate.
+ */
+function kindCandidates(current: string, { references }: Arguments): readonly string[] {
   const [kindBefore = ''] = references.at(-1) ?? []
   const isNamed = !/[/\s]/.test(kindBefore) && kindBefore !== '-' && kindBefore !== ''
   const exclude = current.startsWith('!') ? '!' : ''

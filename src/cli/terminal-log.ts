@@ -15,7 +15,7 @@ import {
   Screen,
 } from './output.ts'
 
-/** The state shows elapsed times in whole seconds. */
+/** How often the state on a terminal is drawn, in milliseconds: it shows elapsed times in whole seconds. */
 const redrawMs = 1_000
 
 interface TerminalLogOptions extends LogStyle {
@@ -23,7 +23,10 @@ interface TerminalLogOptions extends LogStyle {
   readonly drawsState: boolean
 }
 
-/** @param flags of the command line */
+/**
+ * Opens the log of a gate on the command line.
+ * @param flags of the command line
+ */
 export function openTerminalLog(
   output: Output,
   flags: ReadonlyMap<string, string>,

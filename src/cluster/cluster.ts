@@ -25,6 +25,7 @@ import { FirstLists, Reflector, type Sink, withoutVersion } from './reflector.ts
 import { Secrets } from './secrets.ts'
 import { covers } from './store.ts'
 
+/** How `connect` prepares the connection to the API server (`Cluster`). */
 interface ConnectOptions {
   readonly clock?: Clock
   /** Called with every secret: from the kubeconfig in `connect`, from plugins and token files when they are read. */

@@ -92,7 +92,7 @@ export class Reflector {
   readonly #options: ReflectorOptions
   readonly #closing = new AbortController()
   readonly #objects = new Map<string, KubeObject>()
-  /** One object of each controller, whose equal parts its other objects share. */
+  /** One object of each controller: to save memory, the controller's other objects share its equal parts. */
   readonly #siblings = new Map<string, KubeObject>()
   #endFirstList = () => {}
   #isFirstWatch = true

@@ -279,11 +279,12 @@ interface FieldLine {
  * parent. Undefined for problems without a field.
  */
 function fieldLine(problem: Problem, manifest: Manifest | undefined): FieldLine | undefined {
-  const path = manifest && pathOf(problem, manifest)
+  const path = manifest && fieldPath(problem, manifest)
   return path && { path, file: manifest.file, line: manifest.lineOf(path) }
 }
 
-function pathOf({ reason, container }: Problem, { object }: Manifest): readonly PathStep[] | undefined {
+/** The path of the field to change for a problem; undefined if the problem has no field. */
+function fieldPath({ reason, container }: Problem, { object }: Manifest): readonly PathStep[] | undefined {
   const { field } = reasons[reason]
   const isPod = object.kind === 'Pod'
   const template: readonly PathStep[] = isPod ? [] : ['spec', 'template']

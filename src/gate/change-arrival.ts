@@ -20,7 +20,7 @@ interface AwaitedChange {
   readonly listed?: KubeObject
   /** See `openFields`; undefined without a manifest, and unless the first list contains the object. */
   readonly openFields: readonly string[] | undefined
-  /** See `StepContext.haveImagesArrived`. */
+  /** Whether the expected images have arrived; see `StepContext.haveImagesArrived`. */
   readonly haveImagesArrived: boolean | Problem | undefined
   /** Whether the kind has a status subresource; undefined if unknown. */
   readonly declaresStatus: boolean | undefined

@@ -30,7 +30,7 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly serverVersion: string
   /** The server's clock minus the runner's, in milliseconds. */
   readonly serverOffsetMs: number
-  /** See `RunRecord.annotations`. */
+  /** Annotations that changed what is gated: `rollout-gate/skip of deployment/db`. */
   readonly annotations?: readonly string[]
   /** See `RunRecord.healthCheckKinds`. */
   readonly healthCheckKinds?: readonly string[]

@@ -84,7 +84,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
   }
 }
 
-/** The state of an open or ready target as text, and how the text joins its name. */
+/** The state of an open or ready target as text; `form` is how the text follows the target's name (`joinSubject`). */
 function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
   const { state } = gated
   const message =

@@ -175,8 +175,8 @@ function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): bool
 }
 
 /**
- * The commit and the pull request of an event. If the result has no `headSha`, the commit is `GITHUB_SHA`. In other
- * events, `GITHUB_SHA` is another commit: for `pull_request`, a merge commit; for `pull_request_target` and
+ * The commit and the pull request of an event. Without `headSha` in the result, the commit is `GITHUB_SHA`. With it,
+ * `GITHUB_SHA` may be another commit: for `pull_request`, a merge commit; for `pull_request_target` and
  * `workflow_run`, the last commit of the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */

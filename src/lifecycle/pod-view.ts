@@ -43,7 +43,7 @@ export interface Instance {
   readonly readySince?: number | undefined
   /** Its longest ready time in milliseconds; Infinity after a run of ten minutes. */
   readonly readyFor?: number | undefined
-  /** When it died. */
+  /** When the container ended; absent while it runs. */
   readonly diedAt?: number
 }
 

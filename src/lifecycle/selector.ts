@@ -61,7 +61,7 @@ export const controllerRevisionRequest = oncePerObject((selecting: Selecting) =>
 /** The watch of the pods that the selector of an object matches; others may own them. Each assessment asks for it. */
 export const podRequest = oncePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
 
-/** The labels of the pods that a workload creates, in the form of a pod. */
+/** The metadata that a workload gives its pods, as an object that a selector can be compared with. */
 export function podsMetadata({ spec }: KubeObject): Labelled {
   const { template } = (spec ?? {}) as { readonly template?: PodTemplate }
   return { metadata: template?.metadata ?? {} }

@@ -176,7 +176,7 @@ export function readySince(
   return at !== undefined && at >= (specWrittenAt(object, reader) ?? -Infinity) ? at : undefined
 }
 
-/** The sync periods of controllers that reconcile by time, in milliseconds. */
+/** How often controllers reconcile that do so only at regular times, in milliseconds. */
 const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': autoscalerSyncMs }
 
 /**

@@ -63,9 +63,9 @@ export function reportedProblem(
 
 /**
  * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock: the time of its
- * condition. If the condition may be about an older spec, it counts at the earliest from when the gate first saw the
- * failure. Without a condition, or with a time in the future, that moment counts.
- * @param first the first signal of the failure, by which it is the same failure as before
+ * condition. If the condition may be about an older spec, the failure does not count before the gate first saw it.
+ * Without a condition, or if its time is in the future, the failure counts from when the gate first saw it.
+ * @param first the first signal: if it equals that of the last assessment, the failure is the same
  */
 function failingSince(
   object: KubeObject,

@@ -118,7 +118,7 @@ function parseRequest(written: string, place: WrittenLine, addMistake: AddMistak
     ...readReference(object, flags.get('namespace'), addMistake),
     scheme: scheme.parse(flags.get('scheme') ?? 'http', (message) => addMistake(`--scheme: ${message}`)) ?? 'http',
     headers: readHeaders(flags.get('header'), addMistake),
-    expectStatus: readStatuses(flags.get('expect-status'), addMistake),
+    expectStatus: readStatusRanges(flags.get('expect-status'), addMistake),
     expectBody: flags.get('expect-body'),
     timeoutMs: readTimeout(flags.get('timeout'), addMistake),
     times: readTimes(flags.get('times'), addMistake),
@@ -187,8 +187,8 @@ function readHeaders(text: string | undefined, addMistake: AddMistake): readonly
   })
 }
 
-/** Reads `200`, `200-299`, or several of these with commas. */
-function readStatuses(text: string | undefined, addMistake: AddMistake): readonly StatusRange[] {
+/** The HTTP statuses in a text such as `200`, `200-299` or `200,302`. */
+function readStatusRanges(text: string | undefined, addMistake: AddMistake): readonly StatusRange[] {
   return (text ?? '200-299').split(',').flatMap((part) => {
     const [, first = '', last = first] = /^\s*([1-5]\d\d)(?:-([1-5]\d\d))?\s*$/.exec(part) ?? []
     if (first !== '' && Number(first) <= Number(last)) return [[Number(first), Number(last)] as const]

@@ -30,7 +30,7 @@ export interface Plan {
   readonly targets: readonly Target[]
   /** Messages about how the lines were read, one sentence each. */
   readonly notices: readonly string[]
-  /** See `RunRecord.annotations`. */
+  /** Annotations that changed what is gated: `rollout-gate/skip of deployment/db`. */
   readonly annotations: readonly string[]
   /** The manifest of each target that has one, by `nameKey`. */
   readonly manifests: ReadonlyMap<string, Manifest>

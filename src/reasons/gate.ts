@@ -30,7 +30,7 @@ export interface GateDetails {
   readonly deleted: NoDetail
   /** The finalizers of a deleted object, or a refusal to create pods in a namespace that is being deleted. */
   readonly terminating: { readonly finalizers: readonly string[] } | Refusal
-  /** `differences`: between the two templates. */
+  /** `differences`: how the present template differs from the one that the gate judged. */
   readonly superseded: (TemplateChange & { readonly differences: readonly string[] }) | RevisionChange
   /** `revision`: the number of the older revision whose template the object has again. */
   readonly 'rolled-back': (TemplateChange & { readonly revision?: number }) | RevisionChange

@@ -124,7 +124,7 @@ function findingSentence(finding: EndpointsFinding, cause: string | undefined): 
     case 'pods-unreadable':
       return `has ${counted(finding.endpoints, 'endpoint')}, none of them ready`
     case 'no-pods':
-      return `has no pods behind it: ${finding.workloads.map(absentPods).join(', ')}`
+      return `has no pods behind it: ${finding.workloads.map(noPodsText).join(', ')}`
     case 'port-name-missing': {
       const declared = finding.declared.join(' or ')
       const text = `no container of the pods that it selects has a port named "${finding.port}"`
@@ -141,8 +141,8 @@ function findingSentence(finding: EndpointsFinding, cause: string | undefined): 
   }
 }
 
-/** Why a workload that a Service selects has no pods. */
-function absentPods({ name, replicas }: { readonly name: string; readonly replicas?: number }): string {
+/** Why the Service has no pods from this workload: it is scaled to zero, or its pods are missing. */
+function noPodsText({ name, replicas }: { readonly name: string; readonly replicas?: number }): string {
   if (replicas === 0) return `${name} is scaled to zero`
   return replicas === undefined ? `${name} has no pods` : `${name} should have ${counted(replicas, 'pod')} and has none`
 }
@@ -162,7 +162,7 @@ function unreadyPods({ pods, newPods }: PodCounts): string {
   return pods === 1 ? ', which is not ready' : ', none of them ready'
 }
 
-/** Hint for a Service without ready endpoints: the name of a port, or the problem of the pods. */
+/** Hint for a Service without ready endpoints: add the missing port name, solve the cause, or look at the pods. */
 function endpointsHint(
   { finding }: Partial<NetworkDetails['no-endpoints']>,
   { name, cause, object, command }: HintWords,

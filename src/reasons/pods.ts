@@ -183,7 +183,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   'pod-failed': {
     class: 'terminal',
     title: 'a pod failed',
-    sentence: (detail, problem) => endedSentence('failed', statusOf(detail), detail, problem),
+    sentence: (detail, problem) => endedSentence('failed', statusText(detail), detail, problem),
     hint: (_, words) => {
       const { problem, describePod, describeTarget } = words
       return problem?.isReplaced
@@ -278,12 +278,13 @@ function endedSentence(verb: string, why: string, detail: EndedDetail, { isRepla
     return `${verb} and is replaced${pods}${ifPresent`: ${why}`}`
   }
   const { exit } = detail
-  if (exit === undefined) return `failed${ifPresent`: ${statusOf(detail)}`}`
+  if (exit === undefined) return `failed${ifPresent`: ${statusText(detail)}`}`
   const how = exit.isOutOfMemory ? 'was killed for using too much memory' : exited(exit)
   return `${how}, and nothing restarts it`
 }
 
-function statusOf({ statusReason = '', message }: EndedDetail): string {
+/** The reason and the message in the status of a pod that has ended. */
+function statusText({ statusReason = '', message }: EndedDetail): string {
   return reportText({ reason: statusReason, message })
 }
 

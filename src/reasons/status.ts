@@ -161,7 +161,7 @@ export function signalText({ part, name, value, reason, message }: StatusSignal)
   return `${ifPresent`${part}: `}${name}${is}${ifPresent` (${reason})`}${ifPresent`: ${message}`}`
 }
 
-/** The text of several signals. If a message contains another one, only the first is quoted. */
+/** The text of several signals. If a message contains an earlier one, or is contained in it, it is left out. */
 export function signalsText(signals: readonly StatusSignal[]): string {
   const quoted: string[] = []
   const texts = signals.map((signal) => {

@@ -184,10 +184,10 @@ function isPlainName(name: string): boolean {
 }
 
 /**
- * The revision of a Helm release to roll back to: the last deployed one before the revision that changed an object. Undefined if
- * no deployed revision made the previous version of the object, for example because a user changed the object by hand.
- * @param changedAt when the present version of the object came, in milliseconds since the epoch
- * @param since when the previous version came
+ * The revision of a Helm release to roll back to: the last deployed one before the revision that changed an object.
+ * Undefined if no deployed revision wrote the previous version of the object: a user may have changed it by hand.
+ * @param changedAt when the present version of the object was written, in milliseconds since the epoch
+ * @param since when the previous version was written
  */
 function releaseBefore(
   { revisions }: ReleaseHistory,

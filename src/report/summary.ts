@@ -369,6 +369,7 @@ interface ReadyRows {
   readonly folded: readonly Row[]
 }
 
+/** Sorts the ready targets by the place that shows them, the slowest first. */
 function readyRows(record: RunRecord, rows: readonly Row[], shape: Shape): ReadyRows {
   const { outcome } = record
   const several = (some: readonly Row[]) => (some.length > 1 ? some : [])

@@ -115,7 +115,7 @@ export function renderDetails(row: DetailedTarget, options: DetailOptions): stri
 interface Excerpt {
   readonly title: string
   readonly lines: readonly string[]
-  /** The whole log, from which the excerpt is. */
+  /** The whole log that contains the excerpt. */
   readonly text: string
   /** The excerpt is the whole log. */
   readonly isWhole: boolean

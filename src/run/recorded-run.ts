@@ -48,7 +48,7 @@ export class RecordedRun extends Run {
   /** When the process could handle signals last, in real time. */
   #handledSignalsAt = performance.now()
 
-  /** Use `open`. */
+  /** Use `RecordedRun.open`, which also reads the recording. */
   constructor(options: RecordedRunOptions, index: RecordingIndex, inputs: Inputs, plan: RunPlan) {
     super()
     this.plan = plan

@@ -23,7 +23,7 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
   const pods = reached.pods.map(({ pod }) => pod)
   return [
     ...section('reached at', addressLines(service, pods)),
-    ...(isAlias(service) ? [] : section('endpoints', endpointLines(service, reached, traced))),
+    ...(isExternalName(service) ? [] : section('endpoints', endpointLines(service, reached, traced))),
   ]
 }
 
@@ -44,7 +44,7 @@ export function serviceType({ spec = {} }: Service): string {
 function addressLines(service: Service, selected: readonly Pod[]): readonly Line[] {
   const { spec = {}, metadata } = service
   const name = `${metadata.name}.${metadata.namespace ?? 'default'}.svc`
-  if (isAlias(service)) {
+  if (isExternalName(service)) {
     return [line(2, mark('✓'), name, dim('→'), spec.externalName ?? '?', dim('(a DNS alias: no ports, no endpoints)'))]
   }
   const ports = spec.ports ?? []
@@ -179,6 +179,6 @@ function podTraffic(service: Service, selected: SelectedPod, { reader }: TracedO
   return { mark: '…', text: 'ready, but there is no ready endpoint of it yet' }
 }
 
-function isAlias({ spec }: Service): boolean {
+function isExternalName({ spec }: Service): boolean {
   return spec?.type === 'ExternalName'
 }

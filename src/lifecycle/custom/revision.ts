@@ -23,7 +23,9 @@ import {
   type Version,
 } from './revision-report.ts'
 
-/** How the objects of a kind report which revision is deployed. */
+/* The awaited revision (`--revision`) of an Argo CD Application, or of a Kustomization or HelmRelease of Flux. */
+
+/** The reader of each kind: it returns which revision the object reports as deployed. */
 const readers = { Application: readApplication, Kustomization: readKustomization, HelmRelease: readHelmRelease }
 
 /** What an object reports about the awaited revisions. */

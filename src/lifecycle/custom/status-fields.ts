@@ -86,7 +86,7 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
   if (fieldNames.error.test(key)) return readError(`${path}${key}`, value)
   if (fieldNames.notCurrent.test(key)) return readDesired(key, value, fields, path)
   if (typeof value === 'boolean') return readFlag(key, value, path)
-  if (typeof value === 'string') return withMessage(readWord(key, value, position), fields)
+  if (typeof value === 'string') return withMessage(readText(key, value, position), fields)
   return typeof value === 'object' && depth < maxDepth ? readInner(key, value as Fields, position) : []
 }
 
@@ -157,8 +157,8 @@ function withMessage(signals: readonly Signal[], { message, reason }: Fields): r
   return signals.map((each) => (each.meaning === 'failed' ? { ...each, message: text } : each))
 }
 
-/** The signal of a text in a status, or in an object within it. */
-function readWord(
+/** The signal of a field with a text, such as `phase: Running`; the field is in a status, or in an object within it. */
+function readText(
   key: string,
   value: string,
   { path = '', depth = 0, isWork, spec = {} }: Position,
@@ -176,7 +176,7 @@ function readWord(
   const isRequested = String(spec[key]).toLowerCase() === value.toLowerCase()
   if (isState && isRequested && (meaning ?? 'suspended') === 'suspended')
     return fieldSignal(at, value, 'ready', 'whole')
-  // First steps, and parts that the object does not need, do not count.
+  // A first step proves no readiness, and a part that was not requested needs none.
   if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return []
   if (depth > 0 && notRequested.test(value)) return []
   if (depth === 0 && isState && meaning === undefined) return fieldSignal(at, value, 'progressing', 'unknown')
@@ -234,7 +234,7 @@ const countWords = {
   /** How many are not ready or not updated: `unavailableReplicas`, `degradedMachineCount`. */
   bad: words('unavailable unready not non degraded failed unhealthy missing outdated'),
   good: words('ready available updated healthy uptodate current actual running'),
-  /** How many exist: `totalReplicas`, a noun alone. */
+  /** How many exist: `totalReplicas`, or a noun alone: `replicas`. */
   exists: words('total matched all'),
   neutral: words('count number num of scheduled'),
 }

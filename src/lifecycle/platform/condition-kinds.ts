@@ -184,8 +184,10 @@ function judgeAutoscaler(autoscaler: KubeObject, reader: RuleReader): Judgement 
   const target = scaleTarget(autoscaler)
   const mayBeDisabled = !isScaledUp(target, reader)
   const present = conditionsOfPresentSpec(autoscaler, reader)
-  const isDisabled = mayBeDisabled && present.some(isDisabling)
-  const conditions = present.map((each) => (mayBeDisabled && isDisabling(each) ? { ...each, status: 'True' } : each))
+  const isDisabled = mayBeDisabled && present.some(reportsDisabled)
+  const conditions = present.map((each) =>
+    mayBeDisabled && reportsDisabled(each) ? { ...each, status: 'True' } : each,
+  )
   const judgement = judgeConditions(autoscaler, ['AbleToScale', 'ScalingActive'], conditions, reader)
   return {
     ...judgement,
@@ -212,7 +214,8 @@ function isScaledUp(target: (WatchRequest & ObjectName) | undefined, reader: Rea
   return replicasOf(found) !== 0
 }
 
-function isDisabling({ type, reason }: Condition): boolean {
+/** Whether a condition reports that the autoscaler is disabled, because its target has zero replicas. */
+function reportsDisabled({ type, reason }: Condition): boolean {
   return type === 'ScalingActive' && reason === 'ScalingDisabled'
 }
 

@@ -64,7 +64,7 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const isDoneElsewhere = unfinished.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
   const created = Math.max(desired === 0 ? 0 : 1, gatedPods(examined.pods).length)
   reader.milestone(updatedMilestone(examined.pods, { done: counted, total: awaited, isDone: isUpdated, leftOver }))
-  noteSkipped(
+  noteSkippedNodes(
     unfinished.map((node) => `${node} (${nodes.skipReason(node)})`),
     reader,
   )
@@ -131,8 +131,8 @@ function leftOverPods(
   return pods.old.filter((pod) => nodes.skipReason(nodeOf(pod)) === undefined).length
 }
 
-/** @param nodes each node with the reason why it is not awaited */
-function noteSkipped(nodes: readonly string[], reader: RuleReader): void {
+/** Notes the nodes that are not awaited. @param nodes each with the reason: `node-1 (cordoned)` */
+function noteSkippedNodes(nodes: readonly string[], reader: RuleReader): void {
   const more = nodes.length > 5 ? ` and ${nodes.length - 5} more nodes` : ''
   if (nodes.length > 0) reader.note(`not waiting for ${nodes.slice(0, 5).join(', ')}${more}`)
 }

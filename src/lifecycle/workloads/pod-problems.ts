@@ -117,7 +117,7 @@ function isStarting({ pod: { metadata, status }, scheduled, ready }: PodView): b
   return isAlive && scheduled && !ready
 }
 
-/** The node of a starting pod, if the node may be lost: nothing has been reported about the pod for long. */
+/** The node of a starting pod, if the node may be lost: nothing has been reported about the pod for a long time. */
 export function quietNode(view: PodView, { passed, time, events }: Reader): string | undefined {
   const { pod, seenAt } = view
   if (!isStarting(view) || !passed(seenAt + quietNodeMs)) return undefined
