@@ -69,10 +69,13 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
     reason: 'condition-false',
     detail: { signals: [{ name: 'status', value: status }], cause, release },
   }
+  // A single check has no timeout that could show whether Helm goes on.
+  const isShown = reader.settings.isSingleCheck === true && running === undefined
   reader.milestone({ name: 'observed', state: 'done', message: cause })
   reader.hold(running)
+  if (isShown) reader.problem(problem)
   const message = [cause, running].filter(Boolean).join(': ')
-  return { ready: false, message, overdue: problem }
+  return { ready: false, message, ...(!isShown && { overdue: problem }) }
 }
 
 /**
