@@ -5,10 +5,6 @@ import { readScenarios } from '../scenario-files.ts'
 
 /** Targets that are ready although something that they name is missing, or although no pod proves their new version. */
 export const unproven: Scenario[] = readScenarios('unproven', {
-  'named-objects-missing': {
-    decidedBy: (informer) =>
-      informer.get('StatefulSet', 'db')?.['status']?.readyReplicas === 1 ? Date.now() : undefined,
-  },
   'pods-of-the-older-version': {
     setup: async (fixture) => {
       const labelled = (version: string, image: string) => {
