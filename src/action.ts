@@ -10,7 +10,7 @@ import { type Outcome, passes } from './gate/outcome.ts'
 import { type EndedRunRecord, emptyRecord, misconfiguredRecord, pendingRecord } from './gate/run-record.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
-import { JobState, killAction, readLeftOpen } from './github/job-state.ts'
+import { endAction, JobState, readLeftOpen } from './github/job-state.ts'
 import { currentRun, reportRun, type WorkflowRun } from './github/workflow-run.ts'
 import { type ActionName, type Inputs, inputNames, knownExtras, readInputs } from './inputs.ts'
 import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
@@ -128,10 +128,12 @@ export async function runPost(): Promise<void> {
     const token = core.getInput('github-token')
     // The runner warns about an empty mask.
     if (token !== '') core.setSecret(token)
-    killAction(left)
+    const endedItself = await endAction(left, systemClock)
+    // A process that ended by itself has closed its comment. Statuses show whether they are open.
+    const open = endedItself ? left.open.filter(({ extra }) => extra !== 'comment') : left.open
     const { closeExtras, createOctokit } = await import('./github/extras.ts')
     await closeExtras(
-      left,
+      { ...left, open },
       { octokit: createOctokit(token), run: currentRun(process.env, undefined), clock: systemClock },
       {
         onClosed: (extra) => console.log(`${describeExtra(extra)} was still open, and is closed now.`),

@@ -415,6 +415,13 @@ export const shortestWaitMs = 100
 export const maxAnnotations = 8
 /** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
 export const maxSummaryBytes = 1_040_000
+/**
+ * How long the post step of the job waits for the end of the action, which needs some 6 s after a signal; see
+ * `textFinishWhenCancelledMs`.
+ */
+export const actionEndMs = 8_000
+/** The interval at which the post step checks whether the action has ended. */
+export const actionEndPollMs = 100
 /** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
 export const updateTimeoutMs = 10_000
 /** Time limit of one attempt to show the outcome. A comment may need several requests. */

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { getState, saveState } from '@actions/core'
+import { type Clock, sleep } from '../cluster/clock.ts'
 import type { Outcome } from '../gate/outcome.ts'
 import type { ExtraName } from '../inputs.ts'
+import { actionEndMs, actionEndPollMs } from '../thresholds.ts'
 import type { Opened } from './extra.ts'
 
 /** The data that the action passes to its step at the end of the job, without a token. */
@@ -59,16 +61,29 @@ export function readLeftOpen(): LeftOpen | undefined {
   return text === '' ? undefined : (JSON.parse(text) as LeftOpen)
 }
 
+const never = new AbortController().signal
+
 /**
- * Kills the process of the action if it still runs. In a `container:` job, the runner sends its signals to the `docker exec`
- * outside of the container, and the process continues: it would show the rollout as in progress again.
+ * Ends the action's process if it is still running. In a `container:` job, the runner sends its signals to the `docker
+ * exec` outside of the container, and the process continues: it would show the rollout as in progress again.
+ * @returns whether the process was running and ended by itself, which shows the outcome `cancelled`
  */
-export function killAction({ pid, program }: Pick<LeftOpen, 'pid' | 'program'>): void {
-  if (programOf(pid) !== program) return
+export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'program'>, clock: Clock): Promise<boolean> {
+  const isRunning = () => programOf(pid) === program
+  if (!isRunning() || !sendSignal(pid, 'SIGINT')) return false
+  const endsAt = clock.now() + actionEndMs
+  while (isRunning() && clock.now() < endsAt) await sleep(clock, actionEndPollMs, never)
+  if (!isRunning()) return true
+  sendSignal(pid, 'SIGKILL')
+  return false
+}
+
+/** Returns false if the process has just ended, or belongs to another user. */
+function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(pid, 'SIGKILL')
+    return process.kill(pid, signal)
   } catch {
-    // The process has just ended, or belongs to another user.
+    return false
   }
 }
 

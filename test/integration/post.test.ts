@@ -74,13 +74,15 @@ testWithSignals('what a killed process left open is closed, with its last summar
 })
 
 testWithSignals(
-  'a process that the signals of the runner do not reach is killed, and what it left open is closed',
+  'a process that the signals of the runner do not reach is ended, and shows its outcome itself',
   async () => {
     const action = await open()
-    await post(action.job.state)
-    expect((await action.ended).exitCode).not.toBe(0)
+    const ended = await post(action.job.state)
+    expect((await action.ended).outputs).toMatchObject({ outcome: 'cancelled' })
+    expect(ended.log).not.toContain('still open')
     expect(written.statuses.map(({ state }) => state)).toEqual(['pending', 'error'])
-    expect(written.deploymentStatuses.map(({ state }) => state)).toEqual(['in_progress', 'error'])
+    expect(written.deploymentStatuses.map(({ state }) => state)).toEqual(['in_progress', 'inactive'])
+    expect(written.comments).toMatchObject([{ body: expect.stringContaining('Rollout cancelled') }])
   },
 )
 
