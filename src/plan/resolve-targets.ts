@@ -207,16 +207,22 @@ function excludes(entry: MatchedReference): readonly string[] {
   return entry.names.map((name) => targetKey(draftOf(entry, name).target))
 }
 
+/** The manifest of a target, if it has the annotation `rollout-gate/for`. */
+function annotatedManifest({ manifest }: Draft): Manifest | undefined {
+  return manifest && annotationOf('for', manifest.object) !== undefined ? manifest : undefined
+}
+
 /** The annotation `rollout-gate/for` of the manifest, if it decides when the target is ready. */
-function annotatedWait({ manifest, target }: Draft): readonly string[] {
-  if (target.waitFor === undefined || manifest === undefined) return []
-  return annotationOf('for', manifest.object) === undefined ? [] : [describeAnnotation('for', manifest.object)]
+function annotatedWait(draft: Draft): readonly string[] {
+  const manifest = annotatedManifest(draft)
+  if (manifest === undefined || draft.target.waitFor === undefined) return []
+  return [describeAnnotation('for', manifest.object)]
 }
 
 /** The message about an annotation `rollout-gate/for` of the manifest that a line in `resources` overrides. */
-function unusedWait({ manifest, target }: Draft): readonly string[] {
-  if (manifest === undefined || target.waitFor !== undefined) return []
-  if (annotationOf('for', manifest.object) === undefined) return []
+function unusedWait(draft: Draft): readonly string[] {
+  const manifest = annotatedManifest(draft)
+  if (manifest === undefined || draft.target.waitFor !== undefined) return []
   const place = describePlace({ input: manifest.file, line: manifest.line })
   return [`${place}: rollout-gate/for is not used: ${shortName(manifest.object)} is also named without --for.`]
 }

@@ -297,7 +297,7 @@ function subPathHint(mount: FailedMount | undefined): string | undefined {
   return `Probably volume ${mount.volume} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key to the ConfigMap or Secret of the volume.`
 }
 
-/** Hint for a missing object: what to create, and the command that lists the existing objects. */
+/** Hint for a missing object: what to create, what refers to it, and the command that lists the existing objects. */
 function missingHint({ missing }: Partial<MissingDetail>, { pod, command, inNamespace }: HintWords): string {
   const { namespace } = missing ?? {}
   const where = ifPresent` in namespace ${namespace}` || inNamespace || ' in the same namespace'

@@ -263,9 +263,9 @@ function missingClass({ priorityClass, runtimeClass }: Partial<WorkloadDetails['
 }
 
 function creationHint(detail: Partial<WorkloadDetails['replica-failure']>, { describePod }: HintWords): string {
-  const { kind = '', name } = missingClass(detail) ?? {}
-  if (name !== undefined)
-    return `Create ${kind} ${name}, or correct its name in the pod template. ${clusterCommand('get', kind.toLowerCase())} lists what is there.`
+  const missing = missingClass(detail)
+  if (missing !== undefined)
+    return `Create ${missing.kind} ${missing.name}, or correct its name in the pod template. ${clusterCommand('get', missing.kind.toLowerCase())} lists what is there.`
   if (detail.isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
   return `The API server refuses the pods; its message contains the reason. Its events: ${describePod}.`
 }
