@@ -34,16 +34,11 @@ export const answersProven = 3
 export const answersProvenMs = 30_000
 /** How much of the body of an answer is kept: its first line most often contains what is wrong. */
 export const answerBodyCharacters = 200
-/** How many right and wrong answers to a line of `http-checks` the summary and the report contain, besides counts. */
+/** How many right and how many wrong answers to a line of `http-checks` are shown, besides their counts. */
 export const maxRecordedAnswers = 20
-/** How many wrong answers to a line of `http-checks` the summary shows. */
-export const maxShownAnswers = 10
 /** How long the gate waits, at the end of the hold, for the answers to the last requests. */
 export const lastAnswerMs = 30_000
-/**
- * How long a target without pods may be not ready during the hold: controllers that reconcile at an interval report
- * that for some seconds, as Flux does (`Ready=Unknown`).
- */
+/** How long a target without pods may be not ready during the hold: Flux reports that while it reconciles. */
 export const fallenMs = 10_000
 
 // Deaths of containers, and missing objects and images
@@ -60,17 +55,11 @@ export const notFoundRefusals = 2
 export const unauthorizedRefusals = 3
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
-/**
- * After this time, the kubelet has certainly tried again to create a container: it retries after 10 to 15 s
- * (backOffPeriod and its jitter, pkg/kubelet).
- */
+/** After this time, the kubelet has tried again to create a container: it retries after 10 to 15 s (pkg/kubelet). */
 export const kubeletRetryMs = 20_000
 /** A fact that is older than this at the gate's start predates the apply: most gates start seconds after the apply. */
 export const maxApplyAgeMs = 60_000
-/**
- * A container that runs for less than this is starting: its failing probe is not logged. A probe with a period of 1 s and a
- * threshold of 1 fails while any server starts.
- */
+/** The log contains no failing probe of a container that runs for less than this: the server may still start. */
 export const startTimeMs = 10_000
 /** An init container or hook that runs longer than this is reported: it may wait for something that is missing. */
 export const longStepMs = 30_000
@@ -89,27 +78,15 @@ export const firstPullBackOffMs = 10_000
 export const acknowledgedMs = 10_000
 /** How long a pod on a lost node may stay after its toleration: a controller deletes it, and its owner replaces it. */
 export const replacedMs = 10_000
-/**
- * The time without a report about a pod after which its node is read. The node controller marks a lost node after 50 s
- * (`--node-monitor-grace-period` of kube-controller-manager). Nothing reports that for a pod that was not ready before.
- */
+/** A node is read if nothing reports its pod for this time. The node controller marks a lost node after 50 s. */
 export const quietNodeMs = 120_000
-/**
- * The maximum number of nodes that are read because nothing is reported about their pods. If there are more, the nodes
- * are hardly the cause.
- */
+/** How many nodes are read because nothing reports their pods: more nodes are hardly the cause. */
 export const maxQuietNodes = 5
-/**
- * The longest time between two attempts of the kubelet to mount a volume; it doubles up to this limit (exponentialbackoff,
- * pkg/util/goroutinemap).
- */
+/** The kubelet's longest wait between two attempts to mount a volume (exponentialbackoff, pkg/util/goroutinemap). */
 export const mountRetryMs = 122_000
 /** How long after its grace period a pod may still exist: the kubelet ends its containers, and deletes it shortly after. */
 export const overdueDeletionMs = 10_000
-/**
- * How long a claim must be Lost. If its volume is restored, the controller binds the claim again at its next sync,
- * every 15 s (syncBoundClaim, pkg/controller/volume/persistentvolume).
- */
+/** How long a claim must be Lost: its controller binds it to a restored volume within 15 s (syncBoundClaim). */
 export const lostClaimMs = 30_000
 
 // Controllers and policies
@@ -120,10 +97,7 @@ export const removedCauseMs = 60_000
 export const deniedMs = 3_000
 /** How often a policy must deny the pods, or the API server find them invalid. */
 export const refusedCreations = 2
-/**
- * A controller's wait after the first refused attempt to create a pod (DefaultTypedControllerRateLimiter, client-go); it
- * doubles.
- */
+/** A controller's wait before it tries again to create a pod (DefaultTypedControllerRateLimiter); it doubles. */
 export const firstCreationRetryMs = 5
 /** The longest wait of a controller between two attempts to create a pod (DefaultTypedControllerRateLimiter, client-go). */
 export const maxCreationRetryMs = 1_000_000
@@ -133,17 +107,11 @@ export const creationRetrySlackMs = 10_000
 export const firstJobBackOffMs = 10_000
 /** The longest wait of the Job controller (MaxJobPodFailureBackOff, pkg/controller/job). */
 export const maxJobBackOffMs = 10 * 60_000
-/**
- * Controllers that have lost their leader report the end of a pod after this time at the latest: a lease lasts 15 s
- * (leaseDuration, k8s.io/component-base/config), and the next leader first lists all objects.
- */
+/** Controllers without a leader report the end of a pod within this time: a lease lasts 15 s, then all is listed. */
 export const leaderChangeMs = 30_000
 /** A ProgressDeadlineExceeded older than the gate counts after this time without progress: an undo leaves it. */
 export const standingDeadlineMs = 10_000
-/**
- * How often the controller of HorizontalPodAutoscalers works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-
- * manager).
- */
+/** How often the HPA controller works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-manager). */
 export const autoscalerSyncMs = 15_000
 /** How long a load balancer may need to move to an address that is requested of it. */
 export const addressMovesMs = 120_000
@@ -177,11 +145,7 @@ export const selectorCompleteMs = 5_000
 export const heartbeatMs = 30_000
 /** If pods settle in less time, the log does not mention it. */
 export const shortestSettlingMs = 2_000
-/**
- * A version that was written within this time before the gate is the change that is gated: the timeline begins with
- * it, and the output `changed` contains its target. A target that is ready when it is first read, with an older version,
- * is unchanged. A Job before this time does not prevent an undo. The events of a pod are kept for the same time.
- */
+/** A version written within this time before the gate is the gated change. Events of a pod are kept for the same time. */
 export const recentVersionMs = 3_600_000
 /** Changes with a longer pause between them belong to different deployments. */
 export const deploymentPauseMs = 60_000
@@ -202,7 +166,7 @@ export const heartbeatTargets = 5
 /** Maximum number of wordings of one problem that are logged: a text that changes with each event would fill the log. */
 export const maxWordings = 5
 
-// The API server
+// The API server and its watches
 
 /** After this time without a success, the state of the rollout is unknown: a single API server restarts in less. */
 export const unknownMs = 2 * 60_000
@@ -220,9 +184,7 @@ export const maxInitialMs = 30_000
 export const firstInitialRetryMs = 200
 /** The longest wait before the first requests are repeated. */
 export const maxInitialRetryMs = 3_000
-/**
- * If no byte arrives for this time, a small list request tests the server. If it succeeds, the watch is opened again.
- */
+/** If no byte arrives for this time, a small list tests the server; then the watch is opened again. */
 export const watchSilenceMs = 30_000
 /** The shortest time that the server is asked to keep a watch open. With the spread, a watch ends within a minute. */
 export const minWatchSeconds = 45
@@ -230,24 +192,16 @@ export const minWatchSeconds = 45
 export const watchSpreadSeconds = 16
 /** The interval of the lists that replace a watch which is forbidden, or fails while lists succeed. */
 export const watchForbiddenPollMs = 5_000
-/**
- * The maximum number of pages of a list: no page proves that the list ends. The 150,000 pods of the largest cluster that
- * Kubernetes supports are 300 pages.
- */
+/** The maximum number of pages of a list. The 150,000 pods of the largest supported cluster are 300 pages. */
 export const maxListPages = 1_000
 /** The maximum size of a list: some 30,000 pods of 8 KB, far more than a namespace has. */
 export const maxListBytes = 256 << 20
-/**
- * How many of the latest events about an object are kept: anyone with access may create any number. Each component
- * sends at most 25 at once, and then one in five minutes (EventSourceObjectSpamFilter, client-go).
- */
+/** How many of the latest events about an object are kept. A component sends 25, then 1 in 5 minutes (client-go). */
 export const maxEventsOfObject = 300
 /** The maximum size of an answer: a page of 500 objects is far smaller, so a longer answer is not from an API server. */
 export const maxAnswerBytes = 128 << 20
 /** How long texts wait for redaction if the first list of a watch neither arrives nor fails. */
 export const maxTextWaitMs = 10_000
-/** How often the clock checks that the process runs. */
-export const clockCheckMs = 1_000
 /** If the process has not run for this time, it or its machine was suspended. */
 export const suspendedMs = 10_000
 /** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
@@ -270,17 +224,11 @@ export const questionRetryMs = 5_000
 export const maxCheckedBodyBytes = 64 << 10
 /** The default time limit of a request. */
 export const requestMs = 30_000
-
-// Watches
-
 /** Maximum time without a byte during a list. */
 export const listSilenceMs = 30_000
 /** Maximum time without a byte during a refresh; also the time limit for testing the server and for opening a watch. */
 export const answerTimeoutMs = 10_000
-/**
- * The shortest time limit of a refresh. A deadline waits for a refresh, and pages do not prove that a list ends. The limit
- * is twice the time of the last complete list, but at least this.
- */
+/** The shortest time limit of a refresh. The limit is twice the time of the last complete list, but at least this. */
 export const minRefreshMs = 10_000
 /** The longest time limit of a refresh. */
 export const maxRefreshMs = 2 * 60_000
@@ -306,10 +254,7 @@ export const refusedBackOffMs = 20_000
 export const forbiddenBackOffMs = 7_000
 /** The wait before the next request for a kind that does not exist: its CRD may be installed by the apply. */
 export const missingBackOffMs = 5_000
-/**
- * Maximum number of watches of one kind in a namespace: each is a connection of its own. More of them
- * become one watch of the namespace.
- */
+/** How many watches one kind has in a namespace: more become one watch. Each is a connection of its own. */
 export const maxWatchesOfKind = 8
 /** Maximum number of watches whose permissions are checked: each check sends a request. */
 export const maxCheckedRequests = 60
@@ -329,7 +274,7 @@ export const textFinishWhenCancelledMs = 500
 /** The minimum length of a string that is masked: shorter ones would make the log unreadable. */
 export const minMaskedCharacters = 4
 
-// Logs of containers
+// Logs of containers, and evidence
 
 /** How many more lines all containers together may show. The last lines of each container are always shown. */
 export const liveLogLines = 5_000
@@ -351,12 +296,7 @@ export const maxTailBytes = 64 << 10
 export const logReadMs = 10_000
 /** The kubelet cuts off the *end* of the tail at this limit, so the limit must be larger than any tail. */
 export const maxLogAnswerBytes = 4 << 20
-/** Bytes read beyond `logLineBytes`, so that a secret that crosses this limit can be redacted. */
-export const logReadAheadBytes = 4_000
-/**
- * If a stream is silent for this time, it is opened again: the connection may be dead, or the kubelet may have lost the
- * log file when it was rotated. This costs one request, and no line is lost.
- */
+/** A stream that is silent for this time is opened again: the log file may have been rotated. No line is lost. */
 export const logSilenceMs = 60_000
 /** The wait before a broken stream of a log is opened again; it doubles. */
 export const firstLogRetryMs = 500
@@ -368,9 +308,6 @@ export const reportedLogAttempts = 3
 export const lastLogLinesMs = 1_000
 /** `lastLogLinesMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const lastLogLinesWhenCancelledMs = 300
-
-// Evidence
-
 /** The maximum number of containers whose logs are read as evidence: enough if hundreds of targets fail. */
 export const maxEvidenceContainers = 24
 /** The maximum number of nodes whose states are read as evidence: enough if hundreds of targets fail. */
@@ -396,10 +333,7 @@ export const maxOpenFields = 3
 
 /** The least time between two updates on GitHub. */
 export const updateIntervalMs = 15_000
-/**
- * Time limit for showing the outcome on GitHub. It is longer than most secondary rate limits: without the outcome, a
- * required check would block merging.
- */
+/** Time limit for showing the outcome on GitHub: longer than most secondary rate limits. */
 export const outcomeLimitMs = 90_000
 /** `outcomeLimitMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const outcomeLimitWhenCancelledMs = 4_000
@@ -415,23 +349,15 @@ export const shortestWaitMs = 100
 export const maxAnnotations = 8
 /** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
 export const maxSummaryBytes = 1_040_000
-/**
- * How long the post step of the job waits for the end of the action, which needs some 6 s after a signal; see
- * `textFinishWhenCancelledMs`.
- */
+/** How long the post step waits for the end of the action, which needs some 6 s after a signal. */
 export const actionEndMs = 8_000
-/** The interval at which the post step checks whether the action has ended. */
-export const actionEndPollMs = 100
 /** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
 export const updateTimeoutMs = 10_000
 /** Time limit of one attempt to show the outcome. A comment may need several requests. */
 export const outcomeTimeoutMs = 30_000
 /** The wait before an update on GitHub is tried again; it doubles. */
 export const firstUpdateRetryMs = 1_000
-/**
- * How many refusals of an outcome show that the token lacks the permission. GitHub sometimes refuses a good token for a
- * moment: https://github.com/Azure/azure-rest-api-specs/issues/39586
- */
+/** How many refusals show that the token lacks the permission: GitHub sometimes refuses a good token for a moment. */
 export const maxGithubRefusals = 3
 /** How many problems the details of a target contain. */
 export const maxShownProblems = 5
@@ -450,10 +376,8 @@ export const maxRows = 500
 export const maxDetails = 50
 /** How many rows the summary shows: more are folded, which keeps the overview short. */
 export const unfoldedRows = 15
-/** How many details the summary shows: more are folded into one section. */
+/** How many details the summary shows: more are folded, and targets in progress then have none. */
 export const unfoldedDetails = 10
-/** If more targets than this are not ready, those in progress are only in the table. */
-export const maxOpenDetails = 10
 
 // Inputs and files
 
@@ -471,15 +395,9 @@ export const maxManifestBytes = 8 * 1024 * 1024
 export const maxManifestFiles = 5_000
 /** How many objects references or manifests may name: more than in any apply. Each needs a watch. */
 export const maxNamedObjects = 5_000
-/**
- * The number of server errors after which a kind of a Helm release is skipped: the conversion webhook of a custom kind may
- * be down, and the release need not contain the kind.
- */
+/** After this many server errors, a kind of a Helm release is skipped: its conversion webhook may be down. */
 export const maxKindErrors = 3
-/**
- * The tolerance when the start of a Helm revision is compared with a later change of an object: both times are whole
- * seconds, and the offset of the server's clock is only measured.
- */
+/** Tolerance between the start of a Helm revision and a change of an object: both times are whole seconds. */
 export const releaseClockMs = 2_000
 /** How long Helm may take from the start of a revision to a workload or hook of it: twice its default `--timeout`. */
 export const hookLeadMs = 600_000
@@ -489,10 +407,7 @@ export const releaseListsAtOnce = 8
 export const maxRequestLines = 100
 /** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */
 export const awaitRevisionMs = 600_000
-/**
- * How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter
- * (https://argo-cd.readthedocs.io/en/stable/operator-manual/high_availability/).
- */
+/** How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter. */
 export const argoPollMs = 180_000
 /** How many objects that an operator has deployed become targets: more than most applications have. Each needs a watch. */
 export const maxDeployed = 500
@@ -504,8 +419,6 @@ export const gitMs = 5_000
 export const maxCommitsAround = 200
 /** The longest time from the start of a recording to an event: GitHub ends a workflow run after 35 days. */
 export const maxRecordedMs = 35 * 86_400_000
-/** The interval, in real time, at which a replay lets the process handle signals. */
-export const replaySliceMs = 50
 /** The replay cancels a gate that is open this long after its longest timeout: nothing else would end the gate. */
 export const replayCancelMs = 3_600_000
 /** The longest line of a recording: a short compressed file may contain an endless line. */

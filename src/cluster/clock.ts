@@ -1,5 +1,8 @@
-import { clockCheckMs, suspendedMs } from '../thresholds.ts'
+import { suspendedMs } from '../thresholds.ts'
 import { ConnectionError } from './failures.ts'
+
+/** The interval at which the clock checks that the process runs. */
+const clockCheckMs = suspendedMs / 10
 
 /**
  * Time and randomness; tests inject their own.

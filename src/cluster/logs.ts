@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { errorText, UserError } from '../errors.ts'
-import { logLineBytes, logReadAheadBytes, logReadMs, maxLogAnswerBytes, maxTailBytes } from '../thresholds.ts'
+import { logLineBytes, logReadMs, maxLogAnswerBytes, maxTailBytes } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { isBadRequest, isForbidden, isNotFound, isUnauthorized } from './failures.ts'
 import type { LogRef } from './feed.ts'
@@ -154,7 +154,8 @@ async function* boundedLines(response: Readable): AsyncGenerator<string> {
   let kept: Buffer[] = []
   let keptBytes = 0
   const keep = (piece: Buffer) => {
-    const start = piece.subarray(0, logLineBytes + logReadAheadBytes - keptBytes)
+    // A secret that crosses the limit must be complete for its redaction.
+    const start = piece.subarray(0, 2 * logLineBytes - keptBytes)
     keptBytes += start.length
     // Also an empty part would keep its whole chunk in memory.
     if (start.length > 0) kept.push(start)

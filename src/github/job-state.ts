@@ -4,7 +4,7 @@ import { getState, saveState } from '@actions/core'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import type { Outcome } from '../gate/outcome.ts'
 import type { ExtraName } from '../inputs.ts'
-import { actionEndMs, actionEndPollMs } from '../thresholds.ts'
+import { actionEndMs } from '../thresholds.ts'
 import type { Opened } from './extra.ts'
 
 /** The data that the action passes to its step at the end of the job, without a token. */
@@ -72,7 +72,7 @@ export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'progra
   const isRunning = () => programOf(pid) === program
   if (!isRunning() || !sendSignal(pid, 'SIGINT')) return false
   const endsAt = clock.now() + actionEndMs
-  while (isRunning() && clock.now() < endsAt) await sleep(clock, actionEndPollMs, never)
+  while (isRunning() && clock.now() < endsAt) await sleep(clock, 100, never)
   if (!isRunning()) return true
   sendSignal(pid, 'SIGKILL')
   return false

@@ -1,6 +1,5 @@
 import { duration } from '../duration.ts'
 import type { AnswerRecord, RequestRecord, RunRecord } from '../gate/run-record.ts'
-import { maxShownAnswers } from '../thresholds.ts'
 import { code, fence, markdown, markdownTable, safeLine, shortenWords } from './escape.ts'
 import { folded, maxWordWidth } from './target-details.ts'
 import { formatElapsed } from './target-record.ts'
@@ -55,7 +54,7 @@ function answerCell({ status, seconds, pod, error, body }: AnswerRecord): string
 /** The latest wrong and missing answers with the beginning of their bodies. */
 function wrongAnswers({ httpChecks = [], startedAt }: RunRecord): string[] {
   const lines = httpChecks.flatMap(({ request, answers }) => {
-    const wrong = answers.filter(({ right }) => !right).slice(-maxShownAnswers)
+    const wrong = answers.filter(({ right }) => !right)
     if (wrong.length === 0) return []
     const shown = wrong.flatMap(({ at, pod, status, error, body, location }) => {
       const what = error ?? (location === undefined ? (body ?? '') : `leads to ${location}`)

@@ -7,7 +7,6 @@ import { counted, ifPresent, listNames } from '../reasons/wording.ts'
 import {
   maxDetails,
   maxEvidenceLines,
-  maxOpenDetails,
   maxRows,
   maxSummaryBytes,
   maxTimelineLines,
@@ -493,7 +492,7 @@ function details(page: Page): string[] {
   const failing = own.filter(({ target }) => isFailing(target))
   const open = own.filter(({ target }) => target.outcome === 'progressing')
   const withProblems = own.filter((row) => isReady(row) && row.target.problems.length > 0)
-  const notReady = [...failing, ...(failing.length + open.length > maxOpenDetails ? [] : open)]
+  const notReady = [...failing, ...(failing.length + open.length > unfoldedDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [
     ...notReady.slice(0, shape.details),

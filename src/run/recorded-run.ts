@@ -16,7 +16,7 @@ import { counted } from '../reasons/wording.ts'
 import { readEvents, readHeader } from '../recording/reader.ts'
 import { indexRecording, isKind, type RecordingIndex } from '../recording/recording-index.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
-import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
+import { maxRecordedMs, replayCancelMs } from '../thresholds.ts'
 import { RedactedOutput } from './redacted-output.ts'
 import { Run, type RunPlan } from './run.ts'
 import { importChecks, type RunOptions, resolveKinds } from './run-plan.ts'
@@ -138,9 +138,9 @@ export class RecordedRun extends Run {
     consumer.handle([{ type: 'CANCEL', at: reached }], noWatch)
   }
 
-  /** Lets the process handle signals, at an interval of real time. */
+  /** Lets the process handle signals every 50 ms of real time. */
   async #handleSignals(): Promise<void> {
-    if (performance.now() - this.#handledSignalsAt < replaySliceMs) return
+    if (performance.now() - this.#handledSignalsAt < 50) return
     await setImmediate()
     this.#handledSignalsAt = performance.now()
   }
