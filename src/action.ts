@@ -97,9 +97,9 @@ function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, '
       write('The state', () => state.opened(opened))
       const { output } = knownExtras[opened.extra]
       const link = opened.url || String(opened.id)
-      if (output === undefined || links[output] === link) return
-      links[output] = link
-      write('The outputs', () => setOutputs({ [output]: link }))
+      if (output === undefined || links[output.name] === link) return
+      links[output.name] = link
+      write('The outputs', () => setOutputs({ [output.name]: link }))
     },
     onClosed: (extra) => write('The state', () => state.closed(extra)),
   }

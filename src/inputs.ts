@@ -209,11 +209,25 @@ const environmentName = pattern(
 )
 const webAddress = pattern(/^https?:\/\/[^\s/]+\S*$/i, 'a web address. Write one that begins with https:// or http://')
 
-/** By extra, as `report-to` names it: the permission that its token needs, and the output that refers to what it writes. */
+/**
+ * By extra, as `report-to` names it: the permission that its token needs, the event that its writes cause, and the output
+ * that refers to what it writes.
+ */
 export const knownExtras = {
-  'commit-status': { permission: 'statuses: write', output: undefined },
-  deployment: { permission: 'deployments: write', output: 'deployment-id' },
-  comment: { permission: 'pull-requests: write', output: 'comment-url' },
+  'commit-status': { permission: 'statuses: write', event: 'status', output: undefined },
+  deployment: {
+    permission: 'deployments: write',
+    event: 'deployment_status',
+    output: {
+      name: 'deployment-id',
+      description: 'The number of the deployment whose status `report-to: deployment` wrote.',
+    },
+  },
+  comment: {
+    permission: 'pull-requests: write',
+    event: 'issue_comment',
+    output: { name: 'comment-url', description: 'The address of the comment that `report-to: comment` wrote.' },
+  },
 } as const
 
 /** An extra on GitHub, as `report-to` names it. */

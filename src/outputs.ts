@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setOutput } from '@actions/core'
 import type { EndedRunRecord, TargetRecord } from './gate/run-record.ts'
-import type { ExtraName, knownExtras } from './inputs.ts'
+import { type ExtraName, knownExtras } from './inputs.ts'
 import { safeLine } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { iso, shiftOf } from './report/json-report.ts'
@@ -10,8 +10,10 @@ import { rollbackOf } from './report/rollback.ts'
 import { slowestStep } from './report/target-record.ts'
 import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
 
+type ExtraOutput = NonNullable<(typeof knownExtras)[ExtraName]['output']>['name']
+
 /** The outputs of the extras. They are set again as soon as an extra has written to GitHub. */
-export type ExtraOutputs = Partial<Record<NonNullable<(typeof knownExtras)[ExtraName]['output']>, string>>
+export type ExtraOutputs = Partial<Record<ExtraOutput, string>>
 
 /** The results of a gate that its record does not contain. */
 interface Results {
@@ -29,6 +31,15 @@ interface OutputDefinition {
   readonly details?: string
   readonly value: (record: EndedRunRecord, results: Results) => string
 }
+
+const extraOutputs = Object.fromEntries(
+  Object.values(knownExtras).flatMap(({ output }) => {
+    if (output === undefined) return []
+    const { name, description } = output
+    const value: OutputDefinition['value'] = (_, { extras }) => extras?.[name] ?? ''
+    return [[name, { description, details: 'Empty without one.', value }]]
+  }),
+) as Readonly<Record<ExtraOutput, OutputDefinition>>
 
 /** Every output, in the order of the documentation. `npm run docs` generates the outputs of `action.yml` from it. */
 export const outputDefinitions = {
@@ -89,16 +100,7 @@ export const outputDefinitions = {
     description: 'The path of the job summary as a Markdown file, written even if `summary` is `false`.',
     value: (_, { summary }) => summary,
   },
-  'comment-url': {
-    description: 'The address of the comment that `report-to: comment` wrote.',
-    details: 'Empty without one.',
-    value: (_, { extras }) => extras?.['comment-url'] ?? '',
-  },
-  'deployment-id': {
-    description: 'The number of the deployment whose status `report-to: deployment` wrote.',
-    details: 'Empty without one.',
-    value: (_, { extras }) => extras?.['deployment-id'] ?? '',
-  },
+  ...extraOutputs,
 } as const satisfies Readonly<Record<string, OutputDefinition>>
 
 type OutputName = keyof typeof outputDefinitions

@@ -1,7 +1,7 @@
 import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import { type Clock, sleep, unlessAborted } from '../cluster/clock.ts'
 import { type EndedRunRecord, emptyRecord, type RunRecord } from '../gate/run-record.ts'
-import type { ExtraName, Inputs } from '../inputs.ts'
+import { type ExtraName, type Inputs, knownExtras } from '../inputs.ts'
 import { forReaders } from '../report/redact-record.ts'
 import {
   closeLimitMs,
@@ -107,18 +107,13 @@ export function openExtras(
     tracked,
     onOpened,
   }
-  const makers: Readonly<Record<ExtraName, () => Extra>> = {
-    'commit-status': () => new CommitStatus(shared),
-    deployment: () => new DeploymentStatus(shared, inputs),
-    comment: () => new Comment(shared, onNotice),
-  }
   const throttles = inputs.reportTo.flatMap((name) => {
     if (startsItself(name, shared.name, run)) {
       onWarning(`${describeExtra(name)} is not written: it started this workflow, and would start it again.`)
       return []
     }
     const onFailure = (failure: GitHubFailure) => onWarning(describeFailure(failure, name))
-    const extra = makers[name]()
+    const extra = places[name].open(shared, inputs, onNotice)
     const show: Extra['show'] = (record, signal) => extra.show(forReaders(record, run), signal)
     return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
   })
@@ -128,11 +123,11 @@ export function openExtras(
 /**
  * Whether an object that this extra writes has started the workflow: then each run would start the next run, without
  * end. This happens with the token of an app; the token of the job starts no workflow
- * (https://docs.github.com/actions/concepts/security/github_token).
+ * (https://docs.github.com/actions/concepts/security/github_token). Also true if the event does not contain what was written.
  */
-function startsItself(extra: ExtraName, gate: string, { writtenByExtra }: WorkflowRun): boolean {
-  if (writtenByExtra?.extra !== extra) return false
-  return extra === 'deployment' || writtenByExtra.text === gate || writtenByExtra.text.startsWith(commentMarker(gate))
+function startsItself(extra: ExtraName, gate: string, { event, writtenText = gate }: WorkflowRun): boolean {
+  if (event !== knownExtras[extra].event) return false
+  return writtenText === gate || writtenText.startsWith(commentMarker(gate))
 }
 
 /** A client for `GITHUB_API_URL`. It uses the proxy of the environment and logs nothing. */
@@ -162,7 +157,7 @@ export async function closeExtras(
     open.map(async (opened) => {
       const { extra } = opened
       const show = async (_: unknown, signal: AbortSignal) => {
-        if (await closers[extra](closing, opened, signal)) log.onClosed(extra)
+        if (await places[extra].close(closing, opened, signal)) log.onClosed(extra)
       }
       const onFailure = (failure: GitHubFailure) => log.onWarning(describeFailure(failure, extra))
       await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(record, late.signal, now + closeLimitMs)
@@ -171,10 +166,12 @@ export async function closeExtras(
   stop()
 }
 
-const closers: Readonly<Record<ExtraName, Close>> = {
-  'commit-status': closeCommitStatus,
-  deployment: closeDeployment,
-  comment: closeComment,
+type Open = (shared: Shared, inputs: Inputs, onNotice: ExtrasHooks['onNotice']) => Extra
+
+const places: Readonly<Record<ExtraName, { readonly open: Open; readonly close: Close }>> = {
+  'commit-status': { open: (shared) => new CommitStatus(shared), close: closeCommitStatus },
+  deployment: { open: (shared, inputs) => new DeploymentStatus(shared, inputs), close: closeDeployment },
+  comment: { open: (shared, _, onNotice) => new Comment(shared, onNotice), close: closeComment },
 }
 
 /** The interval grows to this share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */

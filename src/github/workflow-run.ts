@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WorkflowRunRecord } from '../gate/run-record.ts'
-import type { ExtraName } from '../inputs.ts'
 
 /** The workflow run of this gate, as far as the runner and the event describe it. `Origin` looks up the rest. */
 export interface WorkflowRun {
@@ -22,8 +21,10 @@ export interface WorkflowRun {
   readonly isOpenPullRequest: boolean
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
-  /** The commit status, deployment or comment that triggered this run: an extra of a gate may have written it. */
-  readonly writtenByExtra?: WrittenByExtra | undefined
+  /** The event that triggered this run. */
+  readonly event: string
+  /** The name of the commit status, or the text of the comment, that the event is about: an extra may have written it. */
+  readonly writtenText?: string | undefined
   /** The repository's page, without a trailing slash. */
   readonly repositoryUrl: string
   readonly runId: number
@@ -32,12 +33,6 @@ export interface WorkflowRun {
   readonly job: string
   /** Whether only members can read the repository. False if the event does not contain it. */
   readonly isPrivate: boolean
-}
-
-/** `text`: the name of a commit status, or the text of a comment; empty for a deployment. */
-export interface WrittenByExtra {
-  readonly extra: ExtraName
-  readonly text: string
 }
 
 /** The runner's variables: https://docs.github.com/actions/reference/workflows-and-actions/variables */
@@ -131,7 +126,8 @@ export function readWorkflowRun(
     forkBranch,
     isOpenPullRequest: isOpenPullRequest(payload),
     deploymentId: payload.deployment?.id,
-    writtenByExtra: writtenByExtra(event, payload),
+    event,
+    writtenText: payload.context ?? payload.comment?.body,
     repositoryUrl: `${variables['GITHUB_SERVER_URL'] || 'https://github.com'}/${owner}/${repo}`,
     runId: Number(variables['GITHUB_RUN_ID']),
     attempt: Number(variables['GITHUB_RUN_ATTEMPT'] || 1),
@@ -197,16 +193,6 @@ function commitAndPullRequest(payload: Payload): Pick<WorkflowRun, 'headSha' | '
     return { headSha: merge_group.head_sha, pullRequest: queued === undefined ? undefined : Number(queued) }
   if (issue === undefined) return {}
   return { pullRequest: issue.pull_request === undefined ? 'none' : issue.number }
-}
-
-/** The field `WorkflowRun.writtenByExtra`. */
-function writtenByExtra(event: string, { comment, context = '' }: Payload): WrittenByExtra | undefined {
-  const written: Readonly<Record<string, WrittenByExtra>> = {
-    status: { extra: 'commit-status', text: context },
-    deployment_status: { extra: 'deployment', text: '' },
-    issue_comment: { extra: 'comment', text: comment?.body ?? '' },
-  }
-  return written[event]
 }
 
 /** The pull request of this repository in the list, which may also contain pull requests of forks that have the commit. */
