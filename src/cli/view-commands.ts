@@ -4,7 +4,7 @@ import { compareTimestamps, controllerOf, type KubeObject } from '../cluster/obj
 import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { eventKind } from '../gate/watch-requests.ts'
-import { needsMoreThanToExist } from '../lifecycle/rules.ts'
+import { hasReadinessCriteria } from '../lifecycle/rules.ts'
 import { kindsOfRelease } from '../plan/helm-release.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import { displayName, type ParsedReferences, type Target } from '../plan/target.ts'
@@ -335,7 +335,7 @@ async function namespaceObjects(
   scope: Pick<WatchRequest, 'namespace' | 'labelSelector'>,
   list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
 ): Promise<ParsedReferences> {
-  const isWanted = (resource: ApiResource) => resource.namespaced && needsMoreThanToExist(kindNameOf(resource))
+  const isWanted = (resource: ApiResource) => resource.namespaced && hasReadinessCriteria(kindNameOf(resource))
   const kinds = kindsOfRelease(resources, isWanted)
   const lists = await Promise.all(
     kinds.map(async (resource) => {

@@ -8,7 +8,7 @@ import type { Gate } from '../gate/gate.ts'
 import type { JudgedTargetRecord } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import { readRequests } from '../gate/watch-requests.ts'
-import { withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { targetWatch } from '../plan/target.ts'
 import { maxEvidenceContainers, maxEvidenceNodes } from '../thresholds.ts'
@@ -76,7 +76,7 @@ export class EvidenceReader {
     if (known === undefined || known.metadata.deletionTimestamp !== undefined) return
     for (const judged of this.#gate.record().targets) {
       const problems = judged.problems.filter(({ basis }) =>
-        withCauses(basis).some(({ subject }) => isPodSubject(subject) && subject.name === name),
+        problemAndCause(basis).some(({ subject }) => isPodSubject(subject) && subject.name === name),
       )
       if (problems.length > 0 && judged.outcome !== 'ready') this.#read({ ...judged, problems })
     }
@@ -106,7 +106,7 @@ export class EvidenceReader {
       for (const container of loggedContainers(judged, facts)) this.#readLogs(container, facts)
     const nodes = [
       ...judged.problems
-        .flatMap(({ basis }) => withCauses(basis))
+        .flatMap(({ basis }) => problemAndCause(basis))
         .flatMap((problem) => explainingNode(problem, facts) ?? []),
       ...unexplainedPods(judged, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
     ]

@@ -14,7 +14,7 @@ import {
   unlessEmpty,
 } from '../gate/run-record.ts'
 import { recordProblem } from '../gate/target-record.ts'
-import { withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import { displayName, type Manifest, nameKey, type Target } from '../plan/target.ts'
 import type { PodReport } from '../reasons/pods.ts'
@@ -182,7 +182,7 @@ function waitingContainer({ status }: Pod): { readonly container?: string; reado
 
 /** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by owner references. */
 function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly string[] {
-  const [deepest = problem] = withCauses(problem).toReversed()
+  const [deepest = problem] = problemAndCause(problem).toReversed()
   const { subject, container } = deepest
   const top = displayName(target)
   const chain: string[] = []
@@ -211,7 +211,7 @@ function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { den
     return message === undefined ? [] : [{ message, note: `${kind.toLowerCase()}s could not be read: ${message}` }]
   })
   const logs = problems
-    .flatMap(({ basis }) => withCauses(basis))
+    .flatMap(({ basis }) => problemAndCause(basis))
     .flatMap((problem) => facts.log(problem, false)?.why ?? [])
   const access = [...refused.map(({ message }) => message), ...logs].flatMap((message) => deniedAccess(message) ?? [])
   // If missing access ended the gate, the gate's hint grants it all.

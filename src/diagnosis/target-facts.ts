@@ -4,9 +4,9 @@ import { type EventObject, isOfKind, isPodSubject, type KubeObject, type Node, t
 import type { Store } from '../cluster/store.ts'
 import type { JudgedTargetRecord, TargetRecord } from '../gate/run-record.ts'
 import { isMarkedBy } from '../lifecycle/custom/behind.ts'
-import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { findSubject, problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import type { PodContainer } from '../lifecycle/pod-view.ts'
-import { lastStateOf } from '../lifecycle/rules.ts'
+import { lastStateOfDeleted } from '../lifecycle/rules.ts'
 import { containersOf, hasStarted, isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import { numberOf, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
@@ -83,7 +83,7 @@ export class TargetFacts {
     const { apiVersion, kind, namespace, name } = this.#record
     const object = { apiVersion, kind, metadata: { namespace, name } }
     const lastEvents = this.#store.eventsOf(object).slice(-1)
-    return lastStateOf(object, lastEvents) !== undefined
+    return lastStateOfDeleted(object, lastEvents) !== undefined
   }
 
   /** Why the target cannot exist in its namespace; undefined if no reason is known. */
@@ -106,7 +106,7 @@ export class TargetFacts {
 /** The containers whose logs may show why a target is not ready: those that have started, as far as it is known. */
 export function loggedContainers({ problems }: JudgedTargetRecord, facts: TargetFacts): readonly ContainerRef[] {
   const containers = problems
-    .flatMap(({ basis }) => withCauses(basis))
+    .flatMap(({ basis }) => problemAndCause(basis))
     .flatMap((problem) => {
       const { subject, container } = problem
       const neverRan = facts.subject(problem) !== undefined && !hasStarted(facts.container(problem)?.status)

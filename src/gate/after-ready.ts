@@ -2,11 +2,11 @@ import type { TimedAnswer } from '../cluster/feed.ts'
 import { shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
-import { choosePort, isRight, withAnswers } from '../lifecycle/answers.ts'
-import { withHold } from '../lifecycle/hold.ts'
+import { applyAnswers, choosePort, isExpectedAnswer } from '../lifecycle/answers.ts'
+import { applyHold } from '../lifecycle/hold.ts'
 import { podsOf } from '../lifecycle/pods.ts'
 import type { Hold } from '../lifecycle/reader.ts'
-import { type Rule, withCheck } from '../lifecycle/rule.ts'
+import { addCheck, type Rule } from '../lifecycle/rule.ts'
 import type { Checks, RequestCheck } from '../plan/checks.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { awaitsDeletion, displayName, nameKey, type Target } from '../plan/target.ts'
@@ -33,10 +33,10 @@ export class AfterReady implements Checks {
     const isAsked = serving !== undefined && lines.length > 0
     const isHeld = this.holdMs > 0 && !awaitsDeletion(target)
     if (!isAsked && !isHeld) return rule
-    const checked = withCheck(rule, (own, object, reader) => {
+    const checked = addCheck(rule, (own, object, reader) => {
       const pods = serving?.pods(object, own, reader) ?? []
-      const answered = isAsked ? withAnswers(own, object, pods, lines, serving, reader) : own
-      return isHeld ? withHold(answered, object, pods, serving, reader) : answered
+      const answered = isAsked ? applyAnswers(own, object, pods, lines, serving, reader) : own
+      return isHeld ? applyHold(answered, object, pods, serving, reader) : answered
     })
     const milestones = [...rule.milestones]
     if (isAsked) milestones.push('answers')
@@ -115,7 +115,7 @@ function answerRecords(httpChecks: readonly RequestCheck[], all: readonly TimedA
       .filter(({ check }) => check === line.index)
       .map((answer): AnswerRecord => {
         const { type: _type, check: _check, namespace: _namespace, matches: _matches, ...recorded } = answer
-        return { ...recorded, right: isRight(line, answer) }
+        return { ...recorded, right: isExpectedAnswer(line, answer) }
       })
     const errors = answers.filter(({ right }) => !right).length
     return { request: line.text, asked: answers.length, errors, answers: selectAnswers(answers) }

@@ -10,7 +10,7 @@ import {
 import type { KubeObject } from '../cluster/objects.ts'
 import { covers, type Store, type WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
-import { earliest } from '../lifecycle/proof.ts'
+import { earliestMoment } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
 import { describeGrants } from '../reasons/wording.ts'
@@ -149,12 +149,12 @@ export class ApiHealth {
 
   /** When the longest present outage of these watches began; undefined if they have none. */
   lastSuccessAt(requests: readonly WatchRequest[]): number | undefined {
-    return earliest(this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt))
+    return earliestMoment(this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt))
   }
 
   /** When an outage of these watches ends the gate. */
   dueAt(requests: readonly WatchRequest[]): number | undefined {
-    return earliest(this.#failing(requests).map((outage) => this.#dueAt(outage)))
+    return earliestMoment(this.#failing(requests).map((outage) => this.#dueAt(outage)))
   }
 
   #dueAt({ failure, lastSuccessAt }: Outage): number {

@@ -4,13 +4,13 @@ import { type Change, covers } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
 import { assess } from '../lifecycle/assess.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { hasArrivedByPods, hasArrivedBySpec } from '../lifecycle/expected-images.ts'
+import { hasExpectedImagesInPods, hasExpectedImagesInSpec } from '../lifecycle/expected-images.ts'
 import { haveSamePods, type PodRevision, revisionsByUid } from '../lifecycle/pods.ts'
-import { createGateTime, type GateTime, isSinceStart } from '../lifecycle/proof.ts'
+import { createGateTime, type GateTime, mayBeSinceStart } from '../lifecycle/proof.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import { ReadIndex, type Reads } from '../lifecycle/reads.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import { lastStateOf, targetRule } from '../lifecycle/rules.ts'
+import { lastStateOfDeleted, targetRule } from '../lifecycle/rules.ts'
 import { podsMetadata } from '../lifecycle/selector.ts'
 import { createReaders, type SharedReaders } from '../lifecycle/shared-reader.ts'
 import { versionChangedAt } from '../lifecycle/status-age.ts'
@@ -142,8 +142,8 @@ export class Assessor {
         if (!isRequired && !this.#expectsImages) return undefined
         const reader = gated.readerOf(object)
         if (isRequired) versionChangedAt(object, rule, reader)
-        const isOfSpec = hasArrivedBySpec(object, listed, expected)
-        const isOfPods = isOfSpec === false ? hasArrivedByPods(own, object, expected, reader) : isOfSpec
+        const isOfSpec = hasExpectedImagesInSpec(object, listed, expected)
+        const isOfPods = isOfSpec === false ? hasExpectedImagesInPods(own, object, expected, reader) : isOfSpec
         this.#readIndex.replace(gated, gated.reads, reader.reads)
         this.#keepReads(gated, reader.reads)
         return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
@@ -359,7 +359,7 @@ export class Assessor {
     const { target, state } = gated
     if (awaitsDeletion(target) || state.type === 'ended' || state.assessment?.completed) return
     const last = object ?? this.#subjectOfLastEvent(target)
-    const lastState = last && lastStateOf(last, this.#parts.store.eventsOf(last))
+    const lastState = last && lastStateOfDeleted(last, this.#parts.store.eventsOf(last))
     if (lastState === undefined) return
     const deletedAt = state.deletedAt ?? this.#parts.now()
     this.apply(gated, { type: 'found', object: lastState, isFirstSight: false })
@@ -375,7 +375,7 @@ export class Assessor {
     const latest = this.#parts.store.eventsOf({ apiVersion, kind, metadata: { name, namespace } }).at(-1)
     const { uid } = latest?.involvedObject ?? {}
     if (latest === undefined || uid === undefined) return undefined
-    const isCurrent = isSinceStart(this.#gateTime.time(lastOccurrence(latest)), this.#parts.settings)
+    const isCurrent = mayBeSinceStart(this.#gateTime.time(lastOccurrence(latest)), this.#parts.settings)
     return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
   }
 

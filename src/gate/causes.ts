@@ -1,5 +1,5 @@
 import type { ObjectName, Subject } from '../cluster/objects.ts'
-import { withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { nameKey } from '../plan/target.ts'
 import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { isCause } from './outcome.ts'
@@ -60,7 +60,7 @@ function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
   const { reason, problem } = verdictSoFar(gated)
   const awaits = state.assessment?.awaits ?? []
   if (problem === undefined) return reason === '' || traitsOf({ reason }).hasNoProblem ? awaits : []
-  const subjects = withCauses(problem)
+  const subjects = problemAndCause(problem)
     .toReversed()
     .flatMap((each) => [...(isOwnProblem(each, target) ? [] : [each.subject]), ...otherSubjects(each)])
   return [...subjects.map(nameOfSubject), ...(mayWait(problem) ? awaits : [])]

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { differsOnlyInStatus, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
-import { type GateTime, isSinceStart } from '../lifecycle/proof.ts'
+import { type GateTime, mayBeSinceStart } from '../lifecycle/proof.ts'
 import {
   compareRecord,
   type Difference,
@@ -140,6 +140,6 @@ function hasOnlyNewStatus(before: KubeObject, now: KubeObject): boolean {
 
 function wasWritten({ metadata }: KubeObject, { time, startedAt }: GateTime): boolean {
   return (metadata.managedFields ?? []).some(
-    (entry) => !controllerSubresources.has(entry.subresource) && isSinceStart(time(entry.time), { startedAt }),
+    (entry) => !controllerSubresources.has(entry.subresource) && mayBeSinceStart(time(entry.time), { startedAt }),
   )
 }

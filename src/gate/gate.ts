@@ -10,11 +10,11 @@ import { objectMistake } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
-import { type Question, requestOf } from '../lifecycle/assessment.ts'
-import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
-import { missingContainers } from '../lifecycle/expected-images.ts'
+import { type Question, requestText } from '../lifecycle/assessment.ts'
+import { isLateEvidence, isOnlyEvidence } from '../lifecycle/evidence-snapshot.ts'
+import { missingContainerProblem } from '../lifecycle/expected-images.ts'
 import { podsOf, presentPods } from '../lifecycle/pods.ts'
-import { earliest } from '../lifecycle/proof.ts'
+import { earliestMoment } from '../lifecycle/proof.ts'
 import type { Reader } from '../lifecycle/reader.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -221,10 +221,10 @@ export class Gate {
 
   /** Updates the store and the API health by one event. Returns the targets to assess again. */
   #take(event: FeedEvent): readonly GatedTarget[] {
-    const isEvidenceOnly = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
+    const isEvidenceOnly = isOnlyEvidence(event, (reference) => this.#targets.named(reference).length > 0)
     if (this.#end !== undefined) {
       // After the verdict, only evidence is stored.
-      if (isEvidenceOnly || containsEvidence(event)) this.store.apply(event)
+      if (isEvidenceOnly || isLateEvidence(event)) this.store.apply(event)
       return []
     }
     this.#now = Math.max(this.#now, event.at)
@@ -374,7 +374,7 @@ export class Gate {
   #updateDeadlines(): void {
     this.#assessor.updateEnds()
     const ofTargets = this.#targets.unended.flatMap(({ end, recheckAt }) => [end?.at, recheckAt])
-    this.#nextAt = earliest([...this.#ownDeadlines, ...ofTargets]) ?? Infinity
+    this.#nextAt = earliestMoment([...this.#ownDeadlines, ...ofTargets]) ?? Infinity
   }
 
   /** The deadlines of the gate itself. */
@@ -451,7 +451,7 @@ export class Gate {
 
   get #unansweredVerdict(): Verdict {
     const { until = this.#now } = this.#targets.holding ?? {}
-    const requests = new Set(this.questions.map(({ check }) => requestOf(check)))
+    const requests = new Set(this.questions.map(({ check }) => requestText(check)))
     const waited = duration(this.#now - Math.max(until, this.#lastContactAt))
     const outage = `after the hold, no request reached a pod for ${waited}: ${[...requests].join(', ')}`
     return verdictOf('unknown', 'api-unreachable', { outage })
@@ -552,7 +552,7 @@ export class Gate {
     const [first] = all
     if (first?.state.assessment === undefined || !all.every(({ state }) => isReady(state))) return
     const pods = all.map(({ state }) => podsOf(objectOf(state), state.assessment?.pods))
-    const problem = missingContainers(first.target, pods, this.#settings.expectImages, this.#now)
+    const problem = missingContainerProblem(first.target, pods, this.#settings.expectImages, this.#now)
     if (problem === undefined) return
     const denied = this.#targets.denialOf(all)
     if (denied !== undefined) {

@@ -1,11 +1,11 @@
 import { type KubeObject, specAuthorOf } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
+import { takeEvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Rule, Undo } from '../lifecycle/rule.ts'
-import { statesOf } from '../lifecycle/rules.ts'
+import { progressStatesOf } from '../lifecycle/rules.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
-import { compareVersions, differencesOf, type IdentityChange } from '../lifecycle/versions.ts'
+import { compareVersions, type IdentityChange, templateDifferences } from '../lifecycle/versions.ts'
 import { awaitsDeletion, type Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { countsInFull, deletedMs, maxWordings, removedCauseMs } from '../thresholds.ts'
@@ -266,7 +266,7 @@ function supersededVerdict(
     isRecreated: gated.metadata.uid !== object.metadata.uid,
   }
   if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })
-  return verdictOf('superseded', type, { ...who, differences: differencesOf(gated, object) })
+  return verdictOf('superseded', type, { ...who, differences: templateDifferences(gated, object) })
 }
 
 /** The state with a version of the object. An object with another uid is gated from its first milestone. */
@@ -287,7 +287,7 @@ function withObject(
     loggedProblems: new Map(),
     ...before,
     object,
-    history: observeTarget(before?.history, object, now, statesOf(target, object)),
+    history: observeTarget(before?.history, object, now, progressStatesOf(target, object)),
   }
   const hasArrived = isOther || state.type === 'awaiting-change'
   const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
@@ -526,7 +526,7 @@ function end(
   if (context.settings.givesNoVerdict) return { state, entries: [] }
   const problems = problem === undefined ? reportedProblems(state) : [problem]
   const { milestones, seen, assessment, deletedAt } = state
-  const snapshot = takeSnapshot(objectOf(state), problems, context.store)
+  const snapshot = takeEvidenceSnapshot(objectOf(state), problems, context.store)
   const text = verdictText(verdict, logText)
   const undo = undoOf(state, verdict.outcome, seen?.availableRevision, context, problems)
   return {

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { deniesAccess, type Failure, type WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
 import { covers, type Store } from '../cluster/store.ts'
-import { type Assessment, isUndisturbed } from '../lifecycle/assessment.ts'
-import { earliest, latest } from '../lifecycle/proof.ts'
+import { type Assessment, isOnlyWaiting } from '../lifecycle/assessment.ts'
+import { earliestMoment, latestMoment } from '../lifecycle/proof.ts'
 import type { Hold } from '../lifecycle/reader.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
@@ -62,7 +62,7 @@ export class Targets {
 
   /** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
   get firstFailureAt(): number | undefined {
-    return earliest(
+    return earliestMoment(
       this.all.map((gated) => (gated.state.type === 'ended' && this.#hasFailed(gated) ? gated.state.at : undefined)),
     )
   }
@@ -100,7 +100,7 @@ export class Targets {
 
   /** When another target than this one last became ready: containers that crashed before may have waited for it. */
   othersReadyAt(gated: GatedTarget): number | undefined {
-    return latest(this.all.map((other) => (other === gated ? undefined : other.state.readyAt)))
+    return latestMoment(this.all.map((other) => (other === gated ? undefined : other.state.readyAt)))
   }
 
   /** Changes when `othersProgress` or `othersReadyAt` of a target may change. */
@@ -235,5 +235,5 @@ export class Targets {
 /** Whether a target progresses without a problem. A target that awaits its change counts too. */
 function isProgressing(state: TargetState): boolean {
   if (state.type === 'awaiting-change') return true
-  return isUndecided(state) && state.assessment !== undefined && isUndisturbed(state.assessment)
+  return isUndecided(state) && state.assessment !== undefined && isOnlyWaiting(state.assessment)
 }

@@ -4,7 +4,7 @@ import { covers, Store } from '../cluster/store.ts'
 import { assess } from '../lifecycle/assess.ts'
 import { createGateTime } from '../lifecycle/proof.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
+import { dependentKinds, ruleOf } from '../lifecycle/rules.ts'
 import { createReaders } from '../lifecycle/shared-reader.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
@@ -75,7 +75,7 @@ export function readRequests(targets: readonly WatchRequest[]): readonly WatchRe
     const { apiVersion, kind, name = '', namespace } = target
     const spec = { selector: { matchLabels: { app: name } } }
     const needed = neededRequests(ruleOf(target), { apiVersion, kind, metadata: { name, namespace }, spec })
-    const { kinds, isKnown } = kindsBehind(target)
+    const { kinds, isKnown } = dependentKinds(target)
     const related = [...needed, ...(isKnown ? kinds.map((each) => ({ ...each, namespace })) : [])]
     return [
       target,

@@ -6,22 +6,22 @@ import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
-import { type Assessment, type Milestone, type Question, requestOf } from './assessment.ts'
+import { type Assessment, type Milestone, type Question, requestText } from './assessment.ts'
 import { declaredPorts, portText, targetPortIn } from './network/endpoints.ts'
-import { momentAt, prove } from './proof.ts'
+import { isProven, momentAt } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
 import type { ServedPort, Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { isReady, isReplaced } from './workloads/pod-fields.ts'
 
 /** Whether an answer is the expected one. Without `matches`, the part of the body that the answer contains decides. */
-export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
+export function isExpectedAnswer({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
   const { status = 0, body = '', error } = answer
-  if (error !== undefined || !includesStatus(expectStatus, status)) return false
+  if (error !== undefined || !isStatusIn(expectStatus, status)) return false
   return expectBody === undefined || (answer.matches ?? body.includes(expectBody))
 }
 
-function includesStatus(ranges: RequestCheck['expectStatus'], status: number): boolean {
+function isStatusIn(ranges: RequestCheck['expectStatus'], status: number): boolean {
   return ranges.some(([first, last]) => status >= first && status <= last)
 }
 
@@ -51,7 +51,7 @@ interface AskedCheck {
  * are answered. It fails after enough wrong or missing answers of one pod.
  * @param all the pods of the gated revision behind the target
  */
-export function withAnswers(
+export function applyAnswers(
   own: Assessment,
   object: KubeObject,
   all: readonly Pod[],
@@ -65,7 +65,7 @@ export function withAnswers(
   const asked = checks.map((check) => askedCheckOf(check, pods, object, serving, reader))
   if (pods.length === 0 && serving.isEmpty(object, reader)) {
     const milestone: Milestone = { name: 'answers', state: own.ready ? 'skipped' : 'open', message: '' }
-    const skipped = checks.map((check) => `${requestOf(check)} was not asked: no pod is wanted`)
+    const skipped = checks.map((check) => `${requestText(check)} was not asked: no pod is wanted`)
     return { ...own, milestones: [...milestones, milestone], notes: [...own.notes, ...skipped] }
   }
   const open = hold === undefined ? asked.filter(({ isAnswered }) => !isAnswered) : []
@@ -82,7 +82,7 @@ export function withAnswers(
     problems: [...found, ...own.problems],
     message: failure === undefined ? messageWith(milestone, own) : messageOf(failure),
     ...(own.ready && first !== undefined && { overdue: unanswered(first, object, reader.now) }),
-    ...(isAsked && { questions: asked.flatMap((each) => questionsOf(each, hold)) }),
+    ...(isAsked && { questions: asked.flatMap((each) => findQuestions(each, hold)) }),
     answering: isAsked
       ? new Set([...(before?.answering ?? []), ...all.map(({ metadata }) => metadata.name)])
       : before?.answering,
@@ -102,7 +102,7 @@ function askedCheckOf(
   reader: Reader,
 ): AskedCheck {
   const port = choosePort(check, object, serving)
-  const isRightAnswer = (answer: TimedAnswer) => isRight(check, answer)
+  const isRightAnswer = (answer: TimedAnswer) => isExpectedAnswer(check, answer)
   const asked = pods.map((pod): AskedPod => {
     const answers = reader.answers(check.index, pod)
     const latest = answers.slice(-check.times)
@@ -153,7 +153,7 @@ export function choosePort(
 }
 
 /** The requests of a check that are to be sent now or later. */
-function questionsOf({ check, pods, isAnswered }: AskedCheck, hold: Hold | undefined): readonly Question[] {
+function findQuestions({ check, pods, isAnswered }: AskedCheck, hold: Hold | undefined): readonly Question[] {
   if (isAnswered && hold === undefined) return []
   const ready = pods.filter(({ pod, port }) => isReady(pod) && port !== undefined)
   return podsToAsk(check, ready, hold).flatMap(({ pod, port, last, wrong }) => {
@@ -188,7 +188,7 @@ function problemOf({ check, pods }: AskedCheck): Problem | undefined {
     if (first === undefined || last === undefined) return []
     const count = 1 + more.length
     // The last answer must come so late: time alone proves nothing.
-    const proven = prove(
+    const proven = isProven(
       { seen: count, needed: answersProven, since: first.at, atLeastMs: answersProvenMs, isCurrent: true },
       momentAt(last.at),
     )
@@ -207,7 +207,7 @@ function answerProblem(
 ): Problem {
   const { status, error, body = '', location } = answer
   const { expectStatus, expectBody } = check
-  const request = requestOf(check)
+  const request = requestText(check)
   if (error !== undefined || status === undefined)
     return { ...found, reason: 'no-answer', detail: { request, ...ports, error: oneLine(error ?? 'no answer') } }
   return {
@@ -219,7 +219,7 @@ function answerProblem(
       body: oneLine(body),
       location,
       expectStatus: statusText(check),
-      expectBody: includesStatus(expectStatus, status) ? expectBody : undefined,
+      expectBody: isStatusIn(expectStatus, status) ? expectBody : undefined,
     },
   }
 }
@@ -232,7 +232,7 @@ function statusText({ expectStatus }: RequestCheck): string {
 /** The problem if a deadline ends the target before the check is answered. */
 function unanswered({ check, pods }: AskedCheck, object: KubeObject, now: number): Problem {
   const { pod, port } = pods.find(({ hasAnswered }) => !hasAnswered) ?? {}
-  const detail = { request: requestOf(check), port, declared: '' }
+  const detail = { request: requestText(check), port, declared: '' }
   const subject = subjectOf(check.eachPod && pod !== undefined ? pod : object)
   return { ...ownProblem(object, now), subject, reason: 'no-answer', detail }
 }
@@ -254,7 +254,7 @@ function answeredText(asked: readonly AskedCheck[]): string {
     .flatMap(({ check, right: [first, ...others] }) => {
       if (first === undefined) return []
       const who = others.length === 0 ? `pod/${first.pod.metadata.name}` : counted(others.length + 1, 'pod')
-      return [`${requestOf(check)} answered with ${first.last?.status ?? '?'} by ${who}`]
+      return [`${requestText(check)} answered with ${first.last?.status ?? '?'} by ${who}`]
     })
     .join(', ')
 }
@@ -263,7 +263,7 @@ function openText(open: readonly AskedCheck[]): string {
   return open
     .map(({ check, pods, right }) => {
       const which = check.eachPod ? ` (${right.length} of ${counted(pods.length, 'pod')})` : ''
-      return `waiting for the answer to ${requestOf(check)}${which}`
+      return `waiting for the answer to ${requestText(check)}${which}`
     })
     .join(', ')
 }

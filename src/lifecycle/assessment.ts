@@ -35,7 +35,7 @@ export interface Question extends PodPort {
 }
 
 /** The request of a check, as texts name it: `GET /healthz`. */
-export function requestOf({ method, path }: RequestCheck): string {
+export function requestText({ method, path }: RequestCheck): string {
   return `${method} ${path}`
 }
 
@@ -96,6 +96,6 @@ export function assessedStatus({ ready, failure }: Assessment): 'ready' | 'progr
 }
 
 /** Whether an object only needs time, or the awaited change. A crashing container of another target may wait for it. */
-export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {
+export function isOnlyWaiting({ problems }: Pick<Assessment, 'problems'>): boolean {
   return problems.map(traitsOf).every(({ awaits }) => awaits === 'time' || awaits === 'change')
 }

@@ -2,7 +2,7 @@ import type { Condition, Fields, KubeObject } from '../cluster/objects.ts'
 import type { StatusSignal } from '../reasons/status.ts'
 
 /** The objects in a list; empty for other values. */
-export function fieldsOf(value: unknown): readonly Fields[] {
+export function objectsIn(value: unknown): readonly Fields[] {
   if (!Array.isArray(value)) return []
   return value.filter((each): each is Fields => typeof each === 'object' && each !== null)
 }
@@ -20,7 +20,7 @@ const optionalTexts = ['reason', 'message', 'lastTransitionTime'] as const
  * `'True'`, or a reason that is null.
  */
 export function conditionsIn(list: unknown): readonly Condition[] {
-  return fieldsOf(list).flatMap(({ status, ...rest }) => {
+  return objectsIn(list).flatMap(({ status, ...rest }) => {
     const condition = { ...rest, status: typeof status === 'boolean' ? (status ? 'True' : 'False') : status }
     if (!isCondition(condition)) return []
     for (const name of optionalTexts) if (typeof condition[name] !== 'string') delete condition[name]
@@ -61,6 +61,6 @@ export function conditionSignal(condition: Condition, part?: string): StatusCond
 }
 
 /** The signal as problems contain it. */
-export function withoutCondition({ part, name, value, reason, message }: ConditionSignal): StatusSignal {
+export function toStatusSignal({ part, name, value, reason, message }: ConditionSignal): StatusSignal {
   return { part, name, value, reason, message }
 }

@@ -13,13 +13,13 @@ export type EvidenceSnapshot = readonly KubeObject[]
  * Takes the evidence snapshot of a target and the subjects of its problems.
  * @param object the target itself, if it exists
  */
-export function takeSnapshot(
+export function takeEvidenceSnapshot(
   object: KubeObject | undefined,
   problems: readonly Problem[],
   store: Store,
 ): EvidenceSnapshot {
   const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(object?.metadata.uid, kind))
-  const subjects = problems.flatMap(withCauses).flatMap((problem) => findSubject(problem, store) ?? [])
+  const subjects = problems.flatMap(problemAndCause).flatMap((problem) => findSubject(problem, store) ?? [])
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
 }
 
@@ -30,7 +30,7 @@ const kindsRead: ReadonlySet<string | undefined> = new Set(['Node', 'Namespace']
  * Whether an event only explains a target: a log, or why a Node or Namespace cannot be read.
  * @param isTarget whether a target has this name
  */
-export function isEvidence(event: FeedEvent, isTarget: (reference: ObjectName) => boolean): boolean {
+export function isOnlyEvidence(event: FeedEvent, isTarget: (reference: ObjectName) => boolean): boolean {
   if (event.type === 'LOG') return true
   if (!isFailure(event) || event.name === undefined || event.kind === undefined || !kindsRead.has(event.kind))
     return false
@@ -38,7 +38,7 @@ export function isEvidence(event: FeedEvent, isTarget: (reference: ObjectName) =
 }
 
 /** Whether an event after the verdict explains it: a Node, a Namespace, or the refused access that ended the gate. */
-export function containsEvidence(event: FeedEvent): boolean {
+export function isLateEvidence(event: FeedEvent): boolean {
   return deniesAccess(event) || (event.type === 'ADDED' && kindsRead.has(event.object.kind))
 }
 
@@ -51,6 +51,6 @@ export function findSubject(
 }
 
 /** A problem and its cause. */
-export function withCauses(problem: Problem): readonly Problem[] {
+export function problemAndCause(problem: Problem): readonly Problem[] {
   return problem.cause === undefined ? [problem] : [problem, problem.cause]
 }

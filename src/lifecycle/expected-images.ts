@@ -7,7 +7,7 @@ import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { assess } from './assess.ts'
 import { awaitedPods, type Pods, podsOf } from './pods.ts'
 import type { Reader } from './reader.ts'
-import { type Rule, withCheck } from './rule.ts'
+import { addCheck, type Rule } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
 import { containersIn } from './workloads/template.ts'
@@ -53,9 +53,9 @@ function checkedContainers(pods: readonly Pod[], expected: ExpectedImages) {
 }
 
 /** Adds to a rule: a target that would be ready fails if a pod runs another image than expected. */
-export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
+export function addImageCheck(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
-  return withCheck(rule, (own, object, reader) => {
+  return addCheck(rule, (own, object, reader) => {
     if (!own.ready) return own
     const failure = mismatchOf(checkedContainers(stayingPods(podsOf(object, own.pods)), expected), reader.now)
     if (failure === undefined) return own
@@ -73,7 +73,7 @@ function stayingPods(pods: Pods | undefined): readonly Pod[] {
  * and an image that never ran proves nothing. The problem belongs to the first target.
  * @param all the pods of each target
  */
-export function missingContainers(
+export function missingContainerProblem(
   first: Target,
   all: readonly (Pods | undefined)[],
   expected: ExpectedImages,
@@ -99,7 +99,7 @@ export function missingContainers(
  * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
  * @returns undefined if there is nothing to compare: then any change counts
  */
-export function hasArrivedBySpec(
+export function hasExpectedImagesInSpec(
   object: KubeObject,
   listed: KubeObject | undefined,
   expected: ExpectedImages,
@@ -116,7 +116,7 @@ export function hasArrivedBySpec(
  * Whether the pods of an object run the expected images (`await-change`): their tag was written before the gate began,
  * or the pods were restarted after it was moved. False if no pod shows what it runs; a problem if one runs another image.
  */
-export function hasArrivedByPods(
+export function hasExpectedImagesInPods(
   rule: Rule,
   object: KubeObject,
   expected: ExpectedImages,

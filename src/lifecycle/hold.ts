@@ -15,7 +15,7 @@ import { problemsOfPod } from './workloads/pod-state.ts'
  * has a container that died. New pods, and a target that is not ready, have until the end of the hold to become ready.
  * @param all the pods of the gated revision behind the target
  */
-export function withHold(
+export function applyHold(
   own: Assessment,
   object: KubeObject,
   all: readonly Pod[],

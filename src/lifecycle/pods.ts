@@ -29,7 +29,7 @@ export function podsOf(object: KubeObject | undefined, assessed: Pods | undefine
 }
 
 /** The uid of the workload that a controller of pods belongs to: of the owner of a ReplicaSet, else of the controller itself. */
-export function workloadOf(controller: string, store: Pick<Store, 'withUid'>): string {
+export function workloadUid(controller: string, store: Pick<Store, 'withUid'>): string {
   const object = store.withUid(controller)
   return (isOfKind(object, 'ReplicaSet') ? controllerOf(object) : undefined) ?? controller
 }

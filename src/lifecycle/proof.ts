@@ -72,7 +72,7 @@ export interface Observations {
 }
 
 /** Whether the observations of a problem prove it at present. */
-export function prove(
+export function isProven(
   { seen, needed, since, atLeastMs, isCurrent }: Observations,
   { passed }: Pick<Moment, 'passed'>,
 ): boolean {
@@ -80,35 +80,35 @@ export function prove(
 }
 
 /** Whether a moment is in the future; false if it is unknown. */
-export function isAhead(moment: number | undefined, { passed }: Pick<Moment, 'passed'>): boolean {
+export function isInFuture(moment: number | undefined, { passed }: Pick<Moment, 'passed'>): boolean {
   return moment !== undefined && !passed(moment)
 }
 
 /** Whether a moment on the runner's clock may be after the gate's start; false for an unknown moment. */
-export function isSinceStart(moment: number | undefined, { startedAt }: Pick<GateTime, 'startedAt'>): boolean {
+export function mayBeSinceStart(moment: number | undefined, { startedAt }: Pick<GateTime, 'startedAt'>): boolean {
   return moment !== undefined && moment > startedAt - timestampUnitMs
 }
 
 /** The earliest known moment. */
-export function earliest(moments: readonly (number | undefined)[]): number | undefined {
+export function earliestMoment(moments: readonly (number | undefined)[]): number | undefined {
   let first: number | undefined
   for (const moment of moments) if (moment !== undefined && (first === undefined || moment < first)) first = moment
   return first
 }
 
 /** The latest moment; undefined if one of the moments is unknown, or if there are none. */
-export function latestOfAll(moments: readonly (number | undefined)[]): number | undefined {
-  return moments.includes(undefined) ? undefined : latest(moments)
+export function latestIfAllKnown(moments: readonly (number | undefined)[]): number | undefined {
+  return moments.includes(undefined) ? undefined : latestMoment(moments)
 }
 
 /** The latest known moment. */
-export function latest(moments: readonly (number | undefined)[]): number | undefined {
+export function latestMoment(moments: readonly (number | undefined)[]): number | undefined {
   let last: number | undefined
   for (const moment of moments) if (moment !== undefined && (last === undefined || moment > last)) last = moment
   return last
 }
 
 /** A copy of a problem that explains the state of a target and never fails it. */
-export function withoutProof(problem: Problem): Problem {
+export function toExplanation(problem: Problem): Problem {
   return { ...problem, neverFails: true, proven: false }
 }

@@ -127,7 +127,7 @@ export interface LifecycleSettings {
 }
 
 /** The functions of a reader that ask for watches: they call `watch`, then read what the gate already knows. */
-export function watchingBy(
+export function createWatchFunctions(
   watch: Reader['watch'],
   { known, knownOwned }: Pick<Reader, 'known' | 'knownOwned'>,
 ): Pick<Reader, 'watch' | 'list' | 'owned'> {

@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import { controllerOf, type EventObject, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
-import { workloadOf } from './pods.ts'
+import { workloadUid } from './pods.ts'
 
 /**
  * What an assessment needs a list for.
@@ -24,7 +24,7 @@ export interface KeyedChange {
 }
 
 /** The keys of a change, found once for all targets. @param pod if an Event changes the history of a pod: this pod */
-export function keyedChange({ before, after }: Change, pod: Pod | undefined): KeyedChange {
+export function toKeyedChange({ before, after }: Change, pod: Pod | undefined): KeyedChange {
   const versions = [before, after, pod].filter((object) => object !== undefined)
   return { versions, pod, keys: [...new Set(versions.flatMap(keysOf))] }
 }
@@ -97,7 +97,7 @@ export class Reads {
     const controller = controllerOf(pod)
     if (controller === undefined || this.#keys.has(controller)) return
     this.#addKey(controller)
-    const workload = workloadOf(controller, store)
+    const workload = workloadUid(controller, store)
     for (const kind of ['ReplicaSet', 'ControllerRevision']) this.owned(workload, kind)
   }
 

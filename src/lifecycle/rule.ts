@@ -115,12 +115,12 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
 export type Check = (assessment: Assessment, object: KubeObject, reader: Reader) => Assessment
 
 /** The rule with one more check. */
-export function withCheck(rule: Rule, check: Check): Rule {
+export function addCheck(rule: Rule, check: Check): Rule {
   return { ...rule, checks: [...(rule.checks ?? []), check] }
 }
 
 /** The assessment of an object that is neither ready nor failed: it waits for something else. */
-export function asWaiting(assessment: Assessment, message: string): Assessment {
+export function toWaiting(assessment: Assessment, message: string): Assessment {
   const milestones = assessment.milestones.map((each): Milestone => {
     return each.name === 'ready' ? { ...each, state: 'open', message } : each
   })

@@ -15,7 +15,7 @@ import { servingOfKind, servingOfOwned, withOwnedWorkloads } from './custom/owne
 import { withRevision } from './custom/revision.ts'
 import { progressStates } from './custom/status.ts'
 import { waitForRule } from './custom/wait-for.ts'
-import { withExpectedImages } from './expected-images.ts'
+import { addImageCheck } from './expected-images.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
 import { serviceRule } from './network/service.ts'
@@ -231,12 +231,12 @@ export function ruleOf(kind: KindName): Rule {
 }
 
 /** The last state of a deleted object. Undefined if it is not known how the object ended: only Jobs end. */
-export function lastStateOf(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined {
+export function lastStateOfDeleted(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined {
   return isOfKind(object, 'Job') && ruleOf(object) === jobRule ? lastStateOfJob(object, events) : undefined
 }
 
 /** The states in the status of a target, if they show its progress: of kinds without a rule of their own, without `--for`. */
-export function statesOf({ waitFor }: Pick<Target, 'waitFor'>, object: KubeObject): readonly string[] {
+export function progressStatesOf({ waitFor }: Pick<Target, 'waitFor'>, object: KubeObject): readonly string[] {
   return waitFor === undefined && ruleOf(object) === genericRule ? progressStates(object) : []
 }
 
@@ -246,7 +246,7 @@ export function hasPods(kind: KindName): boolean {
 }
 
 /** Whether the objects of a kind need more than to exist. */
-export function needsMoreThanToExist(kind: KindName): boolean {
+export function hasReadinessCriteria(kind: KindName): boolean {
   return byKey.has(groupKind(kind)) || !isBuiltIn(kind.apiVersion)
 }
 
@@ -260,7 +260,7 @@ export function milestonesOf(kind: KindName): readonly string[] {
  * @param written the names that the user wrote: the catalogue is read only if one of them is no common milestone
  * @param resources the kinds that the cluster serves
  */
-export async function loadMilestones(
+export async function loadMilestoneNames(
   written: readonly string[],
   resources: readonly ApiResource[],
   healthChecks: readonly HealthCheck[],
@@ -299,7 +299,7 @@ export interface TargetChecks {
  * entry in the catalogue (none if the entry names none), else those that most operators own. Other built-in kinds own
  * none.
  */
-export function kindsBehind(
+export function dependentKinds(
   kind: KindName,
   { healthChecks = [], catalogue = [] }: TargetChecks = {},
 ): Pick<Behind, 'kinds' | 'isKnown'> {
@@ -319,7 +319,7 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const rule =
     waitFor === undefined
       ? kindRule(target, checks)
-      : waitForRule(waitFor, (object) => lastStateOf(object, []) !== undefined)
+      : waitForRule(waitFor, (object) => lastStateOfDeleted(object, []) !== undefined)
   const isExplained = isCustomKind(target, checks) && !awaitsDeletion(target)
   const behind = behindOf(target, checks)
   // `--for` and a health check do not find the pods, but the rule of the kind does.
@@ -328,9 +328,9 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const serving = isExplained ? servingOfOwned(behind) : ofKind
   const own = isExplained ? withFollowedObject(withCause(withOwnedWorkloads(rule, behind), behind), behind) : rule
   const explained = { ...own, ...(serving && { serving }) }
-  const awaited = target.revisions === undefined ? explained : withRevision(explained, target, needsMoreThanToExist)
+  const awaited = target.revisions === undefined ? explained : withRevision(explained, target, hasReadinessCriteria)
   const { changedAt } = ruleOf(target)
-  return withExpectedImages({ ...awaited, ...(changedAt && { changedAt }) }, checks.expectImages ?? {})
+  return addImageCheck({ ...awaited, ...(changedAt && { changedAt }) }, checks.expectImages ?? {})
 }
 
 /**
@@ -367,7 +367,7 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
   // With `--for`, the workloads of the target are not awaited, and problems of its pods do not fail it.
   const entry = target.waitFor === undefined ? check : undefined
   return {
-    ...kindsBehind(target, checks),
+    ...dependentKinds(target, checks),
     follows: entry?.follows,
     isWorkload: entry?.isWorkload === true,
     awaitsWorkloads: entry?.awaitsWorkloads ? 'all' : entry?.isWorkload ? 'written' : 'none',

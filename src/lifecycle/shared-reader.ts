@@ -2,8 +2,8 @@ import type { RequestOf, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, ObjectName, ObjectOf } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
 import { type GateTime, momentAt } from './proof.ts'
-import { type LifecycleSettings, type Reader, watchingBy } from './reader.ts'
-import { type KeyedChange, keyedChange, type Need, Reads } from './reads.ts'
+import { createWatchFunctions, type LifecycleSettings, type Reader } from './reader.ts'
+import { type KeyedChange, type Need, Reads, toKeyedChange } from './reads.ts'
 import { PodHistories } from './workloads/pod-histories.ts'
 
 /** The part of a reader that all targets share. */
@@ -47,7 +47,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       time,
       ...momentAt(now),
       reads,
-      ...watchingBy(watch, { known, knownOwned }),
+      ...createWatchFunctions(watch, { known, knownOwned }),
       listState,
       knownOwned,
       endedPods: (uid, phase) => {
@@ -72,7 +72,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       declaresStatus: (kind) => store.declaresStatus(kind),
     }
   }
-  return { observe: (change, now) => keyedChange(change, histories.observe(change, now)), at }
+  return { observe: (change, now) => toKeyedChange(change, histories.observe(change, now)), at }
 }
 
 /** The objects of a request's kind, namespace and name in a store. */

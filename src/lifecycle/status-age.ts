@@ -2,7 +2,7 @@ import { type Condition, type Fields, groupOf, type KindName, type KubeObject } 
 import { autoscalerSyncMs } from '../thresholds.ts'
 import type { Milestone } from './assessment.ts'
 import { conditionsOf, isEmpty } from './conditions.ts'
-import { type GateTime, latest, latestOfAll, timestampUnitMs } from './proof.ts'
+import { type GateTime, latestIfAllKnown, latestMoment, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
 import type { Judgement, Rule } from './rule.ts'
 
@@ -26,7 +26,7 @@ export function observedMilestone(object: KubeObject, isDone = isObserved(object
 }
 
 /** The milestone `observed` of kinds whose conditions show that the controller has observed the spec. */
-export function observedIf(isDone: boolean, waiting: string, message = 'observed'): Milestone {
+export function observedMilestoneIf(isDone: boolean, waiting: string, message = 'observed'): Milestone {
   return isDone ? { name: 'observed', state: 'done', message } : { name: 'observed', state: 'open', message: waiting }
 }
 
@@ -69,7 +69,7 @@ export function isGenerationStale(object: KubeObject): boolean {
 
 /** Whether the status is about an older generation of the object, or is older than the last request to reconcile. */
 export function isStatusStale(object: KubeObject): boolean {
-  return isGenerationStale(object) || isRequestOpen(object)
+  return isGenerationStale(object) || hasOpenRequest(object)
 }
 
 /** The names of annotations that request an action, and the action: `reconcile-request`, `force-sync`, `forceAt`. */
@@ -82,7 +82,7 @@ const requestNames =
  * `lastHandledReconcileAt` (https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile). If the
  * status is empty, no request is open: the kind may have no controller.
  */
-export function isRequestOpen({ status, metadata: { annotations } }: KubeObject): boolean {
+export function hasOpenRequest({ status, metadata: { annotations } }: KubeObject): boolean {
   if (isEmpty(status)) return false
   return Object.entries(annotations ?? {}).some(([key, requested]) => {
     const [group = '', name = group] = key.split('/')
@@ -103,13 +103,13 @@ export function isRequestOpen({ status, metadata: { annotations } }: KubeObject)
  * time: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
  * @returns milliseconds since the epoch on the runner's clock; undefined if unknown
  */
-export function lastWriteOf(
+export function lastWrittenAt(
   { metadata: { managedFields = [] } }: KubeObject,
   time: GateTime['time'],
   subresource?: 'status',
 ): number | undefined {
   const written = managedFields.filter((entry) => entry.subresource === subresource)
-  return latest(written.map((entry) => time(entry.time)))
+  return latestMoment(written.map((entry) => time(entry.time)))
 }
 
 /**
@@ -121,7 +121,7 @@ export function specWrittenAt(
   object: KubeObject,
   { time, declaresStatus }: Pick<GateTime, 'time'> & { declaresStatus(kind: KindName): boolean | undefined },
 ): number | undefined {
-  return object.status !== undefined && declaresStatus(object) === false ? undefined : lastWriteOf(object, time)
+  return object.status !== undefined && declaresStatus(object) === false ? undefined : lastWrittenAt(object, time)
 }
 
 /** When an object got its present version, by its rule or by the last write of its spec; see `Rule.changedAt`. */
@@ -139,7 +139,7 @@ export function versionChangedAt(
  */
 export function specChangedAt(custom: KubeObject, { time, history }: Reader): number {
   const { generation, creationTimestamp } = custom.metadata
-  const writtenAt = generation === 1 ? time(creationTimestamp) : lastWriteOf(custom, time)
+  const writtenAt = generation === 1 ? time(creationTimestamp) : lastWrittenAt(custom, time)
   return Math.min(writtenAt ?? Infinity, history.specSeenAt)
 }
 
@@ -150,7 +150,7 @@ export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, re
 
 /** Whether an object, apart from its status, was written since a moment. */
 export function wasWrittenSince(object: KubeObject, since: number, { time }: Reader): boolean {
-  const writtenAt = lastWriteOf(object, time) ?? time(object.metadata.creationTimestamp) ?? -Infinity
+  const writtenAt = lastWrittenAt(object, time) ?? time(object.metadata.creationTimestamp) ?? -Infinity
   return writtenAt + timestampUnitMs > since
 }
 
@@ -163,7 +163,7 @@ export function isAboutPresentSpec(object: KubeObject, condition: Condition, { t
   if (condition.observedGeneration !== undefined) return isOfPresentGeneration(condition, object)
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
   if (observedGeneration === undefined || isStale(observedGeneration, object.metadata.generation)) return false
-  return (time(condition.lastTransitionTime) ?? Infinity) >= (lastWriteOf(object, time) ?? -Infinity)
+  return (time(condition.lastTransitionTime) ?? Infinity) >= (lastWrittenAt(object, time) ?? -Infinity)
 }
 
 /** Since when all these conditions are True; undefined if unknown, or if it is before the last write of the spec. */
@@ -172,7 +172,7 @@ export function readySince(
   reader: Reader,
   conditions: Judgement['readyConditions'] = [],
 ): number | undefined {
-  const at = latestOfAll(conditions.map((each) => reader.time(each?.lastTransitionTime)))
+  const at = latestIfAllKnown(conditions.map((each) => reader.time(each?.lastTransitionTime)))
   return at !== undefined && at >= (specWrittenAt(object, reader) ?? -Infinity) ? at : undefined
 }
 
@@ -200,8 +200,8 @@ export function staleUntil(
   const isDated =
     observedGenerations(object).length > 0 || conditions.every((each) => each?.observedGeneration !== undefined)
   if (isDated && !copiesOthers) return undefined
-  const statusAt = lastWriteOf(object, time, 'status')
-  const specAt = lastWriteOf(object, time) ?? -Infinity
+  const statusAt = lastWrittenAt(object, time, 'status')
+  const specAt = lastWrittenAt(object, time) ?? -Infinity
   // A new object has no older status; kinds without a generation are dated by their creation.
   const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
   // Without a status subresource, the controller cannot be distinguished from the writer of the spec.

@@ -2,7 +2,7 @@ import { type Condition, isSameSubject, type KubeObject, subjectOf } from '../cl
 import type { Problem, ReasonCode } from '../reasons/reasons.ts'
 import type { StatusSignal } from '../reasons/status.ts'
 import { reportedFailureMs } from '../thresholds.ts'
-import { type ConditionSignal, withoutCondition } from './conditions.ts'
+import { type ConditionSignal, toStatusSignal } from './conditions.ts'
 import type { Reader } from './reader.ts'
 import { isAboutPresentSpec } from './status-age.ts'
 
@@ -12,7 +12,7 @@ export function ownProblem(object: KubeObject, firstSeenAt: number) {
 }
 
 /** A slow problem: no controller has written a status yet. */
-export function notReconciled(
+export function notReconciledProblem(
   object: KubeObject,
   { history }: Reader,
   detail: Problem<'not-reconciled'>['detail'] = { awaited: 'status' },
@@ -36,7 +36,7 @@ export function conditionProblem(
   const needsMetricsServer = signals.some(({ message }) =>
     String(message).includes('unable to fetch metrics from resource metrics API'),
   )
-  const detail = { signals: signals.map(withoutCondition), cause, needsMetricsServer }
+  const detail = { signals: signals.map(toStatusSignal), cause, needsMetricsServer }
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
@@ -56,7 +56,7 @@ export function reportedProblem(
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
-    detail: { signals: signals.map(withoutCondition) },
+    detail: { signals: signals.map(toStatusSignal) },
     proven: reader.passed(since + atLeastMs),
   }
 }
@@ -76,7 +76,7 @@ function failingSince(
   const changedAt = reader.time(condition?.lastTransitionTime)
   const isSame = (other: StatusSignal | undefined) =>
     other?.name === first?.name && other?.value === first?.value && other?.part === first?.part
-  const seenAt = seenSince(object, 'reported-failed', reader, ({ signals }) => isSame(signals[0]))
+  const seenAt = problemSeenSince(object, 'reported-failed', reader, ({ signals }) => isSame(signals[0]))
   if (condition === undefined || changedAt === undefined || changedAt > reader.now) return seenAt
   return isAboutPresentSpec(object, condition, reader) ? changedAt : Math.max(changedAt, seenAt)
 }
@@ -86,7 +86,7 @@ function failingSince(
  * clock. A change of the spec may fix it, so it counts anew then.
  * @param isSame whether an earlier problem with this reason is the same, by its detail
  */
-export function seenSince<Reason extends ReasonCode>(
+export function problemSeenSince<Reason extends ReasonCode>(
   object: KubeObject,
   reason: Reason,
   { history, lastAssessment }: Reader,

@@ -31,7 +31,7 @@ const maxStates = 1_000
 
 /**
  * Adds a version of a target, seen at `now`, to its history.
- * @param states those in its status; see `statesOf`
+ * @param states those in its status; see `progressStatesOf`
  */
 export function observeTarget(
   before: TargetHistory | undefined,

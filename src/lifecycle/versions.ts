@@ -34,7 +34,7 @@ export function revisionsOf(object: KubeObject, reader: Reader): readonly KubeOb
 }
 
 /** How the templates of two versions differ, one line each. */
-export function differencesOf(before: KubeObject, after: KubeObject): readonly string[] {
+export function templateDifferences(before: KubeObject, after: KubeObject): readonly string[] {
   return templateChanges(templateOf(before), templateOf(after))
 }
 

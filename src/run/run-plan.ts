@@ -7,7 +7,7 @@ import { collectMistakes, mapMistakes, UserError } from '../errors.ts'
 import type { Purpose } from '../gate/settings.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import type { Inputs } from '../inputs.ts'
-import { hasPods, loadMilestones, needsMoreThanToExist } from '../lifecycle/rules.ts'
+import { hasPods, hasReadinessCriteria, loadMilestoneNames } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import {
@@ -82,7 +82,7 @@ export async function resolveKinds(
   healthChecks: readonly HealthCheck[],
 ): Promise<[[Resolution, Resolution], Checks | undefined]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
-  const ofKind = await loadMilestones([...milestones, ...writtenMilestones(references)], kinds, healthChecks)
+  const ofKind = await loadMilestoneNames([...milestones, ...writtenMilestones(references)], kinds, healthChecks)
   const milestonesOf = checks === undefined ? ofKind : (await importChecks()).withMilestones(ofKind, checks)
   const resolve = () =>
     collectMistakes(
@@ -91,7 +91,7 @@ export async function resolveKinds(
           namespace,
           milestones,
           milestonesOf,
-          isInRelease: needsMoreThanToExist,
+          isInRelease: hasReadinessCriteria,
         }),
       () => resolveStreamLogs(streamLogs, kinds, hasPods),
     )

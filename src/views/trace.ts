@@ -14,7 +14,7 @@ import { isReady } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned, unwatchingReader } from '../lifecycle/custom/behind.ts'
 import type { Reader } from '../lifecycle/reader.ts'
-import { kindRule, kindsBehind } from '../lifecycle/rules.ts'
+import { dependentKinds, kindRule } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
@@ -156,9 +156,9 @@ export class Trace extends View {
 function requestsBehind(target: Target, settings: GateSettings): readonly WatchRequest[] {
   const { namespace, name } = target
   if (namespace === undefined) return []
-  const { kinds } = kindsBehind(target, settings)
+  const { kinds } = dependentKinds(target, settings)
   // The tree of an owner also contains the objects that its owned objects own.
-  const all = [...kinds, ...kinds.flatMap((kind) => (kindsBehind(kind).isKnown ? kindsBehind(kind).kinds : []))]
+  const all = [...kinds, ...kinds.flatMap((kind) => (dependentKinds(kind).isKnown ? dependentKinds(kind).kinds : []))]
   const requests = all.map((kind) => {
     const labelSelector = kind.kind === 'EndpointSlice' ? `kubernetes.io/service-name=${name}` : undefined
     return { ...kind, namespace, labelSelector }

@@ -1,6 +1,6 @@
 import { gateHint, hintFor } from '../../src/diagnosis/hints.ts'
 import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/outcome.ts'
-import { lastStateOf } from '../../src/lifecycle/rules.ts'
+import { lastStateOfDeleted } from '../../src/lifecycle/rules.ts'
 import { reasonCodes } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../kit/gate.ts'
 import { make } from '../kit/objects.ts'
@@ -22,7 +22,7 @@ it.each([
 ])('a Job that is not found, whose last event is %s, has ended: %p', (lastEvent, hasEnded) => {
   const object = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate' } }
   const events = lastEvent === 'missing' ? [] : [make.event(object, { reason: lastEvent })]
-  expect(lastStateOf(object, events) !== undefined).toBe(hasEnded)
+  expect(lastStateOfDeleted(object, events) !== undefined).toBe(hasEnded)
 })
 
 it('the hint for a cluster-wide object that is not found explains no namespace', () => {

@@ -7,7 +7,7 @@ import type { PodView } from '../../src/lifecycle/pod-view.ts'
 import type { GateTime } from '../../src/lifecycle/proof.ts'
 import type { LifecycleSettings, Reader } from '../../src/lifecycle/reader.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
-import { statesOf } from '../../src/lifecycle/rules.ts'
+import { progressStatesOf } from '../../src/lifecycle/rules.ts'
 import { createReaders } from '../../src/lifecycle/shared-reader.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { observePod, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
@@ -102,7 +102,7 @@ export function reader(options: ReaderOptions = {}): Reader {
 
 /** What a rule says about an object among others, which was first seen at the start of the gate unless `history` says more. */
 export function read<Gated extends KubeObject>(options: ReaderOptions, rule: Rule<Gated>, object: Gated) {
-  const history = observeTarget(undefined, object, moment(0), statesOf({}, object))
+  const history = observeTarget(undefined, object, moment(0), progressStatesOf({}, object))
   return found({ now: 60, history, ...options }, (given) => {
     const assessment = assess(rule, object, given)
     return { ...assessment, status: assessedStatus(assessment) }
@@ -175,7 +175,7 @@ export function counted(
 /** History of a target with these versions, each at its second. */
 export function seenTarget(...versions: readonly (readonly [seconds: number, object: KubeObject])[]): TargetHistory {
   const seen = versions.reduce<TargetHistory | undefined>(
-    (history, [seconds, object]) => observeTarget(history, object, moment(seconds), statesOf({}, object)),
+    (history, [seconds, object]) => observeTarget(history, object, moment(seconds), progressStatesOf({}, object)),
     undefined,
   )
   if (seen === undefined) throw new Error('A target that was never seen has no history.')
@@ -190,7 +190,7 @@ export function assessedTarget(
   let history: TargetHistory | undefined
   let lastAssessment: Assessment | undefined
   for (const [now, object] of versions) {
-    history = observeTarget(history, object, moment(now), statesOf({}, object))
+    history = observeTarget(history, object, moment(now), progressStatesOf({}, object))
     const given = reader({ now, history, ...(lastAssessment && { lastAssessment }) })
     lastAssessment = assess(rule, object, given)
   }

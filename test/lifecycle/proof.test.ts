@@ -1,4 +1,4 @@
-import { isSinceStart, momentAt, prove } from '../../src/lifecycle/proof.ts'
+import { isProven, mayBeSinceStart, momentAt } from '../../src/lifecycle/proof.ts'
 import { moment, start } from '../kit/objects.ts'
 
 const third = { seen: 3, needed: 3, since: moment(5), atLeastMs: 30_000, isCurrent: true }
@@ -18,7 +18,7 @@ describe('a problem', () => {
     ],
   ])('%s', (_, observations, now, proven, provenAt) => {
     const present = momentAt(moment(now))
-    expect(prove(observations, present)).toBe(proven)
+    expect(isProven(observations, present)).toBe(proven)
     expect(present.nextMoment()).toBe(provenAt)
   })
 })
@@ -43,6 +43,6 @@ describe('an observation', () => {
     ['of the second before was not', -1, false],
     ['of an unknown moment is not taken for a new one', undefined, false],
   ])('%s', (_, at, expected) => {
-    expect(isSinceStart(at === undefined ? undefined : moment(at), { startedAt: start })).toBe(expected)
+    expect(mayBeSinceStart(at === undefined ? undefined : moment(at), { startedAt: start })).toBe(expected)
   })
 })

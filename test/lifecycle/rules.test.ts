@@ -1,6 +1,6 @@
 import { objectMistake } from '../../src/cluster/object-schema.ts'
 import type { KindName, KubeObject } from '../../src/cluster/objects.ts'
-import { knownKinds, loadMilestones, milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
+import { knownKinds, loadMilestoneNames, milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
 import { compileEntry, type HealthCheckEntry, loadCompiler, parseHealthChecks } from '../../src/plan/health-checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rows } from '../kit/rows.ts'
@@ -55,7 +55,7 @@ describe('the milestones of a kind in the catalogue', () => {
   const resources = [resource('argoproj.io', 'Rollout'), resource('cert-manager.io', 'Certificate')]
 
   it('contain its stages, of any version', async () => {
-    const find = await loadMilestones(['created', 'promoted'], resources, [])
+    const find = await loadMilestoneNames(['created', 'promoted'], resources, [])
     expect(find({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout' })).toEqual([
       'created',
       'observed',
@@ -67,7 +67,7 @@ describe('the milestones of a kind in the catalogue', () => {
   })
 
   it('are read only for names that are not common to all kinds', async () => {
-    expect(await loadMilestones(['created', 'ready'], resources, [])).toBe(milestonesOf)
+    expect(await loadMilestoneNames(['created', 'ready'], resources, [])).toBe(milestonesOf)
   })
 })
 

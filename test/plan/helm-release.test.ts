@@ -1,6 +1,6 @@
 import type { ApiResource, WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
-import { needsMoreThanToExist } from '../../src/lifecycle/rules.ts'
+import { hasReadinessCriteria } from '../../src/lifecycle/rules.ts'
 import { historyUntil, type Release, selectionReader } from '../../src/plan/helm-release.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import { type PlanDefaults, resolveReferences } from '../../src/plan/resolve.ts'
@@ -15,7 +15,7 @@ const defaults: PlanDefaults = {
   namespace: 'shop',
   milestones: [],
   milestonesOf: () => ['created', 'ready'],
-  isInRelease: needsMoreThanToExist,
+  isInRelease: hasReadinessCriteria,
 }
 
 const widgets = { ...BUILT_IN_RESOURCES[0], group: 'acme.example', kind: 'Widget', plural: 'widgets' } as ApiResource

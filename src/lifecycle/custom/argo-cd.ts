@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Fields, isObject, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
 import { matchesRevision, type WantedRevision } from '../../plan/revision.ts'
 import { argoPollMs } from '../../thresholds.ts'
-import { fieldsOf } from '../conditions.ts'
+import { objectsIn } from '../conditions.ts'
 import { momentOf } from '../proof.ts'
 import type { KnownRevision } from '../reader.ts'
 import { nameIn } from './behind.ts'
@@ -36,7 +36,7 @@ export function readApplication(
   const sync = fields(status['sync'])
   const state = fields(status['operationState'])
   const isElsewhere = isOtherCluster(fields(spec['destination']))
-  const entries = fieldsOf(status['history'])
+  const entries = objectsIn(status['history'])
   const history = entries.flatMap((entry) => versionOf(entry, entry, entry['deployedAt']) ?? [])
   const compared = versionOf(sync, fields(sync['comparedTo']))
   const attempt = attemptOf(state, isElsewhere)
@@ -73,7 +73,7 @@ export function readApplication(
       errorOf(status) ??
       (other && `the sync of ${describeVersion(other.version)} runs: ${other.message}`) ??
       (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
-    objects: isElsewhere ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
+    objects: isElsewhere ? 'elsewhere' : objectsIn(status['resources']).flatMap(objectName),
   }
 }
 
@@ -85,7 +85,7 @@ export function readApplication(
 function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version | undefined {
   const several = texts(...(Array.isArray(revisions['revisions']) ? revisions['revisions'] : []))
   const all = several.length > 0 ? several : texts(revisions['revision'])
-  const named = several.length > 0 ? fieldsOf(sources['sources']) : [fields(sources['source'])]
+  const named = several.length > 0 ? objectsIn(sources['sources']) : [fields(sources['source'])]
   if (all.length === 0) return undefined
   return {
     since: filledText(since),
@@ -128,7 +128,7 @@ function attemptOf(state: Fields, isElsewhere: boolean): Attempt | undefined {
   const isOfBefore = mayBegin && asked && reached && isCommit(asked) && !isSameVersion(asked, reached)
   const version = isOfBefore ? asked : (reached ?? asked)
   if (version === undefined || requested['dryRun'] === true) return undefined
-  const resources = isOfBefore ? [] : fieldsOf(result['resources'])
+  const resources = isOfBefore ? [] : objectsIn(result['resources'])
   const states = new Map<unknown, Attempt['state']>([
     ['Running', isRetry(state) ? 'retried' : 'running'],
     ['Terminating', 'running'],
@@ -169,7 +169,7 @@ function isSyncedAutomatically({ syncPolicy }: Fields): boolean {
 
 /** The first error of an Application: `ComparisonError: repository not found`. */
 function errorOf({ conditions, sourceHydrator }: Fields): string | undefined {
-  const found = fieldsOf(conditions).find(
+  const found = objectsIn(conditions).find(
     ({ type, message }) => /Error$/.test(filledText(type) ?? '') && filledText(message),
   )
   const { phase, message } = fields(fields(sourceHydrator)['currentOperation'])
@@ -193,7 +193,7 @@ function hydrated({ status }: KubeObject, wanted: readonly WantedRevision[]): re
 function sourceFields({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
   const { targetBranch, path } = fields(fields(sourceHydrator)['syncSource'])
   const single = isObject(sourceHydrator) ? { targetRevision: targetBranch, path } : fields(source)
-  return (Array.isArray(sources) ? fieldsOf(sources) : [single]).map((each: Fields) => {
+  return (Array.isArray(sources) ? objectsIn(sources) : [single]).map((each: Fields) => {
     const { targetRevision = '', path = '', chart = '', helm, kustomize } = each
     const { parameters = [], values = '', valuesObject = {} } = fields(helm)
     return [targetRevision, path, chart, parameters, values, valuesObject, fields(kustomize)['images'] ?? []]

@@ -6,9 +6,9 @@ import { isBuiltIn } from '../../plan/kinds.ts'
 import { maxApplied, ownedListsMs } from '../../thresholds.ts'
 import { assess } from '../assess.ts'
 import type { Assessment } from '../assessment.ts'
-import { fieldsOf } from '../conditions.ts'
+import { objectsIn } from '../conditions.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
-import { type Reader, watchingBy } from '../reader.ts'
+import { createWatchFunctions, type Reader } from '../reader.ts'
 import type { Rule } from '../rule.ts'
 import { isOfPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
@@ -72,7 +72,7 @@ function appliedRequests(object: KubeObject, { hasInventory }: Pick<Behind, 'has
  */
 export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
   const { inventory } = (status ?? {}) as { inventory?: { entries?: unknown } | null }
-  return fieldsOf(inventory?.entries).flatMap(({ id, v }) => {
+  return objectsIn(inventory?.entries).flatMap(({ id, v }) => {
     const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []
     const [group, kind] = rest.splice(-2)
     return nameIn({ apiVersion: group ? `${group}/${v}` : v, kind, name: rest.join('_'), namespace })
@@ -88,13 +88,13 @@ export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
  */
 function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
-  const nested = fieldsOf([crossplane]).flatMap((each) => fieldsOf(each['resourceRefs']))
-  const composed = [...nested, ...fieldsOf(resourceRefs)].filter(
+  const nested = objectsIn([crossplane]).flatMap((each) => objectsIn(each['resourceRefs']))
+  const composed = [...nested, ...objectsIn(resourceRefs)].filter(
     ({ namespace = metadata.namespace }) => metadata.namespace === undefined || namespace === metadata.namespace,
   )
   return [
     ...composed.map((each) => ({ namespace: metadata.namespace, ...each })),
-    ...fieldsOf([resourceRef]).filter(({ namespace }) => namespace === undefined),
+    ...objectsIn([resourceRef]).filter(({ namespace }) => namespace === undefined),
   ].flatMap(nameIn)
 }
 
@@ -115,7 +115,7 @@ function refersTo(named: KubeObject, owner: KubeObject): boolean {
   if (isOwnedBy(named, owner) || isLabelledBy(named, { apiVersion, kind, name, namespace })) return true
   return (
     named.metadata.namespace === undefined &&
-    fieldsOf([(named.spec as Fields | undefined)?.['claimRef']]).some(
+    objectsIn([(named.spec as Fields | undefined)?.['claimRef']]).some(
       ({ apiVersion: version, ...claim }) =>
         isDeepStrictEqual(claim, { kind, name, namespace }) && groupOf(String(version)) === groupOf(apiVersion),
     )
@@ -294,12 +294,12 @@ export function explainingReader(reader: Reader, { ruleOf }: Pick<Behind, 'ruleO
     need === 'needed' && ruleOf(request).rule !== existsRule
       ? reader.watch(request, 'explaining')
       : reader.listState(request)
-  return { ...reader, ...watchingBy(watch, reader) }
+  return { ...reader, ...createWatchFunctions(watch, reader) }
 }
 
 /** A reader for an assessment that asks for no watch. */
 export function unwatchingReader(reader: Reader): Reader {
-  return { ...reader, ...watchingBy(reader.listState, reader) }
+  return { ...reader, ...createWatchFunctions(reader.listState, reader) }
 }
 
 /** Whether the gate waits for a pending list that only explains: at most for `ownedListsMs` after a new spec. */

@@ -1,10 +1,10 @@
 import { isOfKind, isPodSubject, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { causeSearchMs, maxCauses } from '../../thresholds.ts'
-import { type Assessment, isUndisturbed } from '../assessment.ts'
-import { withoutProof } from '../proof.ts'
+import { type Assessment, isOnlyWaiting } from '../assessment.ts'
+import { toExplanation } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { type Rule, withCheck } from '../rule.ts'
+import { addCheck, type Rule } from '../rule.ts'
 import { isOfPresentSpec } from '../status-age.ts'
 import { byImportance, examinePods } from '../workloads/revision-pods.ts'
 import { assessOwned, awaitsLists, type Behind, explainingReader, type ObjectBehind, objectsBehind } from './behind.ts'
@@ -23,7 +23,7 @@ interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'counters'
  * failure that the custom resource reports. The progress of owned workloads counts as its progress.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
-  return withCheck(rule, (own, object, reader) => {
+  return addCheck(rule, (own, object, reader) => {
     if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
     const { firstSeenAt, specSeenAt } = reader.history
     const isUrgent = reader.settings.isSingleCheck === true || behind.isWorkload || own.problems.some(isReported)
@@ -51,7 +51,7 @@ function awaitsUser({ problems: [first] }: Assessment): boolean {
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
 function explainBy(own: Assessment, found: Findings, { isWorkload }: Behind): Assessment {
-  const problems = isWorkload ? found.problems : found.problems.map(withoutProof)
+  const problems = isWorkload ? found.problems : found.problems.map(toExplanation)
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes
   const [first, ...others] = own.problems
@@ -87,7 +87,7 @@ function search(owner: KubeObject, behind: readonly ObjectBehind[], searched: Se
     .map((each) => assess(each, reader))
     .filter(({ assessment }) => !assessment.ready)
   // A crashing container may wait for another object of the same custom resource, as for another target.
-  const mayWait = !reader.othersProgress() && judged.some(({ assessment }) => isUndisturbed(assessment))
+  const mayWait = !reader.othersProgress() && judged.some(({ assessment }) => isOnlyWaiting(assessment))
   const within = mayWait ? { ...reader, othersProgress: () => true } : reader
   const found = [
     podFindings(owner, pods, { ...searched, reader: within }),
@@ -157,7 +157,7 @@ function ofPresentSpec(
   const isElsewhere = owner.metadata.namespace !== custom.metadata.namespace
   const withNamespace = (problem: Problem): Problem => (isElsewhere ? { ...problem, isElsewhere } : problem)
   return {
-    problems: problems.map((problem) => withNamespace(mayFail(problem) ? problem : withoutProof(problem))),
+    problems: problems.map((problem) => withNamespace(mayFail(problem) ? problem : toExplanation(problem))),
     failure: failure && mayFail(failure) ? withNamespace(failure) : undefined,
   }
 }

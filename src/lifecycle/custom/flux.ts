@@ -1,7 +1,7 @@
 import { type Fields, groupOf, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { gitNameOf, hasHash, type WantedRevision } from '../../plan/revision.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
-import { conditionsOf, fieldsOf } from '../conditions.ts'
+import { conditionsOf, objectsIn } from '../conditions.ts'
 import { isStale, presentConditions } from '../status-age.ts'
 import { inventoryOf } from './behind.ts'
 import { fields, filledText, isSameVersion, type RevisionReport, texts, type Version } from './revision-report.ts'
@@ -12,7 +12,7 @@ import { fields, filledText, isSameVersion, type RevisionReport, texts, type Ver
  */
 export function readKustomization(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
   const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = fields(object.status)
-  const entries = fieldsOf(history)
+  const entries = objectsIn(history)
   // Only the history contains the commit that an OCI artifact was made from, and only for applied artifacts.
   const { originRevision } =
     entries.map(({ metadata }) => fields(metadata)).find(({ revision }) => revision === lastAttemptedRevision) ?? {}
@@ -63,7 +63,7 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
 export function readHelmRelease(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
   const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
   const [attempted] = versionOf(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
-  const releases = fieldsOf(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) =>
+  const releases = objectsIn(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) =>
     versionOf(texts(chartVersion, ociDigest), { since: lastDeployed }).map((version) => ({ version, status })),
   )
   const [front] = releases

@@ -4,10 +4,10 @@ import type { HealthCheck } from '../../plan/health-checks.ts'
 import { comparisonIntervalMs } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
-import { withoutProof } from '../proof.ts'
+import { toExplanation } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { asWaiting, type Rule, withCheck } from '../rule.ts'
-import { isStale, lastWriteOf, versionChangedAt } from '../status-age.ts'
+import { addCheck, type Rule, toWaiting } from '../rule.ts'
+import { isStale, lastWrittenAt, versionChangedAt } from '../status-age.ts'
 import { assessOwned, type Behind, explainingReader, nameIn } from './behind.ts'
 
 /**
@@ -17,7 +17,7 @@ import { assessOwned, type Behind, explainingReader, nameIn } from './behind.ts'
  */
 export function withFollowedObject(rule: Rule, { follows, ruleOf }: Behind): Rule {
   if (follows === undefined) return rule
-  return withCheck(rule, (own, object, reader) => {
+  return addCheck(rule, (own, object, reader) => {
     const found = followedObject(object, follows, ruleOf, reader)
     if (found === undefined || (!own.ready && own.failure === undefined)) return own
     const explaining = explainingReader(reader, { ruleOf })
@@ -26,7 +26,7 @@ export function withFollowedObject(rule: Rule, { follows, ruleOf }: Behind): Rul
       return withPresentStatus(own, object, found, follows, followed, explaining)
     const { ready, message, problems } = assessOwned(found, followed, explaining)
     if (!own.ready || ready) return own
-    return { ...asWaiting(own, `${shortName(found)}: ${message}`), problems: problems.map(withoutProof) }
+    return { ...toWaiting(own, `${shortName(found)}: ${message}`), problems: problems.map(toExplanation) }
   })
 }
 
@@ -62,11 +62,11 @@ function withPresentStatus(
   reader: Reader,
 ): Assessment {
   const observed = generation?.(object)
-  const writtenAt = lastWriteOf(object, reader.time, 'status')
+  const writtenAt = lastWrittenAt(object, reader.time, 'status')
   // The generations of an object that was created again begin anew.
   const isCreatedSince = (reader.time(found.metadata.creationTimestamp) ?? -Infinity) > (writtenAt ?? Infinity)
   if (observed !== undefined && !isStale(observed, found.metadata.generation) && !isCreatedSince) return own
-  const stale = { ...asWaiting(own, `${shortName(found)} has changed since its last state`), problems: [] }
+  const stale = { ...toWaiting(own, `${shortName(found)} has changed since its last state`), problems: [] }
   if (every === undefined) return observed === undefined ? own : stale
   const everyMs = parseDuration(every(object) ?? '', () => undefined) ?? comparisonIntervalMs
   const since = versionChangedAt(found, rule, reader) ?? -Infinity

@@ -8,7 +8,7 @@ import { isEmpty } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { observedMilestone } from '../status-age.ts'
-import { conditionProblem, notReconciled, ownProblem, reportedProblem } from '../status-problems.ts'
+import { conditionProblem, notReconciledProblem, ownProblem, reportedProblem } from '../status-problems.ts'
 import {
   endsByItself,
   isSchedule,
@@ -150,7 +150,7 @@ function problemOfDecision(
   check: HealthCheck | undefined,
 ): Problem | undefined {
   const { signals, cause } = explanation
-  if (isAwaited) return notReconciled(object, reader)
+  if (isAwaited) return notReconciledProblem(object, reader)
   switch (meaning) {
     case 'ready':
       return undefined

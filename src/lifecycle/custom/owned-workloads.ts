@@ -8,7 +8,7 @@ import {
   shortName,
 } from '../../cluster/objects.ts'
 import type { Reader } from '../reader.ts'
-import { asWaiting, type Rule, type Serving, withCheck } from '../rule.ts'
+import { addCheck, type Rule, type Serving, toWaiting } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/workload.ts'
@@ -36,7 +36,7 @@ import {
  * is ready once its objects exist (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
-  return withCheck(rule, (own, object, reader) => {
+  return addCheck(rule, (own, object, reader) => {
     const awaits = behind.awaitsWorkloads
     if (!own.ready || awaits === 'none') return own
     const jobs = awaits === 'all' ? namedJobs(object, reader) : []
@@ -58,7 +58,7 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
       (awaitsLists(reader) ? 'waiting for the list of its workloads' : undefined) ??
       (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
       (awaits === 'all' ? awaitChange(changedAt, workloads, reader) : undefined)
-    return awaited === undefined ? own : asWaiting(own, awaited)
+    return awaited === undefined ? own : toWaiting(own, awaited)
   })
 }
 

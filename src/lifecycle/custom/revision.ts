@@ -7,7 +7,7 @@ import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { maxDeployed } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import type { KnownRevision, Reader } from '../reader.ts'
-import { type Arrival, asWaiting, type Rule, withCheck } from '../rule.ts'
+import { type Arrival, addCheck, type Rule, toWaiting } from '../rule.ts'
 import { formatSelector } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { jobRule } from '../workloads/job.ts'
@@ -46,25 +46,25 @@ function readReport(
 /**
  * Adds an awaited revision (`--revision`) to a rule. An object is not judged until its operator deploys the revision.
  * Then its own rule decides whether it is ready, and what it deployed becomes targets.
- * @param needsMoreThanToExist whether objects of a kind become targets: the operator reports whether others exist
+ * @param hasReadinessCriteria whether objects of a kind become targets: the operator reports whether others exist
  */
 export function withRevision(
   rule: Rule,
   { revisions = [] }: Pick<Target, 'revisions'>,
-  needsMoreThanToExist: (kind: KindName) => boolean,
+  hasReadinessCriteria: (kind: KindName) => boolean,
 ): Rule {
   const awaiting: Rule = {
     ...rule,
     arrival: (object, reader, before) =>
       arrivalOf(object, readReport(object, revisions, reader.knownRevision), reader, before),
   }
-  return withCheck(awaiting, (own, object, reader) => {
+  return addCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)
     const { attempt, objects } = report
     const watched = objects === 'elsewhere' ? [] : (attempt?.hookJobs ?? [])
     for (const request of watched.flatMap(hookRequests)) reader.watch(request, 'optional')
-    const gated = attempt && { ...attempt, applied: attempt.applied.filter(needsMoreThanToExist) }
-    const deployed = listObjects(report, reader).filter(needsMoreThanToExist)
+    const gated = attempt && { ...attempt, applied: attempt.applied.filter(hasReadinessCriteria) }
+    const deployed = listObjects(report, reader).filter(hasReadinessCriteria)
     return judgeArrival(own, object, reader, { ...report, attempt: gated }, deployed)
   })
 }
@@ -178,12 +178,12 @@ function judgeArrival(
       : withAttempt(own, object, report, attempt, reader)
   if (type === 'deployed' && isSettled) return withDeployed(own, object, report, deployed)
   if (type === 'deployed') {
-    if (own.ready) return asWaiting(own, `${operator} has not finished`)
+    if (own.ready) return toWaiting(own, `${operator} has not finished`)
     // The failure of another revision does not fail the wanted one.
     const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, report.wanted)
-    return isOfOther ? asWaiting(own, own.message) : own
+    return isOfOther ? toWaiting(own, own.message) : own
   }
-  const waiting = asWaiting(own, `${operator} has not deployed ${wantedText}`)
+  const waiting = toWaiting(own, `${operator} has not deployed ${wantedText}`)
   return { ...waiting, problems: [wrongRevision(object, report, reader), ...own.problems] }
 }
 
@@ -197,7 +197,7 @@ function withAttempt(
 ): Assessment {
   const { operator, wantedText } = report
   const started = {
-    ...asWaiting(own, message === '' ? `${operator} deploys ${wantedText}` : message),
+    ...toWaiting(own, message === '' ? `${operator} deploys ${wantedText}` : message),
     ...withTargets(own, object, applied),
   }
   if (state === 'begun') return { ...started, problems: [wrongRevision(object, report, reader), ...started.problems] }
@@ -214,7 +214,7 @@ function withFailure(
 ): Assessment {
   const problem = failureOf(object, reader, report, attempt)
   const failed = {
-    ...asWaiting(own, messageOf(problem)),
+    ...toWaiting(own, messageOf(problem)),
     problems: [problem, ...own.problems.filter((each) => traitsOf(each).yieldsTo !== 'owned')],
   }
   return problem.proven ? { ...failed, failure: problem } : failed

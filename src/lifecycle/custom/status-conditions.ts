@@ -1,6 +1,6 @@
 import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
-import { type ConditionSignal, conditionSignal, conditionsIn, fieldsOf, type StatusCondition } from '../conditions.ts'
+import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn, type StatusCondition } from '../conditions.ts'
 import { isGenerationStale, isOfPresentGeneration } from '../status-age.ts'
 import { hasAny, isEnd, isInProgress, type Meaning, meaningOf, otherWords, tokensOf } from './words.ts'
 
@@ -157,7 +157,7 @@ export function conditionSignals({ status }: KubeObject): readonly StatusConditi
   const fields = (status ?? {}) as Fields
   const own = conditionsIn(asList(fields['conditions'])).map((each) => conditionSignal(each))
   const ofParts = conditionHolders.flatMap((holder) =>
-    fieldsOf(fields[holder]).flatMap(({ conditions, name = '' }) => {
+    objectsIn(fields[holder]).flatMap(({ conditions, name = '' }) => {
       const list = conditionsIn(conditions)
       // Each parent and ancestor must report whether it accepts the object.
       const isMissing = holder !== 'listeners' && !list.some(({ type }) => type === 'Accepted')

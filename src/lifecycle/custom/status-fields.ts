@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
-import { conditionsIn, fieldsOf, isEmpty } from '../conditions.ts'
+import { conditionsIn, isEmpty, objectsIn } from '../conditions.ts'
 import {
   conditionHolders,
   notRequested,
@@ -118,7 +118,7 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
   // `failedNamespaces`: the parts that have failed.
   if (tokens.length === 2 && meaningOf(tokens[0] ?? '') === 'failed')
     return fieldSignal(`${path}${key}`, value.length, 'progressing', 'part')
-  return fieldsOf(value)
+  return objectsIn(value)
     .flatMap((part, index) => {
       const { name } = part
       return readPart(part, { ...position, path: `${path}${key}[${typeof name === 'string' ? name : index}].` })
@@ -299,8 +299,8 @@ function mayNeedParts({ conditions }: Fields, spec: Fields): boolean {
 /** How many parts the spec requests: `spec.nodes` belongs to `readyNodes`, `spec.replicas` to `ready`. */
 function specCounts(spec: Fields, noun: string): readonly number[] {
   // The sum of `spec.nodeSets[].count` belongs to `availableNodes`.
-  const sets = Object.entries(spec).find(([key, value]) => fieldsOf(value).length > 0 && tokensOf(key)[0] === noun)
-  const counts = fieldsOf(sets?.[1]).map(({ count, replicas }) => Number(count ?? replicas))
+  const sets = Object.entries(spec).find(([key, value]) => objectsIn(value).length > 0 && tokensOf(key)[0] === noun)
+  const counts = objectsIn(sets?.[1]).map(({ count, replicas }) => Number(count ?? replicas))
   if (counts.length > 0) return [counts.reduce((sum, count) => sum + count, 0)]
   return countsOf(spec).flatMap((each) =>
     each.noun === noun || (noun === '' && each.key === 'replicas') ? [each.value] : [],

@@ -1,7 +1,7 @@
 import { type Condition, type Fields, isObject, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
-import { type ConditionSignal, conditionsIn, fieldsOf, isEmpty } from '../conditions.ts'
-import { isGenerationStale, isOfPresentGeneration, isRequestOpen } from '../status-age.ts'
+import { type ConditionSignal, conditionsIn, isEmpty, objectsIn } from '../conditions.ts'
+import { hasOpenRequest, isGenerationStale, isOfPresentGeneration } from '../status-age.ts'
 import {
   conditionSignals,
   presentConditionSignals,
@@ -109,7 +109,7 @@ function hasSteps(status: Fields): boolean {
   return Object.entries(status).some(
     ([key, value]) =>
       hasAny(tokensOf(key), steps) &&
-      fieldsOf(value).some((step) => Object.keys(step).some((name) => fieldNames.aboutState.test(name))),
+      objectsIn(value).some((step) => Object.keys(step).some((name) => fieldNames.aboutState.test(name))),
   )
 }
 
@@ -122,7 +122,7 @@ function hasSteps(status: Fields): boolean {
  * condition of an older generation shows that the controller has not reconciled the present one.
  */
 export function isUnobserved(object: KubeObject): boolean {
-  if (isRequestOpen(object)) return true
+  if (hasOpenRequest(object)) return true
   const conditions = conditionSignals(object).map(({ condition }) => condition)
   const isPresent = (each: Condition) => isOfPresentGeneration(each, object)
   const summaries = conditions.filter((each) => typeOf(each.type)?.scope === 'summary' && isPresent(each))

@@ -2,7 +2,7 @@ import type { Fields, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionsIn, conditionsOf } from '../conditions.ts'
-import { commonMilestones, type Judgement, type Rule, withCheck } from '../rule.ts'
+import { addCheck, commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { isOfPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
 
 /**
@@ -20,7 +20,7 @@ export function waitForRule(waitFor: WaitFor, hasEnded = (_object: KubeObject) =
       return evaluate(object, waitFor)
     },
   }
-  return withCheck(rule, (own, object) => {
+  return addCheck(rule, (own, object) => {
     if (waitFor.type === 'delete') return awaitingDeletion(own, object)
     return own.ready && hasEnded(object) ? { ...own, completed: true } : own
   })

@@ -1,10 +1,10 @@
 import type { Fields, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import { type ConditionSignal, conditionSignal, conditionsIn, fieldsOf } from '../conditions.ts'
+import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { isOfPresentGeneration, observedIf } from '../status-age.ts'
-import { conditionProblem, notReconciled, reportedProblem } from '../status-problems.ts'
+import { isOfPresentGeneration, observedMilestoneIf } from '../status-age.ts'
+import { conditionProblem, notReconciledProblem, reportedProblem } from '../status-problems.ts'
 import { type Backend, backendProblems } from './backend.ts'
 
 const group = 'gateway.networking.k8s.io'
@@ -55,7 +55,7 @@ export const routeRule: Rule = {
 function gatewaySignals(gateway: KubeObject): readonly ConditionSignal[] {
   const { listeners } = (gateway.status ?? {}) as Fields
   return [
-    ...fieldsOf(listeners).flatMap((each) => reportedSignals(gateway, each['conditions'], `listener ${each['name']}`)),
+    ...objectsIn(listeners).flatMap((each) => reportedSignals(gateway, each['conditions'], `listener ${each['name']}`)),
     ...ownSignals(gateway),
   ]
 }
@@ -72,13 +72,13 @@ function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   const problem =
     own.length === 0
       ? // Most often the GatewayClass of a new Gateway has no controller.
-        notReconciled(gateway, reader, { awaited: 'controller', owners: [`GatewayClass ${gatewayClass}`] })
+        notReconciledProblem(gateway, reader, { awaited: 'controller', owners: [`GatewayClass ${gatewayClass}`] })
       : badConditionsProblem(gateway, signals, reader)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
-  const addresses = fieldsOf((gateway.status as Fields | undefined)?.['addresses']).flatMap(({ value }) => value ?? [])
+  const addresses = objectsIn((gateway.status as Fields | undefined)?.['addresses']).flatMap(({ value }) => value ?? [])
   const message = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
   const waiting = problem === undefined ? 'waiting for its controller to accept and program it' : messageOf(problem)
-  reader.milestone(observedIf(own.length > 0, waiting))
+  reader.milestone(observedMilestoneIf(own.length > 0, waiting))
   if (problem !== undefined) reader.problem(problem)
   if (ready && addresses.length === 0) reader.note('it has no address yet')
   return { ready, message: ready ? message : waiting, readyConditions: signals.map(({ condition }) => condition) }
@@ -107,7 +107,7 @@ function parentsOf(route: KubeObject): readonly Parent[] {
   return parentRefs((route.spec as Fields | undefined)?.['parentRefs'], route).map((ref) => ({
     ref,
     name: parentText(ref, route),
-    signals: fieldsOf(parents)
+    signals: objectsIn(parents)
       .filter(({ parentRef }) => parentRefs([parentRef], route).some((each) => isSameParent(ref, each)))
       .flatMap(({ conditions }) => reportedSignals(route, conditions)),
   }))
@@ -115,7 +115,7 @@ function parentsOf(route: KubeObject): readonly Parent[] {
 
 /** The references in a spec or status, with the API's defaults for absent fields. */
 function parentRefs(written: unknown, { metadata: { namespace } }: KubeObject): readonly ParentRef[] {
-  return fieldsOf(written).map((each) => {
+  return objectsIn(written).map((each) => {
     const valid = Object.entries(each).filter(([key, value]) => typeof value === (key === 'port' ? 'number' : 'string'))
     return { group, kind: 'Gateway', namespace, ...Object.fromEntries(valid) }
   })
@@ -153,13 +153,13 @@ function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
     // Slow: the controller of a parent reports only once the parent exists.
     ...(unanswered.length === 0
       ? []
-      : [notReconciled(route, reader, { awaited: 'controller', owners: unanswered.map(({ name }) => name) })]),
+      : [notReconciledProblem(route, reader, { awaited: 'controller', owners: unanswered.map(({ name }) => name) })]),
     ...(bad === undefined && !areResolved ? missing : []),
   ]
   const ready = problems.length === 0
   const message = parents.length === 0 ? 'names no parent to accept it' : `accepted by ${names.join(' and ')}`
   const waiting = problems[0] === undefined ? '' : messageOf(problems[0])
-  reader.milestone(observedIf(unanswered.length === 0, waiting))
+  reader.milestone(observedMilestoneIf(unanswered.length === 0, waiting))
   for (const problem of problems) reader.problem(problem)
   if (parents.length === 0) reader.note('it names no parent, so nothing takes its traffic')
   if (bad === undefined && areResolved) for (const problem of missing) reader.warning(messageOf(problem))
@@ -177,9 +177,9 @@ function parentObject({ group, kind, name = '', namespace }: ParentRef): ObjectN
 
 /** The Services in the namespace of a route that its rules name. */
 function backendsOf({ metadata, spec }: KubeObject): readonly Backend[] {
-  const rules = fieldsOf((spec as Fields | undefined)?.['rules'])
+  const rules = objectsIn((spec as Fields | undefined)?.['rules'])
   return rules
-    .flatMap(({ backendRefs }) => fieldsOf(backendRefs))
+    .flatMap(({ backendRefs }) => objectsIn(backendRefs))
     .flatMap(({ group: backendGroup = '', kind = 'Service', namespace = metadata.namespace, name, port }) =>
       backendGroup === '' && kind === 'Service' && namespace === metadata.namespace && typeof name === 'string'
         ? [{ service: name, port: typeof port === 'number' ? port : undefined }]

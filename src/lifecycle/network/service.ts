@@ -16,7 +16,7 @@ import type { Milestone } from '../assessment.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
-import { lastWriteOf } from '../status-age.ts'
+import { lastWrittenAt } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isReplaced } from '../workloads/pod-fields.ts'
 import { stallHoldOfPod } from '../workloads/pod-state.ts'
@@ -252,7 +252,7 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
  * (`loadBalancerIP`, k8s.io/api/core/v1).
  */
 function mayGetAddress(service: Service, reader: Reader): boolean {
-  const requestedAt = lastWriteOf(service, reader.time) ?? -Infinity
-  const isAnswered = (lastWriteOf(service, reader.time, 'status') ?? Infinity) > requestedAt
+  const requestedAt = lastWrittenAt(service, reader.time) ?? -Infinity
+  const isAnswered = (lastWrittenAt(service, reader.time, 'status') ?? Infinity) > requestedAt
   return !isAnswered && !reader.passed(requestedAt + addressMovesMs)
 }

@@ -8,12 +8,12 @@ import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import {
   isGenerationStale,
   isObserved,
-  lastWriteOf,
-  observedIf,
+  lastWrittenAt,
   observedMilestone,
+  observedMilestoneIf,
   presentConditions,
 } from '../status-age.ts'
-import { conditionProblem, notReconciled, reportedProblem } from '../status-problems.ts'
+import { conditionProblem, notReconciledProblem, reportedProblem } from '../status-problems.ts'
 
 /**
  * Judges an object by its conditions.
@@ -31,7 +31,7 @@ function judgeConditions(
   const found = types.map((type) => conditions.find((each) => each.type === type))
   const reported = found.filter((each) => each !== undefined)
   const waiting = 'waiting for its controller'
-  reader.milestone(observedIf(reported.length > 0, waiting))
+  reader.milestone(observedMilestoneIf(reported.length > 0, waiting))
   if (failure === undefined && found.every((each) => each?.status === 'True')) {
     const message = reported.map(({ type, status }) => `${type} is ${status}`).join(', ')
     return { ready: true, message, readyConditions: reported }
@@ -40,7 +40,7 @@ function judgeConditions(
   const problem = failure
     ? reportedProblem(object, [failure], reader)
     : wrong && conditionProblem(object, [conditionSignal(wrong)], reader)
-  reader.problem(problem ?? notReconciled(object, reader))
+  reader.problem(problem ?? notReconciledProblem(object, reader))
   return { ready: false, message: problem === undefined ? waiting : messageOf(problem) }
 }
 
@@ -121,8 +121,8 @@ export const resourceQuotaRule: Rule = {
     const { hard: enforced = {} } = (object.status ?? {}) as { hard?: object }
     // The API server writes both in the same canonical form.
     const ready = isDeepStrictEqual(limits, enforced)
-    reader.milestone(observedIf(ready, 'waiting for its controller: its limits are not enforced yet'))
-    if (!ready && isEmpty(object.status)) reader.problem(notReconciled(object, reader))
+    reader.milestone(observedMilestoneIf(ready, 'waiting for its controller: its limits are not enforced yet'))
+    if (!ready && isEmpty(object.status)) reader.problem(notReconciledProblem(object, reader))
     return { ready, message: 'its limits are enforced' }
   },
 }
@@ -139,11 +139,15 @@ export const csrRule: Rule = {
     const [refusal, ...others] = refusalsOf(object)
     const isApproved = presentConditions(object).some(({ type, status }) => type === 'Approved' && status === 'True')
     const ready = refusal === undefined && isApproved && certificate !== ''
-    reader.milestone(observedIf(isApproved, 'waiting for its approval', 'approved'))
+    reader.milestone(observedMilestoneIf(isApproved, 'waiting for its approval', 'approved'))
     if (ready) return { ready, message: 'approved, and its certificate is issued' }
     reader.problem(
       refusal === undefined
-        ? notReconciled(object, reader, isApproved ? { awaited: 'certificate', signer } : { awaited: 'approval' })
+        ? notReconciledProblem(
+            object,
+            reader,
+            isApproved ? { awaited: 'certificate', signer } : { awaited: 'approval' },
+          )
         : reportedProblem(object, [refusal, ...others], reader),
     )
     return { ready, message: 'waiting for its certificate' }
@@ -227,7 +231,7 @@ function reportsDisabled({ type, reason }: Condition): boolean {
 function conditionsOfPresentSpec(autoscaler: KubeObject, { time }: Reader): readonly Condition[] {
   const conditions = [...conditionsOf(autoscaler), ...annotatedConditions(autoscaler)]
   if (!isGenerationStale(autoscaler)) return conditions
-  const writtenAt = lastWriteOf(autoscaler, time) ?? Infinity
+  const writtenAt = lastWrittenAt(autoscaler, time) ?? Infinity
   return conditions.filter(
     ({ type, status, lastTransitionTime }) =>
       type === 'AbleToScale' && status === 'False' && (time(lastTransitionTime) ?? -Infinity) >= writtenAt,

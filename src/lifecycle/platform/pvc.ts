@@ -13,7 +13,7 @@ import { lostClaimMs } from '../../thresholds.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
-import { ownProblem, seenSince } from '../status-problems.ts'
+import { ownProblem, problemSeenSince } from '../status-problems.ts'
 
 /**
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
@@ -107,7 +107,7 @@ function bindingEvent(events: readonly EventObject[]): EventObject | undefined {
 }
 
 function lostProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-lost'> {
-  const since = seenSince(claim, 'claim-lost', reader)
+  const since = problemSeenSince(claim, 'claim-lost', reader)
   return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, proven: reader.passed(since + lostClaimMs) }
 }
 

@@ -10,7 +10,7 @@ import {
   startTimeMs,
 } from '../../thresholds.ts'
 import type { ContainerView, Refusals } from '../pod-view.ts'
-import { isAhead, isSinceStart, prove } from '../proof.ts'
+import { isInFuture, isProven, mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
@@ -139,8 +139,8 @@ function refusedPull(container: ContainerView, reader: Reader): Problem | undefi
   const { class: certainty, provenAfter: needed = Infinity } = traitsOf(problem)
   const isMissing = certainty === 'strike' && container.lacksPullSecret
   const isFinal = !isMissing || isProvenMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, reader)
-  const isCurrent = isFinal && isSinceStart(lastAt, reader)
-  return { ...problem, proven: prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader) }
+  const isCurrent = isFinal && mayBeSinceStart(lastAt, reader)
+  return { ...problem, proven: isProven({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, reader) }
 }
 
 /** The refused pull of a container that waits for its image, before its proof. */
@@ -186,7 +186,7 @@ function presentRefusals({ refusals, status, deaths, endedAt }: ContainerView): 
  */
 function repeatedDeath(container: ContainerView, reader: Reader): Problem | undefined {
   const { end, endBeganAt = Infinity, isDead, deaths, probesDueAt } = container
-  const mayLive = isAhead(probesDueAt, reader)
+  const mayLive = isInFuture(probesDueAt, reader)
   if (end === undefined || !(isDead || mayLive) || deaths.count === 0) return undefined
   const { count, firstAt = reader.now } = deaths
   // An instance that never ran waited for no target.
@@ -200,7 +200,7 @@ function repeatedDeath(container: ContainerView, reader: Reader): Problem | unde
     isCurrent: deaths.isCurrent,
   }
   const death = lastDeath(container)
-  return death && { ...death, count, firstSeenAt: firstAt, proven: prove(proof, reader) }
+  return death && { ...death, count, firstSeenAt: firstAt, proven: isProven(proof, reader) }
 }
 
 /** Its last death, as a problem that began at an unknown time. */

@@ -2,7 +2,7 @@ import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
 import { earlierDeathsMs, recoveredMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
 import type { DeathCount, Instance, PodContainer } from '../pod-view.ts'
-import { earliest, type GateTime, isSinceStart, latest } from '../proof.ts'
+import { earliestMoment, type GateTime, latestMoment, mayBeSinceStart } from '../proof.ts'
 import { condition } from './pod-fields.ts'
 
 /**
@@ -83,7 +83,7 @@ function runningInstance(
   const readyAt = isProbed && beganAt !== undefined ? Math.min(now, Math.max(beganAt, turnedAt)) : beganAt
   const readySince = ready && beganAt !== undefined ? (same?.readySince ?? readyAt) : undefined
   const isLong = beganAt !== undefined && now - beganAt >= recoveredMs
-  const readyFor = isLong ? Infinity : latest([before?.readyFor, readySince && now - readySince])
+  const readyFor = isLong ? Infinity : latestMoment([before?.readyFor, readySince && now - readySince])
   return { seenAt: same?.seenAt ?? now, beganAt, readySince, readyFor }
 }
 
@@ -174,11 +174,11 @@ export function countDeaths(
     number >= uncounted && number < seen.total ? [instance] : [],
   )
   const isCurrent =
-    isSinceStart(created, gateTime) ||
-    counted.some(({ beganAt }) => beganAt !== undefined && isSinceStart(beganAt, gateTime)) ||
+    mayBeSinceStart(created, gateTime) ||
+    counted.some(({ beganAt }) => beganAt !== undefined && mayBeSinceStart(beganAt, gateTime)) ||
     // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
     seen.total - 1 > atFirstSight
   const reportedAt = count > 0 && uncounted === 0 ? backOffAt : undefined
-  const firstAt = earliest([reportedAt, ...counted.map(({ diedAt }) => diedAt)])
+  const firstAt = earliestMoment([reportedAt, ...counted.map(({ diedAt }) => diedAt)])
   return { count, total: seen.total, isCurrent, firstAt }
 }

@@ -10,7 +10,7 @@ import { classOf, type Problem } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import type { PodView } from '../pod-view.ts'
-import { isSinceStart } from '../proof.ts'
+import { mayBeSinceStart } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
@@ -253,7 +253,7 @@ function hasUnprovenPod(state: ExaminedPods['state']): boolean {
 function isAdvancing(view: PodView, reader: Reader): boolean {
   const { pod, started, runningStep } = view
   const isCurrent = ({ type, status, lastTransitionTime }: Condition) =>
-    status === 'True' && (type === 'Ready' || !started) && isSinceStart(reader.time(lastTransitionTime), reader)
+    status === 'True' && (type === 'Ready' || !started) && mayBeSinceStart(reader.time(lastTransitionTime), reader)
   const hasMoved = pod.status?.conditions?.some(isCurrent) === true
   return stallHoldOfPod(view, reader) !== undefined || runningStep !== undefined || hasMoved
 }

@@ -12,7 +12,7 @@ import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from 
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
 import type { PodView } from '../pod-view.ts'
-import { isAhead, latest, withoutProof } from '../proof.ts'
+import { isInFuture, latestMoment, toExplanation } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
@@ -69,7 +69,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   for (const each of jobMilestones(job, isComplete, lost, reader)) reader.milestone(each)
   if (isWorking(job, state)) reader.hold('its containers are running')
   reader.hold(stallHold(state, owned, reader))
-  if (isAhead(triesAt, reader)) reader.hold('its next try has to wait')
+  if (isInFuture(triesAt, reader)) reader.hold('its next try has to wait')
   if (isComplete && (status.failed ?? 0) > 0) reader.note(`${status.failed} failed before it completed`)
   // A Job that has not ended fails if its pods are refused, or if one of them has a proven problem and none is better.
   const proven = problems.filter((problem) => problem.proven)
@@ -212,7 +212,7 @@ function keptPod({ pod }: PodView, job: Job, reader: Reader): Problem | undefine
   const ends = own.filter((each) => each !== kept).map(({ status }) => status?.state?.terminated)
   const isAnyOwn = others.some((each) => own.includes(each))
   if (kept === undefined || isAnyOwn || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return undefined
-  const since = latest(ends.map((end) => reader.time(end?.finishedAt))) ?? reader.now
+  const since = latestMoment(ends.map((end) => reader.time(end?.finishedAt))) ?? reader.now
   if (!isAdded && !reader.passed(since + longStepMs)) return undefined
   return { ...ownProblem(pod, since), reason: 'sidecar-running', container: kept.container.name, detail: {} }
 }
@@ -231,7 +231,7 @@ function withoutDuplicates(pods: readonly Pod[]): readonly Pod[] {
 function toJobProblem(problem: Problem): Problem {
   // A start that the runtime refused is retried too: by its traits it is no death, but it has an exit code.
   const isDeath = traitsOf(problem).isDeath || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
-  return isDeath ? withoutProof(problem) : problem
+  return isDeath ? toExplanation(problem) : problem
 }
 
 /**
@@ -289,11 +289,11 @@ function isOfJobController({ spec: { managedBy = 'kubernetes.io/job-controller' 
  */
 function nextTryAt(job: Job, pods: readonly Pod[], reader: Reader): number | undefined {
   const failed = pods.filter((pod) => pod.status?.phase === 'Failed')
-  const failedAt = latest(failed.map((pod) => lostAt(pod, reader)))
+  const failedAt = latestMoment(failed.map((pod) => lostAt(pod, reader)))
   const isWaiting = !job.spec?.suspend && isOfJobController(job) && pods.filter(isActive).length < wantedAtOnce(job)
   const waitMs = Math.min(firstJobBackOffMs * 2 ** (failed.length - 1), maxJobBackOffMs)
   const nextPodAt = isWaiting && failedAt !== undefined ? failedAt + waitMs : undefined
-  return latest([nextPodAt, ...pods.map((pod) => restartAt(pod, reader))])
+  return latestMoment([nextPodAt, ...pods.map((pod) => restartAt(pod, reader))])
 }
 
 /** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
@@ -310,7 +310,7 @@ function isActive(pod: Pod): boolean {
 
 /** When the kubelet restarts a dead container of a pod. A sidecar's own restarts do not count. */
 function restartAt(pod: Pod, { time }: Reader): number | undefined {
-  return latest(
+  return latestMoment(
     containersOf(pod).map(({ container, status }) => {
       const seconds = container.restartPolicy === 'Always' || !status ? undefined : backOffSeconds(status)
       const diedAt = time(status?.lastState?.terminated?.finishedAt)

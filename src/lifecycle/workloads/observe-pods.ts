@@ -7,7 +7,7 @@ import {
 } from '../../cluster/objects.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import type { ContainerView, Refusals } from '../pod-view.ts'
-import { type GateTime, isSinceStart, latest } from '../proof.ts'
+import { type GateTime, latestMoment, mayBeSinceStart } from '../proof.ts'
 import { type DeathObservations, observeDeaths } from './death-count.ts'
 import { isPullRefusal, pullFailure } from './image-pull.ts'
 import { containersOf, eventCount } from './pod-fields.ts'
@@ -38,7 +38,7 @@ export function observePod(
     if (status === undefined) continue
     const known = containers.get(container.name) ?? unobserved
     const deaths = observeDeaths(known, pod, { ...each, status }, now, gateTime)
-    const predatesGate = known.firstRestarts === undefined && !isSinceStart(created, gateTime)
+    const predatesGate = known.firstRestarts === undefined && !mayBeSinceStart(created, gateTime)
     containers.set(container.name, observeWaiting({ ...known, ...deaths }, status, { predatesGate, created }, now))
   }
   return { seenAt: now, containers }
@@ -62,7 +62,7 @@ export function withReported(
       message,
       count: Math.max(known?.count ?? 0, reportedCount),
       firstAt: Math.min(known?.firstAt ?? seenAt, ...refused.map((event) => time(firstOccurrence(event)) ?? seenAt)),
-      lastAt: latest([known?.lastAt, ...refused.map((event) => time(lastOccurrence(event)))]),
+      lastAt: latestMoment([known?.lastAt, ...refused.map((event) => time(lastOccurrence(event)))]),
     })
   }
   return refusals
@@ -103,7 +103,7 @@ function observeWaiting(
     message,
     count: count + 1,
     firstAt: before?.firstAt ?? now,
-    lastAt: latest([before?.lastAt, predatesGate ? undefined : attemptedAt]),
+    lastAt: latestMoment([before?.lastAt, predatesGate ? undefined : attemptedAt]),
   }
   return { ...observed, refusals: new Map([...known.refusals, [failure.reason, refusals]]) }
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { controllerOf, type EventObject, hasEnded, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import type { PodView } from '../pod-view.ts'
-import { workloadOf } from '../pods.ts'
+import { workloadUid } from '../pods.ts'
 import type { GateTime } from '../proof.ts'
 import type { PodTerms } from './death-count.ts'
 import { observePod, type PodObservations } from './observe-pods.ts'
@@ -77,7 +77,7 @@ export class PodHistories {
     if (controller === undefined) return { changedAt: undefined, minReadyMs: 0 }
     const known = this.#terms.get(controller)
     if (known !== undefined) return known
-    const workload = workloadOf(controller, this.#store)
+    const workload = workloadUid(controller, this.#store)
     const changedAt = templateChangedAt(workload, (uid, kind) => this.#store.ownedBy(uid, kind))
     const seconds = [controller, workload].map((uid) => minReadySeconds(this.#store.withUid(uid)))
     const terms = { changedAt: this.#gateTime.time(changedAt), minReadyMs: Math.max(...seconds) * 1_000 }

@@ -1,6 +1,6 @@
 import type { Problem } from '../../reasons/reasons.ts'
 import type { PodView } from '../pod-view.ts'
-import { isAhead, isSinceStart, type Moment } from '../proof.ts'
+import { isInFuture, type Moment, mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { findInContainer } from './container-problems.ts'
 import { findInPod, lostNodeToleratedUntil, quietNode } from './pod-problems.ts'
@@ -37,7 +37,7 @@ export function problemsOfPod(view: PodView, reader: Reader): readonly Problem[]
 export function stallHoldOfPod(view: PodView, reader: Reader): string | undefined {
   const wait = limitedWait(view, reader)
   if (wait !== undefined) return wait
-  return isAhead(lostNodeToleratedUntil(view, reader), reader)
+  return isInFuture(lostNodeToleratedUntil(view, reader), reader)
     ? 'the node of a pod does not respond, and the pod tolerates that for a time'
     : undefined
 }
@@ -50,12 +50,12 @@ export function quietNodeOf(view: PodView, reader: Reader): string | undefined {
 /** What a pod waits for, if this wait has a limit. */
 function limitedWait(view: PodView, reader: Reader): string | undefined {
   if (view.isPulling) return 'an image is being pulled'
-  const isProbing = view.containers.some(({ probesDueAt }) => isAhead(probesDueAt, reader))
+  const isProbing = view.containers.some(({ probesDueAt }) => isInFuture(probesDueAt, reader))
   if (isProbing) return 'the probes of a pod still have time'
   return view.scaleUp?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
 /** The moment of the milestone `pulled`: the start of the containers, if it is since the gate's start; else unknown. */
 export function pulledAt(startedAt: number | undefined, reader: Reader): number | undefined {
-  return isSinceStart(startedAt, reader) ? startedAt : undefined
+  return mayBeSinceStart(startedAt, reader) ? startedAt : undefined
 }

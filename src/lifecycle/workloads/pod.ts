@@ -4,7 +4,7 @@ import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Milestone } from '../assessment.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerView, PodView } from '../pod-view.ts'
-import { latestOfAll } from '../proof.ts'
+import { latestIfAllKnown } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
@@ -149,7 +149,7 @@ function milestones(
 
 /** When the last container of a succeeded pod ended, on the runner's clock; undefined if any container does not show its end. */
 function endedAt({ status }: Pod, { time }: Reader): number | undefined {
-  return latestOfAll((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
+  return latestIfAllKnown((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
 }
 
 /**

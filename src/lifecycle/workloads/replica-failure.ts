@@ -17,7 +17,15 @@ import {
   refusedCreations,
 } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
-import { earliest, isAhead, isSinceStart, latest, momentAt, prove, withoutProof } from '../proof.ts'
+import {
+  earliestMoment,
+  isInFuture,
+  isProven,
+  latestMoment,
+  mayBeSinceStart,
+  momentAt,
+  toExplanation,
+} from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { isObserved } from '../status-age.ts'
 import { condition, eventCount } from './pod-fields.ts'
@@ -176,7 +184,7 @@ export function rolloutCreationProblem(
   const own = replicaFailure(deployment)
   if (own === undefined || (current === undefined && !isObserved(deployment))) return []
   const older = owned.find((set) => set !== current && replicaFailure(set) !== undefined)
-  if (older !== undefined) return creationProblem(older, reader).map(withoutProof)
+  if (older !== undefined) return creationProblem(older, reader).map(toExplanation)
   const attempts = current === undefined ? [] : attemptsOf(current, creationEvents, reader)
   return [refusedProblem(deployment, 'create pods', own, attempts, reader)]
 }
@@ -246,17 +254,17 @@ function refusedProblem(
     count,
     firstSeenAt: since ?? reader.now,
     proven: false,
-    isRetried: isAhead(retryAt(refused, reader), reader) || undefined,
+    isRetried: isInFuture(retryAt(refused, reader), reader) || undefined,
   })
   // A denial may end when a policy changes, but no retry makes a pod valid: its second refusal proves that it is invalid.
   const isInvalid = 'isInvalid' in problem.detail && problem.detail.isInvalid === true
-  const isRepeated = prove(
+  const isRepeated = isProven(
     {
       seen: count,
       needed: refusedCreations,
       since: isInvalid ? 0 : Math.max(since ?? 0, reader.startedAt),
       atLeastMs: isInvalid ? 0 : deniedMs,
-      isCurrent: isSinceStart(lastAt, reader),
+      isCurrent: mayBeSinceStart(lastAt, reader),
     },
     momentAt(lastAt),
   )
@@ -270,8 +278,8 @@ function refusedProblem(
  * known ones.
  */
 function retryAt(refused: readonly EventObject[], { time }: Reader): number | undefined {
-  const firstAt = earliest(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
-  const lastAt = latest(refused.map((event) => time(lastOccurrence(event))))
+  const firstAt = earliestMoment(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
+  const lastAt = latestMoment(refused.map((event) => time(lastOccurrence(event))))
   if (firstAt === undefined || lastAt === undefined) return undefined
   const count = refused.reduce((sum, event) => sum + eventCount(event), 0)
   const waitMs = Math.max(lastAt - firstAt, firstCreationRetryMs * 2 ** (count - 1))

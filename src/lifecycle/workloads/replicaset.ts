@@ -2,7 +2,7 @@ import type { ReplicaSet } from '../../cluster/objects.ts'
 import type { Pods } from '../pods.ts'
 import type { RuleReader } from '../reader.ts'
 import { podRequest } from '../selector.ts'
-import { isObserved, lastWriteOf } from '../status-age.ts'
+import { isObserved, lastWrittenAt } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { podCount, readyText } from './revision-pods.ts'
@@ -47,7 +47,7 @@ function factsOf(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
  * do not count: an admission webhook may have changed them.
  */
 function warnOfOutdatedPods(set: ReplicaSet, pods: Pods, reader: RuleReader): void {
-  const writtenAt = lastWriteOf(set, reader.time) ?? -Infinity
+  const writtenAt = lastWrittenAt(set, reader.time) ?? -Infinity
   const outdated = pods.new.filter(
     (pod) =>
       (reader.time(pod.metadata.creationTimestamp) ?? Infinity) < writtenAt && !hasImagesOf(set.spec?.template, pod),

@@ -6,7 +6,7 @@ import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import type { PodView } from '../pod-view.ts'
 import type { Pods } from '../pods.ts'
-import { isSinceStart, latest, latestOfAll } from '../proof.ts'
+import { latestIfAllKnown, latestMoment, mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
@@ -137,7 +137,7 @@ function depth(problem: Problem): number {
 function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): readonly Problem[] {
   const losses = lost
     .map((pod) => lostPodProblem(pod, reader))
-    .filter(({ firstSeenAt }) => isSinceStart(firstSeenAt, { startedAt: since }))
+    .filter(({ firstSeenAt }) => mayBeSinceStart(firstSeenAt, { startedAt: since }))
     .toSorted((a, b) => a.firstSeenAt - b.firstSeenAt)
   return groupEqual(losses).flatMap((same) => {
     const [first, last] = [same[0], same.at(-1)]
@@ -253,7 +253,7 @@ export function podMilestones(state: PodsState | undefined, replicas: number, re
       state: 'skipped',
       message: 'pods cannot be read',
     }))
-  const pullMs = latest(state.pods.map((pod) => pod.pullMs))
+  const pullMs = latestMoment(state.pods.map((pod) => pod.pullMs))
   const slowest = pullMs === undefined ? '' : ` (slowest pull ${(pullMs / 1000).toFixed(1)} s)`
   const step = state.pods.find(({ runningStep }) => runningStep !== undefined)?.runningStep
   const running = step === undefined ? '' : `, ${step}`
@@ -280,7 +280,7 @@ export function withMomentOf(
 
 /** When the last of these pods reached a milestone, on the runner's clock; undefined if one of them does not show it. */
 export function allReachedAt(pods: readonly PodView[], name: keyof PodView['moments']): number | undefined {
-  return latestOfAll(pods.map(({ moments }) => moments[name]))
+  return latestIfAllKnown(pods.map(({ moments }) => moments[name]))
 }
 
 /** Adds to an open milestone which init container or postStart hook the next containers wait for. */

@@ -1,7 +1,7 @@
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { gatedPods } from '../pods.ts'
-import { withoutProof } from '../proof.ts'
+import { toExplanation } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
@@ -185,7 +185,7 @@ function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
  */
 function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldRevision']): readonly Problem[] {
   return problems.map((problem) =>
-    oldRevision === undefined ? withoutProof(problem) : { ...problem, proven: false, oldRevision },
+    oldRevision === undefined ? toExplanation(problem) : { ...problem, proven: false, oldRevision },
   )
 }
 

@@ -3,7 +3,7 @@ import { recoveredMs } from '../../thresholds.ts'
 import { eventCounters } from '../assess.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerView, PodContainer, PodView } from '../pod-view.ts'
-import { earliest, type GateTime, latestOfAll } from '../proof.ts'
+import { earliestMoment, type GateTime, latestIfAllKnown } from '../proof.ts'
 import { countDeaths, type PodTerms } from './death-count.ts'
 import { type PodObservations, unobserved, withReported } from './observe-pods.ts'
 import { containerOfEvent, containersOf, hasStarted, isReady, isStartError } from './pod-fields.ts'
@@ -75,8 +75,8 @@ export function viewPod(
     moments: {
       scheduled: since('PodScheduled'),
       initialized: since('Initialized'),
-      pulled: latestOfAll(firstStarts),
-      started: latestOfAll(
+      pulled: latestIfAllKnown(firstStarts),
+      started: latestIfAllKnown(
         // An init container counts as started once it has ended.
         containers.map(({ isInit, status }, index) =>
           isInit ? time(status?.state?.terminated?.finishedAt) : firstStarts[index],
@@ -100,7 +100,7 @@ function backOffSince(about: readonly EventObject[], seenAt: number, { time }: G
   const backOffs = about.filter(
     ({ reason, message }) => reason === 'BackOff' && message?.startsWith('Back-off restarting'),
   )
-  return earliest(backOffs.map((event) => time(firstOccurrence(event)) ?? seenAt))
+  return earliestMoment(backOffs.map((event) => time(firstOccurrence(event)) ?? seenAt))
 }
 
 function probesDueAt({ container, status, isInit }: PodContainer, startedAt: number | undefined): number | undefined {
@@ -147,7 +147,7 @@ function firstStartOf(
   { time }: GateTime,
 ): number | undefined {
   const ends = [status?.state?.terminated, status?.lastState?.terminated].map((end) => time(end?.startedAt))
-  return earliest([startedAt, ...ends].filter((at) => at !== undefined && at >= createdAt))
+  return earliestMoment([startedAt, ...ends].filter((at) => at !== undefined && at >= createdAt))
 }
 
 function runsOrHasCompleted({ status, isInit, runsOnce }: PodContainer): boolean {

@@ -3,7 +3,7 @@ import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Milestone } from '../assessment.ts'
 import { awaitedPods, type Pods } from '../pods.ts'
-import { isAhead, latest, withoutProof } from '../proof.ts'
+import { isInFuture, latestMoment, toExplanation } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule, ServedPort, Serving } from '../rule.ts'
 import { podRequest } from '../selector.ts'
@@ -161,7 +161,7 @@ export function examineWorkloadPods(
     waitsForTermination,
     state,
     failing: areAll || state === undefined ? state : examinePods(failing, reader, gone),
-    excused: excused.length === 0 ? [] : examinePods(excused, reader).problems.map(withoutProof),
+    excused: excused.length === 0 ? [] : examinePods(excused, reader).problems.map(toExplanation),
     stuck: waitsForTermination ? stuckPods(endingPods(pods), reader) : [],
   }
 }
@@ -244,7 +244,7 @@ function readyMilestone(
   if (milestone.state === 'done') return milestone
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
   // The last one settles last.
-  const settlesAt = readyPods.length > ready ? latest(readyPods.map(({ moments }) => moments.settled)) : undefined
+  const settlesAt = readyPods.length > ready ? latestMoment(readyPods.map(({ moments }) => moments.settled)) : undefined
   if (readyPods.length < wanted || settlesAt === undefined) return milestone
   return { ...milestone, message: `${podCount(wanted)} ready, settling`, settlesAt }
 }
@@ -274,11 +274,11 @@ export function stallHold(state: PodsState | undefined, ending: readonly Pod[], 
   if (state?.stallHold !== undefined) return state.stallHold
   // A controller's counts do not show this wait: they include older pods.
   const isAnyUnavailable = state?.pods.some(
-    ({ ready, moments, minReadyMs }) => ready && isAhead((moments.ready ?? 0) + minReadyMs, reader),
+    ({ ready, moments, minReadyMs }) => ready && isInFuture((moments.ready ?? 0) + minReadyMs, reader),
   )
   if (isAnyUnavailable) return 'pods are ready and wait out minReadySeconds'
   // The `deletionTimestamp` is the end of the grace period.
-  return ending.some(({ metadata }) => isAhead(reader.time(metadata.deletionTimestamp), reader))
+  return ending.some(({ metadata }) => isInFuture(reader.time(metadata.deletionTimestamp), reader))
     ? 'a pod is within its grace period'
     : undefined
 }
