@@ -1,6 +1,6 @@
 import { deniedAccess } from '../cluster/failures.ts'
 import type { Target } from '../plan/target.ts'
-import { type ReasonCode, type ReasonDetails, sentenceFor, traitsOf } from '../reasons/reasons.ts'
+import { type ReasonCode, type ReasonDetails, sentenceOfReason, traitsOf } from '../reasons/reasons.ts'
 import { type HintFacts, joinSubject, type Sentence } from '../reasons/spec.ts'
 
 /** All outcomes except `ready`, the gravest first. An outcome without a judgement is graver than a failure. */
@@ -33,7 +33,7 @@ export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
   reason: Reason,
   detail: ReasonDetails[Reason],
 ): Verdict<O> {
-  const { text, form } = sentenceFor(reason, detail)
+  const { text, form } = sentenceOfReason(reason, detail)
   return { outcome, reason, message: text, form }
 }
 

@@ -3,7 +3,7 @@ import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { NamedTarget, Target } from '../plan/target.ts'
 import { headlineOf, type Problem, problemSentence, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
-import { listNames, withoutMiddle } from '../reasons/wording.ts'
+import { listNames, shortenMiddle } from '../reasons/wording.ts'
 import { heartbeatTargets, shortestSettlingMs } from '../thresholds.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
 
@@ -79,7 +79,7 @@ export function problemHeadline(problem: Problem, target: Target): string {
   const headline = headlineOf(problem)
   const deepest = problem.cause ?? problem
   const isNamed = isOwnProblem(deepest, target) || !traitsOf(deepest).isAnonymous
-  return isNamed ? headline : `${withoutMiddle(subjectText(deepest.subject), subjectLimit)}: ${headline}`
+  return isNamed ? headline : `${shortenMiddle(subjectText(deepest.subject), subjectLimit)}: ${headline}`
 }
 
 /** Whether the target itself has the problem. */

@@ -1,40 +1,42 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { HintWords, ReasonFamily } from './spec.ts'
-import { ifPresent, withoutMiddle } from './wording.ts'
+import { ifPresent, shortenMiddle } from './wording.ts'
 
-/** How many characters of a body a sentence contains: the summary has more. */
+/* Reasons of `http-checks` and `hold`. */
+
+/** The maximum length of a text in a sentence. The summary shows more. */
 const bodyLimit = 80
 
-/** A request of `http-checks` without an answer. */
+/** A request of `http-checks` that has no answer. */
 interface MissingAnswer {
   /** `GET /healthz` */
   readonly request: string
-  /** The port of the pod; absent if no pod with the port is known. */
+  /** The port of the pod; absent if no known pod has the port. */
   readonly port?: number | undefined
-  /** The declared ports of the pod: `8080 (http)`. */
+  /** The ports that the pod declares: `8080 (http)`. */
   readonly declared: string
-  /** Why there is no answer; absent if none came yet. */
+  /** Why there is no answer; absent if no request has ended yet. */
   readonly error?: string | undefined
 }
 
-/** A request of `http-checks` that was not answered as expected. */
+/** A request of `http-checks` whose answer is not the expected one. */
 interface WrongAnswer {
   readonly request: string
   readonly status: number
   readonly body: string
   /** The expected statuses: `200-299`. */
   readonly expectStatus: string
-  /** The expected text that the body lacks; absent if the status is wrong. */
+  /** The expected text that is not in the body; absent if the status is wrong. */
   readonly expectBody?: string | undefined
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   readonly location?: string | undefined
 }
 
 export interface CheckDetails {
   readonly 'no-answer': MissingAnswer
   readonly 'wrong-answer': WrongAnswer
-  /** `afterMs`: since the start of the hold; `cause`: what ended it. */
+  /** `afterMs`: the time from the start of the hold; `cause`: what ended the hold. */
   readonly 'not-held': { readonly holdMs: number; readonly afterMs: number; readonly cause: string }
 }
 
@@ -47,7 +49,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     headline: ({ request }) => `no answer to ${request}`,
     sentence: ({ request, error }, { times }) =>
       error === undefined ? `has not answered ${request}` : `does not answer ${request}: ${shortText(error)}${times}`,
-    hint: missingHint,
+    hint: noAnswerHint,
   },
   'wrong-answer': {
     class: 'strike',
@@ -63,7 +65,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
       const shown = body === '' ? '' : `; the body is ${JSON.stringify(shortText(body))}`
       return `answers ${request} with ${status}${expected}${times}${shown}`
     },
-    hint: wrongHint,
+    hint: wrongAnswerHint,
   },
   'not-held': {
     class: 'strike',
@@ -76,18 +78,18 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
 }
 
 function shortText(text: string): string {
-  return withoutMiddle(text, bodyLimit)
+  return shortenMiddle(text, bodyLimit)
 }
 
 /** Hint for a request without an answer. */
-function missingHint({ port, declared = '' }: Partial<MissingAnswer>): string {
+function noAnswerHint({ port, declared = '' }: Partial<MissingAnswer>): string {
   if (port === undefined) return 'See whether its pods are ready, and serve on the port of the line.'
   const ports = declared === '' ? 'declare no port' : `declare ${declared}`
   return `Check that the process listens on port ${port} of the pod (its containers ${ports}), serves HTTP there (with TLS: --scheme=https), and answers within the --timeout of the line.`
 }
 
 /** Hint for a wrong answer, by its status. */
-function wrongHint(
+function wrongAnswerHint(
   { status = 0, expectBody, location }: Partial<WrongAnswer>,
   { problem, command }: HintWords,
 ): string {

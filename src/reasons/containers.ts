@@ -4,33 +4,35 @@ import { clause, type HintWords, type NoDetail, type ReasonFamily, type ReasonSp
 import {
   clusterCommand,
   type Exit,
-  exited,
+  exitText,
   ifPresent,
   logHint,
   nameLimit,
   platformHint,
-  withExitCode,
-  withoutMiddle,
+  shortenMiddle,
+  titleWithExitCode,
 } from './wording.ts'
 
+/* Reasons about the containers of pods. */
+
 interface CrashDetail extends Exit {
-  /** The event about its failed postStart hook: the kubelet ends a container whose hook fails. */
+  /** The event about a failed postStart hook: the kubelet ends a container whose hook fails. */
   readonly failedHook?: string
 }
 
-/** A container that the runtime could not start, or whose shell did not find the program. */
+/** A container that the runtime could not start, or whose shell could not find the program. */
 interface StartDetail extends Exit {
   readonly image?: string
-  /** The runtime's error; empty if it gave none. */
+  /** The runtime's error; empty if the runtime reports none. */
   readonly message: string
 }
 
 export interface CreateDetail extends StartDetail {
-  /** The container was created, but could not be started. */
+  /** Whether the container was created, but could not be started. */
   readonly isCreated: boolean
-  /** The step of the kubelet or the container runtime that failed, before the program started. */
+  /** The failed step of the kubelet or the container runtime before the start of the program. */
   readonly step?: 'hook' | 'memory' | 'mount' | 'sub-path' | 'working-directory' | 'other'
-  /** Root is forbidden, and its user is root or may be. */
+  /** The container must not run as root, and its user is or may be root. */
   readonly mayBeRoot?: boolean
   readonly mount?: FailedMount
 }
@@ -38,7 +40,7 @@ export interface CreateDetail extends StartDetail {
 export interface FailedMount {
   readonly volume: string
   readonly subPath?: string
-  /** Where the container mounts it. */
+  /** The mount path in the container. */
   readonly path: string
   readonly error: string
 }
@@ -49,22 +51,22 @@ export interface MissingObject {
   /** Absent if the kubelet does not report it. */
   readonly name?: string
   readonly key?: string
-  /** Absent if it is the namespace of the pod. */
+  /** Absent if the object is in the namespace of the pod. */
   readonly namespace?: string
 }
 
-/** A missing Secret, ConfigMap or key that a container or a volume needs. */
+/** A container or volume that needs a missing Secret, ConfigMap or key. */
 interface MissingDetail {
   /** Absent if the kubelet's message contains no object. */
   readonly missing?: MissingObject
-  /** The volume, if a volume needs the object. */
+  /** The volume that needs the object; absent if a container needs it. */
   readonly volume?: string
   readonly message: string
 }
 
 export interface ContainerDetails {
   readonly 'crash-loop': CrashDetail
-  /** The limit of the container, else of its pod; absent if neither has one. */
+  /** The memory limit of the container, otherwise of its pod (`isOfPod`); absent if neither has a limit. */
   readonly 'out-of-memory': { readonly limit?: string; readonly isOfPod?: boolean }
   readonly 'bad-command': StartDetail
   readonly 'exec-format': StartDetail
@@ -79,10 +81,10 @@ export interface ContainerDetails {
 }
 
 const crashSentence: ReasonSpec<CrashDetail>['sentence'] = (detail, { times }) =>
-  `${ifPresent`is killed because its postStart hook fails: ${detail.failedHook}` || exited(detail)}${times}`
+  `${ifPresent`is killed because its postStart hook fails: ${detail.failedHook}` || exitText(detail)}${times}`
 
 const startSentence: ReasonSpec<StartDetail>['sentence'] = (detail, { times }) =>
-  `${ifPresent`cannot start: ${detail.message}` || exited(detail)}${times}`
+  `${ifPresent`cannot start: ${detail.message}` || exitText(detail)}${times}`
 
 /** The reasons about the containers of pods: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const containerReasons: ReasonFamily<ContainerDetails> = {
@@ -90,7 +92,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     isDeath: true,
     title: '{a container} keeps crashing',
-    headline: withExitCode,
+    headline: titleWithExitCode,
     sentence: crashSentence,
     hint: crashHint,
     field: { container: [] },
@@ -99,7 +101,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     isDeath: true,
     title: '{a container} ran out of memory',
-    sentence: (detail, { times }) => `was killed for using more memory than ${memoryLimit(detail)}${times}`,
+    sentence: (detail, { times }) => `was killed for using more memory than ${memoryLimitText(detail)}${times}`,
     hint: memoryHint,
     isOfNode: true,
     field: { container: ['resources', 'limits', 'memory'] },
@@ -124,7 +126,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     isDeath: true,
     title: '{an init container} failed',
-    headline: withExitCode,
+    headline: titleWithExitCode,
     sentence: crashSentence,
     hint: (_, words) => `${initContainerHint(words)} ${logHint(words, { isPrevious: true, isNamed: true })}`,
     field: { container: [] },
@@ -175,14 +177,14 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     title: 'a Secret, ConfigMap or key is missing',
     headline: ({ missing }, _, title) => {
       if (missing?.name === undefined) return title
-      const object = withoutMiddle(missingName(missing), nameLimit)
+      const object = shortenMiddle(missingObjectName(missing), nameLimit)
       return missing.key === undefined ? `${object} is missing` : `${object} lacks the key ${missing.key}`
     },
     sentence: ({ missing, volume, message }, { container }) => {
-      const why = missing?.name === undefined ? message : missingText(missing)
+      const why = missing?.name === undefined ? message : missingObjectText(missing)
       return container === undefined ? mountSentence(volume, why) : `cannot be created: ${why}`
     },
-    hint: missingHint,
+    hint: missingObjectHint,
     otherSubjects: ({ missing: { kind, name, namespace } = {} }, { subject }) =>
       name === undefined
         ? []
@@ -223,13 +225,13 @@ export function mountSentence(volume: string | undefined, why: string): Sentence
   return clause(`${volume === undefined ? 'a volume' : `volume "${volume}"`} cannot be mounted: ${why}`)
 }
 
-function missingText(missing: MissingObject): string {
+function missingObjectText(missing: MissingObject): string {
   const { key } = missing
-  return `${missingName(missing)} ${key === undefined ? 'does not exist' : `has no key ${key}`}`
+  return `${missingObjectName(missing)} ${key === undefined ? 'does not exist' : `has no key ${key}`}`
 }
 
-/** As kubectl writes it: `secret/database`; `secret` if its name is unknown. */
-function missingName({ kind, name }: MissingObject): string {
+/** The object as kubectl names it: `secret/database`; `secret` if the name is unknown. */
+function missingObjectName({ kind, name }: MissingObject): string {
   return name === undefined ? kind : `${kind}/${name}`
 }
 
@@ -237,7 +239,7 @@ function initContainerHint({ problem, theContainer }: HintWords): string {
   return `The pod starts only when ${problem === undefined ? 'its init container' : theContainer} succeeds.`
 }
 
-/** Hint for a crash: explains it by the exit code and the log. */
+/** Hint for a crash, from the exit code and the log. */
 function crashHint({ exitCode, signal, failedHook }: Partial<CrashDetail>, words: HintWords): string {
   const { theContainer } = words
   if (words.isOfOtherArchitecture) return platformHint(words)
@@ -250,12 +252,11 @@ function crashHint({ exitCode, signal, failedHook }: Partial<CrashDetail>, words
   return `${what} ${logHint(words, { isPrevious: true, isNamed: true })}`
 }
 
-function memoryLimit({ limit, isOfPod }: ContainerDetails['out-of-memory']): string {
+function memoryLimitText({ limit, isOfPod }: ContainerDetails['out-of-memory']): string {
   if (limit === undefined) return 'the node has'
   return isOfPod ? `the limit of its pod, ${limit}` : `its limit of ${limit}`
 }
 
-/** Hint for a lack of memory. */
 function memoryHint(
   { limit, isOfPod }: Partial<ContainerDetails['out-of-memory']>,
   { theContainer }: HintWords,
@@ -291,29 +292,29 @@ function createHint({ mayBeRoot, step, mount }: Partial<CreateDetail>, words: Hi
   )
 }
 
-/** Hint for a subPath that its volume lacks: the kubelet creates a folder, which cannot be mounted onto a file. */
+/** Hint for a subPath that its volume lacks. The kubelet creates a folder, which cannot be mounted onto a file. */
 function subPathHint(mount: FailedMount | undefined): string | undefined {
   if (mount?.subPath === undefined || !mount.error.startsWith('not a directory')) return undefined
   return `Probably volume ${mount.volume} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key to the ConfigMap or Secret of the volume.`
 }
 
-/** Hint for a missing object: what to create, what refers to it, and the command that lists the existing objects. */
-function missingHint({ missing }: Partial<MissingDetail>, { pod, command, inNamespace }: HintWords): string {
+/** Hint for a missing object: what to create, where the pod refers to it, and how to list the existing objects. */
+function missingObjectHint({ missing }: Partial<MissingDetail>, { pod, command, inNamespace }: HintWords): string {
   const { namespace } = missing ?? {}
   const where = ifPresent` in namespace ${namespace}` || inNamespace || ' in the same namespace'
   if (missing?.name === undefined)
     return `Create the Secret or ConfigMap (or the key in it) that the message names,${where}, or correct the reference.`
   const { kind, key } = missing
-  const object = missingName(missing)
-  const reference = `the reference${ifPresent` (${referencesTo(missing, pod)})`}`
+  const object = missingObjectName(missing)
+  const reference = `the reference${ifPresent` (${referencesText(missing, pod)})`}`
   const list = namespace === undefined ? command('get', kind) : clusterCommand('get', kind, '-n', namespace)
   return key === undefined
     ? `Create ${object}${where}, or correct ${reference}. ${list} lists what is there.`
     : `Add the key ${key} to ${object}${where}, or correct ${reference}. ${command('describe', object)} lists its keys.`
 }
 
-/** The references of a pod to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
-function referencesTo({ kind, name, key }: MissingObject, pod: Pod | undefined): string {
+/** The places in a pod that refer to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
+function referencesText({ kind, name, key }: MissingObject, pod: Pod | undefined): string {
   const [ofEnv, ofFrom] = kind === 'secret' ? ['secretKeyRef', 'secretRef'] : ['configMapKeyRef', 'configMapRef']
   const { containers = [], initContainers = [], volumes = [] } = pod?.spec ?? {}
   const found = [...initContainers, ...containers].flatMap((container) => [

@@ -4,14 +4,16 @@ import { clause, type HintWords, type NoDetail, type ReasonFamily, type Sentence
 import { describeGrants, ifPresent } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
-/** Who changed the pod template. */
+/* Reasons that end a gate without a problem of an object: deadlines, other changes, access, input. */
+
+/** A change of the pod template by somebody else during the gate. */
 interface TemplateChange {
   readonly author?: string
-  /** The object was deleted, and created again with the other template. */
+  /** The object was deleted, and created again with another template. */
   readonly isRecreated: boolean
 }
 
-/** An operator deployed another revision than the awaited one. */
+/** The operator deployed a revision that is not the awaited one. */
 export interface RevisionChange {
   readonly operator: 'Argo CD' | 'Flux'
   readonly wanted: string
@@ -21,30 +23,30 @@ export interface RevisionChange {
 }
 
 export interface GateDetails {
-  /** `state`: what the target waits for, as text. */
+  /** `state`: what the target waits for. */
   readonly 'no-progress': { readonly stallTimeoutMs: number; readonly state: string }
-  /** `milestone`: the milestone whose own timeout passed. */
+  /** `milestone`: the milestone whose timeout passed; absent for a timeout of the target or the gate. */
   readonly 'still-running': { readonly timeoutMs: number; readonly milestone?: string; readonly state: string }
-  /** `timeoutMs`: the timeout of the milestone `created`. `hook`: the annotation that makes it a hook. */
+  /** `timeoutMs`: the timeout of the milestone `created`. `hook`: the annotation that makes the object a hook. */
   readonly 'not-found': { readonly isSelector?: boolean; readonly timeoutMs?: number; readonly hook?: string }
   readonly deleted: NoDetail
   /** The finalizers of a deleted object, or a refusal to create pods in a namespace that is being deleted. */
   readonly terminating: { readonly finalizers: readonly string[] } | Refusal
-  /** `differences`: how the present template differs from the one that the gate judged. */
+  /** `differences`: how the present pod template differs from the gated template. */
   readonly superseded: (TemplateChange & { readonly differences: readonly string[] }) | RevisionChange
-  /** `revision`: the number of the older revision whose template the object has again. */
+  /** `revision`: the number of the older revision whose pod template the object has again. */
   readonly 'rolled-back': (TemplateChange & { readonly revision?: number }) | RevisionChange
-  /** `cause`: which other image runs, if one was expected. */
+  /** `cause`: if images are expected, which other image runs. */
   readonly 'change-not-seen': { readonly awaitChangeMs: number; readonly cause?: string | undefined }
-  /** The operator of the target has not deployed the revision that the user awaits. Durations in milliseconds. */
+  /** The operator has not deployed the awaited revision. */
   readonly 'wrong-revision': {
     readonly operator: 'Argo CD' | 'Flux'
     readonly wanted: string
-    /** What is deployed; absent if nothing is. */
+    /** The deployed revision; absent if none is deployed. */
     readonly current?: string
-    /** When it was deployed, as the operator wrote it. */
+    /** When `current` was deployed, as the operator wrote it. */
     readonly since?: string | undefined
-    /** Why the operator deploys nothing, in its own words. */
+    /** The operator's report why it deploys nothing. */
     readonly complaint?: string | undefined
     /** How often the operator looks for a new revision. */
     readonly intervalMs?: number | undefined
@@ -63,7 +65,7 @@ export interface GateDetails {
     readonly wasReadable: boolean
     readonly message: string
   }
-  /** `outage`: what did not answer, and for how long. */
+  /** `outage`: which API did not answer, and for how long. */
   readonly 'api-unreachable': { readonly outage: string; readonly message?: string }
   readonly 'kind-unknown': NoDetail
   readonly 'input-invalid': NoDetail
@@ -71,13 +73,13 @@ export interface GateDetails {
   readonly 'report-missing': {
     readonly path: string
     readonly isPattern: boolean
-    /** The file is the report of another run or commit. */
+    /** Whether the file is the report of another run or commit. */
     readonly isForeign: boolean
   }
   readonly cancelled: NoDetail
 }
 
-/** The reasons that no other file has: of deadlines, changes, access and input. See `ReasonSpec`. */
+/** The reasons of deadlines, other changes, access and input: how each ends a gate, and its texts. See `ReasonSpec`. */
 export const gateReasons: ReasonFamily<GateDetails> = {
   'no-progress': {
     class: 'clock',
@@ -136,13 +138,13 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     mayPass: true,
     title: 'replaced by a newer change',
     sentence: (detail) => {
-      if ('operator' in detail) return otherRevision(detail, 'a newer revision')
+      if ('operator' in detail) return otherRevisionSentence(detail, 'a newer revision')
       const { author, differences } = detail
       const [difference, ...others] = differences
       const more = others.length === 0 ? '' : `, and ${others.length} more`
       const what = difference === undefined ? '' : `: ${difference}${more}`
       return clause(
-        `another change${ifPresent` by ${author}`} replaced the one being gated${recreation(detail)}${what}`,
+        `another change${ifPresent` by ${author}`} replaced the one being gated${recreationText(detail)}${what}`,
       )
     },
     hint: () =>
@@ -152,9 +154,9 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     class: 'identity',
     title: 'rolled back',
     sentence: (detail) => {
-      if ('operator' in detail) return otherRevision(detail, 'an older revision')
+      if ('operator' in detail) return otherRevisionSentence(detail, 'an older revision')
       const revision = ifPresent`revision ${detail.revision}` || 'an older revision'
-      return `was rolled back to ${revision} during the wait${ifPresent` by ${detail.author}`}${recreation(detail)}`
+      return `was rolled back to ${revision} during the wait${ifPresent` by ${detail.author}`}${recreationText(detail)}`
     },
     hint: (_, words) => {
       const template = operatorCommands[words.target.kind]?.history
@@ -170,7 +172,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       clause(`its change did not arrive in ${duration(awaitChangeMs)}${ifPresent`: ${cause}`}`),
     hint: (_, { target: { namespace, manifest }, usesFlags, setting }) => {
       const named = usesFlags ? 'name its manifests with -f' : 'name its `manifests`'
-      // Without a manifest, only a write after the start shows it.
+      // Without a manifest, the gate recognises the change only by a write after its start.
       const before =
         manifest === undefined
           ? ` It may have come before the gate began: start the gate before the apply, or ${named}, by which the gate sees it whenever it came.`
@@ -270,7 +272,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
 }
 
 /** `: Argo CD is at a1b2c3d since 12:03, a newer revision than d4e5f6a`. */
-function otherRevision({ operator, wanted, current, since }: RevisionChange, what: string): Sentence {
+function otherRevisionSentence({ operator, wanted, current, since }: RevisionChange, what: string): Sentence {
   return clause(`${operator} is at ${current}${clockText(since)}, ${what} than ${wanted}`)
 }
 
@@ -290,7 +292,7 @@ const operatorCommands: Readonly<Record<string, { readonly sync?: string; readon
 
 const rolloutMayBeFine = 'The rollout itself may be fine: look before you roll back.'
 
-function recreation({ isRecreated }: TemplateChange): string {
+function recreationText({ isRecreated }: TemplateChange): string {
   return isRecreated ? ' (deleted and created again)' : ''
 }
 
@@ -316,7 +318,7 @@ function notFoundHint({ target, hasEnded, command, operatorCommand }: HintWords)
 }
 
 function deletedHint({ target, name }: HintWords): string {
-  // Its ownerReferences are not known here.
+  // The ownerReferences of the deleted pod are not known here, so it may have no workload.
   const rollout =
     target.kind === 'Pod'
       ? 'A rollout replaces the pods of a workload: gate the workload, not its pods. Else find'
@@ -324,12 +326,12 @@ function deletedHint({ target, name }: HintWords): string {
   return `${rollout} out who deletes ${name} (another job, a clean-up, a GitOps controller), then apply it again.`
 }
 
-/** Of these kinds, the gate checks only that objects exist: the user can exclude them instead of granting access. */
+/** Objects of these kinds only need to exist, so the user can exclude them instead of granting access. */
 const excludableKinds: readonly string[] = ['secrets', 'configmaps', 'namespaces']
 
 /** Hint for missing access: the commands that grant it. */
 function accessHint({ denied }: HintWords): string {
-  // A target that could be read before may be ready.
+  // If the target could be read before, it may be ready.
   const care = denied?.wasReadable ? ` ${rolloutMayBeFine}` : ''
   const { access = [] } = denied ?? {}
   if (access.length === 0)

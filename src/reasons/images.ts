@@ -2,6 +2,8 @@ import { notFoundRefusals, unauthorizedRefusals } from '../thresholds.ts'
 import { clause, type HintWords, type ReasonFamily, type ReasonSpec } from './spec.ts'
 import { clusterCommand, ifPresent, platformHint } from './wording.ts'
 
+/* Reasons about the images of containers. */
+
 interface ImageDetail {
   readonly image: string
 }
@@ -12,18 +14,18 @@ export interface PullDetail extends ImageDetail {
   readonly cause?: PullFailureCause
 }
 
-/** Why a pull failed, if the answer shows it. */
+/** Why a pull failed, if the answer contains the cause. */
 export type PullFailureCause = 'signature' | 'disk-full' | 'broken-layer'
 
-/** A pod whose image is not the expected one, or expected containers that no gated pod has. */
+/** Expected containers that no gated pod has, or a container that runs another image than the expected one. */
 type ImageMismatch =
   | { readonly missingContainers: readonly string[] }
   | {
       readonly image?: string
-      /** The expected digest, and the running one if known. */
+      /** The expected digest. `running`: the digest of the running image, if known. */
       readonly expected: string
       readonly running?: string
-      /** The image was loaded onto the node: `running` is its ID, because no registry gave it a digest. */
+      /** The image was loaded onto the node without a registry. It has no digest, so `running` is its ID. */
       readonly isLoaded: boolean
     }
 
@@ -39,7 +41,7 @@ export interface ImageDetails {
   readonly 'image-mismatch': ImageMismatch
 }
 
-/** The reasons of refused pulls. */
+/** The reasons whose detail is a `PullDetail`: failed pulls. */
 export type PullReason = {
   [Reason in keyof ImageDetails]: ImageDetails[Reason] extends PullDetail ? Reason : never
 }[keyof ImageDetails]
@@ -88,7 +90,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     title: 'the registry of {the image} cannot be reached',
     sentence: pullSentence,
     hint: (_, { theImage }) =>
-      `The node cannot pull from ${hostOf(theImage)}: check its name, port and certificate, that it runs, and the DNS and network of the node.`,
+      `The node cannot pull from ${registryOf(theImage)}: check its name, port and certificate, that it runs, and the DNS and network of the node.`,
     field: { container: ['image'] },
   },
   'image-name-invalid': {
@@ -166,7 +168,7 @@ function invalidNameHint(_: Partial<ImageDetail>, { theImage: image }: HintWords
   return `Correct the image's name${image === 'the image' ? '' : ` "${image}"`}: it has the form registry/repository:tag, in lower case.`
 }
 
-/** Hint for a refused pull: names the imagePullSecrets of the pod, or states that the pod has none. */
+/** Hint for a refused pull, with the imagePullSecrets of the pod. */
 function unauthorizedHint(
   { cause }: Partial<PullDetail>,
   { theImage: image, pod, command, inNamespace }: HintWords,
@@ -174,7 +176,7 @@ function unauthorizedHint(
   if (cause === 'signature')
     return `The signature policy of the node refuses ${image}: sign the image as the policy requires, or change the policy of the node’s container runtime (containers-policy.json).`
   const secrets = ((pod?.spec ?? {}) as { imagePullSecrets?: { name?: string }[] }).imagePullSecrets ?? []
-  const host = hostOf(image)
+  const host = registryOf(image)
   const names = secrets.flatMap(({ name }) => name ?? []).join(', ')
   const what =
     pod === undefined
@@ -186,7 +188,7 @@ function unauthorizedHint(
 }
 
 /** The registry of an image name, as container runtimes read it. */
-function hostOf(image: string): string {
+function registryOf(image: string): string {
   const [first = '', ...rest] = image.split('/')
   if (image === 'the image') return 'the registry'
   return rest.length > 0 && /[.:]|^localhost$/.test(first) ? first : 'docker.io'

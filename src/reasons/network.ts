@@ -1,10 +1,12 @@
 import { clause, type HintWords, type ReasonFamily, type Sentence } from './spec.ts'
 import { counted, ifPresent, labelsText } from './wording.ts'
 
-/** The number of pods that a Service selects, without those that have ended. */
+/* Reasons about Services, routes and addresses. */
+
+/** The number of pods that a Service selects. Pods that have ended do not count. */
 interface PodCounts {
   readonly pods: number
-  /** The number of pods of the gated revision; of all pods if no gated workload owns them. */
+  /** The number of pods of the gated revision; equal to `pods` if no gated workload owns them. */
   readonly newPods: number
 }
 
@@ -13,7 +15,7 @@ type EndpointsFinding =
   /** Pods cannot be read. */
   | { readonly type: 'pods-unreadable'; readonly endpoints: number }
   | { readonly type: 'no-pods'; readonly workloads: readonly { readonly name: string; readonly replicas?: number }[] }
-  /** No container declares a port with this name; `declared`: the ports of the pods, as `8080 (http)`. */
+  /** No container declares a port with this name. `declared`: the ports that the pods declare: `8080 (http)`. */
   | { readonly type: 'port-name-missing'; readonly port: string; readonly declared: readonly string[] }
   /** Every pod has failed or is being deleted. */
   | { readonly type: 'pods-ended'; readonly pods: number }
@@ -21,7 +23,7 @@ type EndpointsFinding =
   /** Pods are ready, but the endpoint controller has made no endpoints for them. */
   | ({ readonly type: 'endpoints-not-made'; readonly readyPods: number } & PodCounts)
 
-/** The addresses of a load balancer that are not the requested ones. */
+/** The addresses of a load balancer that has none of the requested addresses. */
 interface OtherAddress {
   readonly has: readonly string[]
   readonly requested: readonly string[]
@@ -30,18 +32,18 @@ interface OtherAddress {
 export interface NetworkDetails {
   readonly 'no-endpoints': {
     readonly finding: EndpointsFinding
-    /** The ports without an endpoint, by name or number, if other ports have one. */
+    /** The ports without an endpoint, by name or number; absent if no port has an endpoint. */
     readonly ports?: readonly (string | number)[]
   }
   readonly 'selector-matches-nothing': {
     readonly selector: string
-    /** The labels that pods have for the keys of the selector, the most common first. */
+    /** The labels of pods with the same keys as the selector, the most common first. */
     readonly present: readonly string[]
   }
   readonly 'address-pending': {
     readonly isLoadBalancer: boolean
     readonly other?: OtherAddress | undefined
-    /** Why a controller assigns no address, as its newest Warning contains it. */
+    /** The controller's newest Warning, which contains why it assigns no address. */
     readonly report?: string | undefined
   }
   readonly 'backend-missing':
@@ -118,7 +120,7 @@ export function otherAddressText({ has, requested }: OtherAddress): string {
   return `${has.join(', ')}, and not ${requested.join(' or ')} as requested`
 }
 
-/** A finding as a sentence about the Service. */
+/** The sentence about a Service without ready endpoints. */
 function findingSentence(finding: EndpointsFinding, cause: string | undefined): string | Sentence {
   switch (finding.type) {
     case 'pods-unreadable':
@@ -133,10 +135,10 @@ function findingSentence(finding: EndpointsFinding, cause: string | undefined): 
     case 'pods-ended':
       return `selects ${counted(finding.pods, 'pod')}, all of them failed or being deleted`
     case 'pods-not-ready':
-      return `${selectedPods(finding)}${unreadyPods(finding)}${ifPresent`: ${cause}`}`
+      return `${selectedPodsText(finding)}${unreadyPodsText(finding)}${ifPresent`: ${cause}`}`
     case 'endpoints-not-made': {
       const ready = finding.readyPods === 1 ? 'the ready pod' : `the ${finding.readyPods} ready pods`
-      return `${selectedPods(finding)}; no endpoint takes traffic to ${ready} yet`
+      return `${selectedPodsText(finding)}; no endpoint takes traffic to ${ready} yet`
     }
   }
 }
@@ -148,15 +150,15 @@ function noPodsText({ name, replicas }: { readonly name: string; readonly replic
 }
 
 /** The number of selected pods, and how many of them are of an older revision. */
-function selectedPods({ pods, newPods }: PodCounts): string {
+function selectedPodsText({ pods, newPods }: PodCounts): string {
   const selects = `selects ${counted(pods, 'pod')}`
   if (newPods === pods) return selects
   if (newPods > 0) return `${selects}, ${pods - newPods} of them of an older revision`
   return pods === 1 ? `${selects}, of an older revision` : `${selects}, all of them of an older revision`
 }
 
-/** None of the new pods is ready; ready old pods do not count. */
-function unreadyPods({ pods, newPods }: PodCounts): string {
+/** That none of the new pods is ready: the end of the sentence that `selectedPodsText` begins. */
+function unreadyPodsText({ pods, newPods }: PodCounts): string {
   if (newPods === 0) return '; no new one is there yet'
   if (newPods < pods) return newPods === 1 ? ', the new one not ready' : ', none of the new ones ready'
   return pods === 1 ? ', which is not ready' : ', none of them ready'

@@ -1,11 +1,13 @@
 import { subjectText } from '../cluster/objects.ts'
 import { mountSentence } from './containers.ts'
 import { clause, type HintWords, type Occurrence, type ReasonFamily } from './spec.ts'
-import { clusterCommand, counted, type Exit, exited, ifPresent, logHint } from './wording.ts'
+import { clusterCommand, counted, type Exit, exitText, ifPresent, logHint } from './wording.ts'
+
+/* Reasons about whole pods. */
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
-/** Why a pod has no node: it has scheduling gates, its scheduler reports nothing, or the scheduler found none. */
+/** Why a pod has no node: the pod has scheduling gates, its scheduler reports nothing, or no node fits. */
 export type UnschedulableDetail =
   | { readonly schedulingGates: readonly string[] }
   | { readonly scheduler: string }
@@ -15,11 +17,11 @@ export interface FoundCauses {
   /** The number of nodes in the cluster; absent if the scheduler does not report it. */
   readonly nodes?: number
   readonly causes: readonly SchedulingCause[]
-  /** Why an autoscaler adds no node, as it reports it. */
+  /** The autoscaler's report why it adds no node. */
   readonly autoscaler?: string
 }
 
-/** Why nodes do not fit a pod; `nodes` is their number, absent if the pod itself is the cause. */
+/** Why nodes do not fit a pod. `nodes`: how many nodes; absent if the pod itself is the cause. */
 export type SchedulingCause = { readonly nodes?: number } & (
   | { readonly type: 'resource'; readonly resource: string }
   | { readonly type: 'taint'; readonly key?: string; readonly value?: string }
@@ -36,7 +38,7 @@ export type SchedulingCause = { readonly nodes?: number } & (
         | 'volume-in-use'
     }
   | { readonly type: 'missing-claim'; readonly name: string }
-  /** The scheduler's message, about the pod's claims or anything else; for a ResourceClaim, perhaps its controller's. */
+  /** The scheduler's message. For a ResourceClaim, the message may be that of its controller. */
   | { readonly type: 'unbound-claims' | 'claim' | 'resource-claim' | 'other'; readonly message: string }
 )
 
@@ -44,13 +46,13 @@ export interface EndedDetail {
   /** `Evicted`, `NodeAffinity` … */
   readonly statusReason?: string
   readonly message: string
-  /** How its container ended; absent if no container has failed. */
+  /** How the failed container of the pod ended; absent if no container has failed. */
   readonly exit?: Exit & { readonly isOutOfMemory: boolean }
 }
 
 /**
- * `silent`: the kubelet has not acknowledged the pod. `missing`: in addition, the node does not exist. `lost`: the node is
- * marked as not ready.
+ * Why a node does not run its pod. `silent`: its kubelet has not acknowledged the pod. `missing`: besides, the node
+ * does not exist. `lost`: the node is marked as not ready.
  */
 export type NodeState = 'silent' | 'missing' | 'lost'
 
@@ -62,17 +64,17 @@ const nodeSentences: Readonly<Record<NodeState, (node: string) => string>> = {
 
 export interface PodDetails {
   readonly unschedulable: UnschedulableDetail
-  /** `isInUse`: it is attached to the node of another pod, and can be attached to one node only. */
+  /** `isInUse`: the volume can be attached to one node only, and is attached to the node of another pod. */
   readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string; readonly isInUse?: boolean }
   readonly 'devices-not-prepared': { readonly message: string }
-  /** `handler`: the handler of the pod's RuntimeClass, if the runtime of the node has none of this name. */
+  /** `handler`: the handler of the pod's RuntimeClass, if the container runtime of the node lacks it. */
   readonly 'sandbox-failed': { readonly message: string; readonly handler?: string }
-  /** The readiness gates that are not True: the type of each, and the report of its controller, which may be empty. */
+  /** The readiness gates that are not True. Their controllers may report no reason and message. */
   readonly 'readiness-gate-pending': { readonly gates: readonly (PodReport & { readonly type: string })[] }
   readonly 'node-unresponsive': { readonly node: string; readonly state: NodeState }
   readonly evicted: EndedDetail
   readonly 'pod-failed': EndedDetail
-  /** What the kubelet reports: the first waiting container, and the newest Warning. */
+  /** The state of the first waiting container, and the newest Warning event. */
   readonly 'pod-waiting': { readonly container?: string; readonly waiting?: PodReport; readonly warning?: PodReport }
   readonly 'pod-stuck': { readonly finalizers: readonly string[]; readonly node?: string }
 }
@@ -97,7 +99,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       }
       if ('scheduler' in detail) return `has no node, and its scheduler ${detail.scheduler} does not report why`
       const refusal = ifPresent`; its autoscaler adds no node: ${detail.autoscaler}`
-      return `cannot be scheduled: ${nodeWords(detail)}${ifPresent`: ${cause?.sentence}`}${refusal}`
+      return `cannot be scheduled: ${schedulingText(detail)}${ifPresent`: ${cause?.sentence}`}${refusal}`
     },
     hint: (detail, words) => words.cause?.hint ?? schedulingHint(detail, words),
     field: { pod: ['spec'] },
@@ -175,7 +177,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'terminal',
     isOutsideTemplate: true,
     title: 'pods were evicted',
-    sentence: (detail, problem) => endedSentence('was evicted', detail.message, detail, problem),
+    sentence: (detail, problem) => endedPodSentence('was evicted', detail.message, detail, problem),
     hint: () =>
       'The message contains why the node evicted the pod. If a resource ran low, set requests that cover what the pod uses.',
     isOfNode: true,
@@ -183,7 +185,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   'pod-failed': {
     class: 'terminal',
     title: 'a pod failed',
-    sentence: (detail, problem) => endedSentence('failed', statusText(detail), detail, problem),
+    sentence: (detail, problem) => endedPodSentence('failed', statusText(detail), detail, problem),
     hint: (_, words) => {
       const { problem, describePod, describeTarget } = words
       return problem?.isReplaced
@@ -216,7 +218,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
 }
 
 /** `of 3 nodes, 2 lack cpu, 1 is cordoned`, `the only node lacks cpu`. */
-function nodeWords({
+function schedulingText({
   nodes,
   causes,
 }: {
@@ -239,7 +241,7 @@ function causeText(cause: SchedulingCause): string {
     case 'pod-count':
       return `${is} full of pods`
     case 'taint':
-      return `${has} a taint that the pod does not tolerate${ifPresent` (${taintOf(cause)})`}`
+      return `${has} a taint that the pod does not tolerate${ifPresent` (${taintText(cause)})`}`
     case 'cordoned':
       return `${is} cordoned`
     case 'node-selector':
@@ -267,19 +269,19 @@ function reportText({ reason, message }: PodReport): string {
   return [reason, message].filter((each) => each !== '').join(': ')
 }
 
-function taintOf({ key = '', value }: { readonly key?: string; readonly value?: string }): string {
+function taintText({ key = '', value }: { readonly key?: string; readonly value?: string }): string {
   return value === undefined ? key : `${key}=${value}`
 }
 
-/** The sentence about a pod that has ended; `count`: how many pods its controller has replaced so far. */
-function endedSentence(verb: string, why: string, detail: EndedDetail, { isReplaced, count }: Occurrence): string {
+/** The sentence about a pod that has ended. `count`: how many pods the controller has replaced so far. */
+function endedPodSentence(verb: string, why: string, detail: EndedDetail, { isReplaced, count }: Occurrence): string {
   if (isReplaced) {
     const pods = count > 1 ? ` (${count} pods so far)` : ''
     return `${verb} and is replaced${pods}${ifPresent`: ${why}`}`
   }
   const { exit } = detail
   if (exit === undefined) return `failed${ifPresent`: ${statusText(detail)}`}`
-  const how = exit.isOutOfMemory ? 'was killed for using too much memory' : exited(exit)
+  const how = exit.isOutOfMemory ? 'was killed for using too much memory' : exitText(exit)
   return `${how}, and nothing restarts it`
 }
 
@@ -288,10 +290,10 @@ function statusText({ statusReason = '', message }: EndedDetail): string {
   return reportText({ reason: statusReason, message })
 }
 
-/** In a rolling update, an old pod may hold what the new one needs. */
+/** In a rolling update, an old pod may use a volume or port that the new pod needs. */
 const oldPodFirst = 'If it is the old pod, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1).'
 
-/** What to do about each cause. */
+/** The hint for each cause. */
 const schedulingAdvice: Readonly<Partial<Record<SchedulingCause['type'], (words: HintWords) => string>>> = {
   resource: () =>
     `Lower \`resources.requests\`, or add a node with enough free resources: ${clusterCommand('describe', 'nodes')} shows what is in use.`,
@@ -339,10 +341,10 @@ function schedulingHint(detail: Partial<UnschedulableDetail>, words: HintWords):
     : [...new Set(advice)].join(' ')
 }
 
-/** Finalizers of Kubernetes itself, which protect used objects or wait for dependents: users should not remove them. */
+/** Finalizers of Kubernetes itself protect used objects or wait for dependents: users should not remove them. */
 const kubernetesFinalizers = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
 
-/** How the finalizers of a deleted object are removed. @param about the object, as kubectl names it */
+/** How to remove the finalizers of a deleted object. @param about the object as kubectl names it */
 export function finalizerAdvice({ command }: HintWords, about: string, finalizers: readonly string[]): string {
   const names = finalizers.join(', ')
   if (finalizers.every((each) => kubernetesFinalizers.test(each)))
@@ -351,7 +353,7 @@ export function finalizerAdvice({ command }: HintWords, about: string, finalizer
   return `The controller that set ${names} must remove it: check that it runs. Only if that controller no longer exists, remove it by hand: ${force}.`
 }
 
-/** Whether a pod waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */
+/** Whether a pod waits for its PersistentVolumeClaims (pkg/scheduler/framework/plugins/volumebinding). */
 export function waitsForClaims(detail: UnschedulableDetail): boolean {
   return 'causes' in detail && detail.causes.some(({ type }) => type === 'unbound-claims')
 }

@@ -2,15 +2,17 @@ import type { Container, Probe } from '../cluster/objects.ts'
 import type { HintWords, SentenceFacts } from './spec.ts'
 import { ifPresent, logHint } from './wording.ts'
 
-/** What the texts of a problem with a probe need: `liveness-failing`, `startup-failing`, `readiness-failing`. */
+/* Sentences and hints about failing probes. */
+
+/** The detail of a problem with a probe: `liveness-failing`, `startup-failing`, `readiness-failing`. */
 export interface ProbeDetail {
   /**
-   * True: the container runs, and the probe fails or has not succeeded yet. False: it was killed because of the probe.
+   * True: the container runs, and its probe has not succeeded. False: the container was killed because of its probe.
    */
   readonly isRunning: boolean
   /** The container was ready before. */
   readonly wasReady?: boolean
-  /** The kubelet's report: empty if the probe printed nothing, absent if it has not failed yet. */
+  /** The kubelet's report: empty if the probe printed nothing, absent if the probe has not failed yet. */
   readonly failure?: string
   readonly answer?: ProbeAnswer
 }
@@ -30,7 +32,7 @@ export type ProbeAnswer =
         | 'expects-http2'
         | 'expects-plain-http'
     }
-  /** The kubelet could not run the probe; `program`: what the image does not have, or what may not be run. */
+  /** The kubelet could not run the probe. `program`: the program that does not exist or may not be run. */
   | { readonly type: 'not-asked'; readonly program?: string }
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup'
@@ -48,11 +50,12 @@ export function probeSentence(
     : `fails its ${kind} probe${why}`
 }
 
-/** Hint for a failing probe: what the probe asks, and what the container answers. */
+/** Hint for a failing probe: what the probe requests, and how the container answers. */
 export function probeHint(kind: ProbeKind, { answer }: Partial<ProbeDetail>, words: HintWords): string {
   const { spec } = words
   const probe = spec?.[`${kind}Probe`]
-  if (answer?.type === 'not-asked') return `The kubelet cannot run the probe${missingProgram(answer.program, spec)}.`
+  if (answer?.type === 'not-asked')
+    return `The kubelet cannot run the probe${missingProgramText(answer.program, spec)}.`
   const further = {
     liveness: 'If the container only needs longer to start, give it a startupProbe.',
     readiness: logHint(words),
@@ -67,7 +70,7 @@ function requestText(probe: Probe | undefined, answer: ProbeAnswer | undefined, 
   if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`
   const port = probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port
   const path = probe.httpGet === undefined ? '' : ` for ${probe.httpGet.path ?? '/'}`
-  // A server that answers otherwise than the probe expects listens there, declared or not.
+  // If a server answers with another protocol, the port is right, even if the container does not declare it.
   const isWrongProtocol = answer?.type.startsWith('expects-') === true
   const ports = spec?.ports ?? []
   if (
@@ -82,7 +85,7 @@ function requestText(probe: Probe | undefined, answer: ProbeAnswer | undefined, 
 }
 
 /** `: app:v2 has no program wget that may be executed`. */
-function missingProgram(program: string | undefined, spec: Container | undefined): string {
+function missingProgramText(program: string | undefined, spec: Container | undefined): string {
   if (program === undefined) return '. Its error is in the message'
   return `: ${spec?.image ?? 'the image'} has no program ${program.replaceAll('`', '')} that may be executed. Add it to the image, or let the probe ask with \`httpGet\`, \`tcpSocket\` or \`grpc\``
 }

@@ -19,7 +19,9 @@ import { type StatusDetails, statusReasons } from './status.ts'
 import { hintWords, namedTitle } from './wording.ts'
 import { type WorkloadDetails, workloadReasons } from './workloads.ts'
 
-/** Each reason code with the detail of its problems. */
+/* The table of all reasons, and the texts, class and traits of a problem or reason. */
+
+/** Maps each reason code to the type of its problems' detail. */
 export interface ReasonDetails
   extends ImageDetails,
     ContainerDetails,
@@ -51,30 +53,30 @@ export interface ProblemWith<Reason extends ReasonCode> extends Occurrence {
   readonly reason: Reason
   /** The facts for its sentence, headline and hint. */
   readonly detail: ReasonDetails[Reason]
-  /** Whether the problem is proven, as its class demands: then it fails its target, unless a better pod exists. */
+  /** Whether enough observations prove the problem. A proven problem fails its target, unless a better pod exists. */
   readonly proven: boolean
-  /** Its controller will try again what was refused: the stall clock stops until then. */
+  /** The controller will retry the refused request. The stall clock stops until the retry. */
   readonly isRetried?: true | undefined
-  /** The problem of another object that causes this one: a pod's problem, for example, causes a Service's. */
+  /** The problem of another object that causes this problem, as crashing pods leave a Service without endpoints. */
   readonly cause?: Problem
 }
 
 /** A problem of a target, or of an object that the target depends on. `reason` determines the type of `detail`. */
 export type Problem<Reason extends ReasonCode = ReasonCode> = {
-  [Each in Reason]: ProblemWith<Each>
+  [Code in Reason]: ProblemWith<Code>
 }[Reason]
 
-/** The spec of a reason. Use it only with problems of this reason. */
+/** The spec of a reason. Pass its functions only details of this reason: their type accepts any. */
 function specOf(reason: ReasonCode): ReasonSpec<unknown> {
   return reasons[reason] as ReasonSpec<unknown>
 }
 
-/** The traits of the reason of a problem or verdict; none for the empty reason. */
+/** The traits of a problem's or verdict's reason; empty if the verdict has no reason. */
 export function traitsOf({ reason }: { readonly reason: ReasonCode | '' }): Partial<ReasonSpec<unknown>> {
   return reason === '' ? {} : specOf(reason)
 }
 
-/** The node of a problem that concerns a whole node; undefined for other problems. */
+/** The node that causes a problem, if the reason is about nodes; otherwise undefined. */
 export function nodeOfProblem({
   reason,
   detail,
@@ -82,7 +84,7 @@ export function nodeOfProblem({
   return specOf(reason).node?.(detail)
 }
 
-/** The class of a problem. A problem never fails its target if its pod is replaced or is of an older revision. */
+/** The class of a problem. The problem of a pod that is replaced, or of an older revision, never fails its target. */
 export function classOf(problem: Problem): ProblemClass {
   if (problem.isReplaced || problem.neverFails || problem.oldRevision !== undefined) return 'slow'
   const spec = specOf(problem.reason)
@@ -91,9 +93,9 @@ export function classOf(problem: Problem): ProblemClass {
   return fixed === 'terminal' || fixed === 'strike' ? fixed : 'slow'
 }
 
-/** What is wrong, and how the text is joined to the name of the object. Raw text: renderers escape it. */
+/** The sentence of a problem. Raw text: renderers escape it. */
 export function sentenceOf(problem: Problem): Sentence {
-  const sentence = sentenceOfSpec(problem)
+  const sentence = baseSentenceOf(problem)
   if (problem.oldRevision === undefined) return sentence
   const start =
     problem.oldRevision === 'stays'
@@ -102,18 +104,18 @@ export function sentenceOf(problem: Problem): Sentence {
   return { text: `${start}: ${sentence.text}`, form: 'predicate' }
 }
 
-function sentenceOfSpec(problem: Pick<Problem, 'reason' | 'detail' | 'cause'> & Occurrence): Sentence {
-  const sentence = specOf(problem.reason).sentence(problem.detail, factsOf(problem))
+function baseSentenceOf(problem: Pick<Problem, 'reason' | 'detail' | 'cause'> & Occurrence): Sentence {
+  const sentence = specOf(problem.reason).sentence(problem.detail, sentenceFacts(problem))
   return typeof sentence === 'string' ? { text: sentence, form: 'predicate' } : sentence
 }
 
-/** What the sentence and the headline of a problem may contain besides its detail. */
-function factsOf({ cause, ...problem }: Pick<Problem, 'cause'> & Occurrence): SentenceFacts {
+/** The facts besides the detail from which the sentence and the headline of a problem are made. */
+function sentenceFacts({ cause, ...problem }: Pick<Problem, 'cause'> & Occurrence): SentenceFacts {
   const { count } = problem
   return {
     ...problem,
     times: count > 1 ? `, ${count} times` : '',
-    // Rendered only when a text uses them: otherwise each cause in a chain would double the work.
+    // Getters render a text only when it is used. Otherwise each cause in a chain would double the work.
     cause: cause && {
       get sentence() {
         return problemSentence(cause)
@@ -125,28 +127,28 @@ function factsOf({ cause, ...problem }: Pick<Problem, 'cause'> & Occurrence): Se
   }
 }
 
-/** The other objects that a problem is about: the Service that a route names. */
+/** Objects that a problem involves besides its subject, such as the missing Service that a route names. */
 export function otherSubjects(problem: Problem): readonly Subject[] {
   return specOf(problem.reason).otherSubjects?.(problem.detail, problem) ?? []
 }
 
-/** Whether the object's own spec is wrong, or the cluster lacks a service: no other object can end the problem. */
+/** Whether no other object can end the problem: the object's spec is wrong, or the cluster lacks a service. */
 export function isOwnMistake({ reason, detail }: Problem): boolean {
   return specOf(reason).isOwnMistake?.(detail) === true
 }
 
-/** Gives a problem its type if its reason is known only at run time: the detail must fit each possible reason. */
+/** A problem whose reason is known only at run time. The detail must fit each possible reason. */
 export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>): Problem {
   return fields as unknown as Problem
 }
 
-/** A headline about this problem, with its names. Raw text: renderers escape it. */
+/** The headline of a problem, with the names of its objects. Raw text: renderers escape it. */
 export function headlineOf(problem: Problem): string {
   const { reason, detail, container, oldRevision } = problem
   if (oldRevision !== undefined) return 'an old pod blocks the update'
   const { headline, title } = specOf(reason)
   const named = namedTitle(title, { container, ...detail })
-  return headline === undefined ? named : headline(detail, factsOf(problem), named)
+  return headline === undefined ? named : headline(detail, sentenceFacts(problem), named)
 }
 
 /** The headline of a reason without a problem. */
@@ -160,12 +162,12 @@ export function hintOf(reason: ReasonCode, facts: HintFacts): string {
 }
 
 /** The sentence of a reason without a problem. Raw text: renderers escape it. */
-export function sentenceFor<Reason extends ReasonCode>(reason: Reason, detail: ReasonDetails[Reason]): Sentence {
+export function sentenceOfReason<Reason extends ReasonCode>(reason: Reason, detail: ReasonDetails[Reason]): Sentence {
   const occurrence = { subject: { group: '', kind: '', name: '' }, count: 1, firstSeenAt: 0 }
-  return sentenceOfSpec({ reason, detail, ...occurrence })
+  return baseSentenceOf({ reason, detail, ...occurrence })
 }
 
-/** What is wrong, in one line without the subject. Raw text: renderers escape it. */
+/** The text of a problem's sentence, without the name of the object. Raw text: renderers escape it. */
 export function messageOf(problem: Problem): string {
   return sentenceOf(problem).text
 }
@@ -176,7 +178,7 @@ export function placeOfProblem(problem: Pick<Problem, 'subject' | 'isElsewhere' 
   return placeText({ object: subjectText(subject), namespace: isElsewhere && subject.namespace, container, isInit })
 }
 
-/** Where an object or container is. @param place.namespace the object's namespace, if it is not the target's */
+/** An object or container as text. @param place.namespace the object's namespace, if it is not the target's */
 export function placeText(place: {
   readonly object: string
   readonly namespace?: string | undefined

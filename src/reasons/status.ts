@@ -2,9 +2,11 @@ import { subjectText } from '../cluster/objects.ts'
 import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
 import { clusterCommand, ifPresent } from './wording.ts'
 
-/** One fact that an object states: a condition, or a field of its status or spec. */
+/* Reasons that the status of an object shows, and signals as text. */
+
+/** One signal of an object: a condition, or a field of its status or spec. */
 export interface StatusSignal {
-  /** The part of the object: `listener https`. */
+  /** The part of the object that has the signal: `listener https`. */
   readonly part?: string
   /** The type of the condition, or the path of the field. */
   readonly name: string
@@ -24,28 +26,28 @@ export interface StatusDetails {
   readonly 'claim-lost': NoDetail
   readonly 'condition-false': {
     readonly signals: readonly StatusSignal[]
-    /** The operator's own sentence about the cause, which replaces the signals. */
+    /** The operator's own sentence about the cause; shown in place of the signals. */
     readonly cause?: string
-    /** The autoscaler cannot read a metric, because the cluster serves no resource metrics. */
+    /** The cluster serves no resource metrics, so the autoscaler cannot read its metric. */
     readonly needsMetricsServer?: boolean
     /** The Helm release whose revision is pending. */
     readonly release?: string
   }
   readonly 'reported-failed': {
-    /** Empty if only an expression in CEL shows the failure. */
+    /** Empty if only a CEL expression shows the failure. */
     readonly signals: readonly StatusSignal[]
-    /** The operator's own sentence about the cause, which replaces the signals. */
+    /** The operator's own sentence about the cause; shown in place of the signals. */
     readonly cause?: string
     /** The Helm release whose revision has failed. */
     readonly release?: string
-    /** The Job of its hook that has failed. */
+    /** The failed Job of a hook of the release. */
     readonly hook?: string | undefined
     /** The expression `failed` of the user's health check is true. */
     readonly healthCheck?: 'failed'
   }
   readonly 'not-reconciled':
     | { readonly awaited: 'status' }
-    /** `owners`: the objects whose controllers act on it: `GatewayClass nginx`, the parents of a route. */
+    /** `owners`: the objects whose controller must act, such as `GatewayClass nginx` or the parents of a route. */
     | { readonly awaited: 'controller'; readonly owners: readonly string[] }
     | { readonly awaited: 'approval' }
     | { readonly awaited: 'certificate'; readonly signer: string }
@@ -92,7 +94,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     yieldsTo: 'owned',
     isAnonymous: true,
     title: 'it reports a failure',
-    headline: (detail, { cause }, title) => cause?.headline ?? statedFailure(detail) ?? title,
+    headline: (detail, { cause }, title) => cause?.headline ?? failureHeadline(detail) ?? title,
     sentence: ({ signals, cause, healthCheck }, { cause: behind }) => {
       const own = cause ?? signalsText(signals)
       const text = [own, ifPresent`cause: ${behind?.sentence}`].filter((part) => part !== '').join('; ')
@@ -128,8 +130,11 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
 }
 
-/** The first clause of the failure that an object reports: `Helm upgrade failed for release shop/web`. */
-function statedFailure({ cause, signals }: StatusDetails['reported-failed']): string | undefined {
+/**
+ * The first clause of the failure that an object reports: `Helm upgrade failed for release shop/web`. Undefined if the
+ * clause is a single word, or too long for a headline.
+ */
+function failureHeadline({ cause, signals }: StatusDetails['reported-failed']): string | undefined {
   const [stated = ''] = (cause ?? signals[0]?.message ?? '').split(': ')
   return stated.trim().includes(' ') && stated.length <= statedLimit ? stated : undefined
 }
@@ -145,7 +150,7 @@ function releaseHint(
   return `${history} has the error of Helm, and shows which revision is deployed now.`
 }
 
-/** Hint for a pending revision of Helm, which may run or was killed: Helm reports no difference. */
+/** Hint for a pending Helm revision. Helm may still run or was killed: its status is the same. */
 function pendingHint(
   { release, signals = [] }: Partial<StatusDetails['condition-false']>,
   { setting, operatorCommand }: HintWords,
@@ -161,7 +166,7 @@ export function signalText({ part, name, value, reason, message }: StatusSignal)
   return `${ifPresent`${part}: `}${name}${is}${ifPresent` (${reason})`}${ifPresent`: ${message}`}`
 }
 
-/** The text of several signals. If a message contains an earlier one, or is contained in it, it is left out. */
+/** The text of several signals. A message that contains an earlier message, or is part of one, is left out. */
 export function signalsText(signals: readonly StatusSignal[]): string {
   const quoted: string[] = []
   const texts = signals.map((signal) => {

@@ -2,22 +2,22 @@ import type { DeniedAccess } from '../cluster/failures.ts'
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import type { HintFacts, HintTarget, HintWords } from './spec.ts'
 
-/* Words that the sentences and hints of several reasons share. */
+/* Phrases that the sentences and hints of several reasons share. */
 
 /** `1 pod`, `3 pods` */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** The first names, and how many more there are: `web, api and 3 more`. */
+/** The first names of a list, and the number of the others: `web, api and 3 more`. */
 export function listNames(names: readonly string[], limit: number): string {
   const rest = names.length - limit
   return `${names.slice(0, limit).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
 /**
- * A text with values, or an empty text if one of the values is absent or empty: ` (exit code 3)`, `: ` and the answer of a
- * registry.
+ * The text of a template; empty if one of its values is absent or empty. Example: without an exit code, the text
+ * ` (exit code ${exitCode})` is left out.
  */
 export function ifPresent(texts: TemplateStringsArray, ...values: readonly (string | number | undefined)[]): string {
   return values.some((value) => (value ?? '') === '') ? '' : String.raw({ raw: texts }, ...values)
@@ -26,26 +26,26 @@ export function ifPresent(texts: TemplateStringsArray, ...values: readonly (stri
 /** The maximum length of a name in a headline. */
 export const nameLimit = 70
 
-/** The phrase of a title that may get a name: its article, the phrase itself, and its last word. */
+/** A phrase in braces in a title. Groups: its article, the phrase without article, its last word. */
 const titlePhrase = /\{((?:the |an? )?)([^}]*?(\w+))\}/
 
 /**
- * The title of a reason, in which the phrase in braces gets the name that the field of its last word contains: from
- * `{the image} could not be pulled` to `image app:v2 could not be pulled`. Without a name, the phrase remains.
+ * The title of a reason with a name. The last word of the phrase in braces is the field that contains the name:
+ * `{the image} could not be pulled` becomes `image app:v2 could not be pulled`. Without a name, the phrase remains.
  */
 export function namedTitle(title: string, fields: Readonly<Record<string, unknown>> = {}): string {
   return title.replace(titlePhrase, (_, article: string, phrase: string, field: string) => {
     const name = fields[field]
-    return typeof name === 'string' ? `${phrase} ${withoutMiddle(name, nameLimit)}` : `${article}${phrase}`
+    return typeof name === 'string' ? `${phrase} ${shortenMiddle(name, nameLimit)}` : `${article}${phrase}`
   })
 }
 
-/** The headline of a container that ended: `container app keeps crashing (exit code 3)`. */
-export function withExitCode({ exitCode }: Exit, _facts: unknown, title: string): string {
+/** The headline of a container that has ended: `container app keeps crashing (exit code 3)`. */
+export function titleWithExitCode({ exitCode }: Exit, _facts: unknown, title: string): string {
   return `${title}${ifPresent` (exit code ${exitCode})`}`
 }
 
-/** The facts for a hint, with the words that hints are made of. */
+/** Adds the words for the text of a hint to its facts. */
 export function hintWords(facts: HintFacts): HintWords {
   const { target, problem, spec, usesFlags } = facts
   const { kind, name, namespace, selector } = target
@@ -68,18 +68,18 @@ export function hintWords(facts: HintFacts): HintWords {
     describeTarget: command('describe', ...ofTarget),
     describePod: command('describe', ...ofPod),
     command,
-    operatorCommand: (template) => (template === undefined ? undefined : filledCommand(target, template)),
+    operatorCommand: (template) => (template === undefined ? undefined : fillCommand(target, template)),
     setting: (input, value) => (usesFlags ? `--${input}${ifPresent`=${value}`}` : `${input}${ifPresent`: ${value}`}`),
   }
 }
 
-function filledCommand({ kind, name, namespace = '' }: HintTarget, template: string): string | undefined {
-  // A revision of Helm is named web.v7.
+function fillCommand({ kind, name, namespace = '' }: HintTarget, template: string): string | undefined {
+  // The object of a Helm revision is named web.v7.
   const release = name.slice(0, name.lastIndexOf('.v'))
   const values = { '{kind}': kind.toLowerCase(), '{name}': name, '{namespace}': namespace, '{release}': release }
   let filled = template
   for (const [placeholder, value] of Object.entries(values)) {
-    if (template.includes(placeholder) && quoted(value) !== value) return undefined
+    if (template.includes(placeholder) && shellWord(value) !== value) return undefined
     filled = filled.replaceAll(placeholder, () => value)
   }
   return `\`${filled}\``
@@ -87,16 +87,16 @@ function filledCommand({ kind, name, namespace = '' }: HintTarget, template: str
 
 /** A kubectl command without a namespace, as inline code. */
 export function clusterCommand(...words: readonly string[]): string {
-  return `\`kubectl ${words.map(quoted).join(' ')}\``
+  return `\`kubectl ${words.map(shellWord).join(' ')}\``
 }
 
-function quoted(word: string): string {
+function shellWord(word: string): string {
   const safe = word.replaceAll('`', '')
   return /^[\w./:=,@%+{}-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`
 }
 
-/** Shortens a long text in the middle: its start and end distinguish it. Raw text: renderers escape it. */
-export function withoutMiddle(text: string, limit: number): string {
+/** Shortens a long text in the middle, because start and end distinguish it best. Raw text: renderers escape it. */
+export function shortenMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text
   const tailLength = Math.floor((limit - 1) / 3)
   const head = text.slice(0, limit - 1 - tailLength)
@@ -105,13 +105,13 @@ export function withoutMiddle(text: string, limit: number): string {
   return `${head.isWellFormed() ? head : head.slice(0, -1)}…${tail.isWellFormed() ? tail : tail.slice(1)}`
 }
 
-/** The end of a container. */
+/** How a container ended. */
 export interface Exit {
   readonly exitCode?: number
   readonly signal?: number
 }
 
-/** The usual meanings of exit codes; a program may give others its own meaning. */
+/** The usual meanings of exit codes. */
 const exitCodes: Readonly<Record<number, string>> = {
   126: 'a command cannot be run: no program, or no permission',
   127: 'a command was not found',
@@ -124,7 +124,7 @@ const exitCodes: Readonly<Record<number, string>> = {
 }
 
 /** How a container ended: `exited with code 137 (killed)`, `was ended by signal 11`. */
-export function exited({ exitCode, signal }: Exit): string {
+export function exitText({ exitCode, signal }: Exit): string {
   if (signal) return `was ended by signal ${signal}`
   const meaning = exitCode === undefined ? undefined : exitCodes[exitCode]
   return `exited with code ${exitCode ?? 'unknown'}${ifPresent` (${meaning})`}`
@@ -143,10 +143,10 @@ export function platformHint({ theImage }: HintWords): string {
 }
 
 /**
- * The line of the container's log that most likely shows the cause, and the command for the whole log; what to do, if the
- * log shows a program for another architecture.
- * @param shape.isPrevious the container was restarted in its pod, so its log is that of the previous run
- * @param shape.isNamed the sentence before already names the container
+ * The log line that most likely shows the cause, and the command for the whole log. If the log shows a program for
+ * another architecture, the text is that hint instead.
+ * @param shape.isPrevious whether the container was restarted in its pod, so that the previous log is needed
+ * @param shape.isNamed whether the sentence before already names the container
  */
 export function logHint(words: HintWords, { isPrevious = false, isNamed = false } = {}): string {
   const { problem, logLine, lostLogs, theContainer, command } = words
@@ -157,7 +157,7 @@ export function logHint(words: HintWords, { isPrevious = false, isNamed = false 
       ? ''
       : `The last ${logLine.isError ? 'error' : 'line'} that ${isNamed ? 'it' : theContainer} logged is "${logLine.text}".`
   const ofPrevious = isPrevious && !problem?.isReplaced && !lostLogs?.previous
-  // If one log is gone, the log of the other run is worth reading: the container fails in the same way.
+  // If the present log is gone, the previous log helps as well: the container usually fails in the same way.
   if (lostLogs?.present && !ofPrevious)
     return quote || `${log} is gone from the node. With \`stream-logs\`, the job log shows it while it is written.`
   const start = quote === '' ? `${log} may show why` : `${quote} The whole log`
@@ -167,29 +167,29 @@ export function logHint(words: HintWords, { isPrevious = false, isNamed = false 
   return `${start}: ${command('logs', subjectText(subject), ...name, ...(ofPrevious ? ['--previous'] : []))}.`
 }
 
-/** Begins the user name of a ServiceAccount, before its namespace and name. */
+/** The prefix in the user name of a ServiceAccount; namespace and name follow. */
 const serviceAccount = 'system:serviceaccount:'
-/** The Role has its own name, because a Role of examples/role.yaml may exist already. */
+/** Differs from the name in examples/role.yaml, because this Role may exist already. */
 const roleName = 'rollout-gate-reader'
-/** The maximum number of namespaces for which commands are shown: more would fill the log. */
+/** The maximum number of Roles for which commands are shown: more commands would fill the log. */
 const maxRoles = 4
 
-/** The kubectl commands that grant all this access: one Role with its binding for each user and namespace. */
+/** The kubectl commands that grant the denied access: one Role with its binding for each user and namespace. */
 export function describeGrants(denied: readonly DeniedAccess[]): string {
   const roles = [
     ...Map.groupBy(denied, ({ user, namespace }) => JSON.stringify([user, namespace ?? null])).values(),
-  ].flatMap((accesses) => roleOf(accesses) ?? [])
+  ].flatMap((accesses) => grantText(accesses) ?? [])
   const more = roles.length - maxRoles
   return [...roles.slice(0, maxRoles), ...(more > 0 ? [`The same is missing in ${more} more namespaces.`] : [])].join(
     ' ',
   )
 }
 
-function roleOf(accesses: readonly DeniedAccess[]): string | undefined {
+function grantText(accesses: readonly DeniedAccess[]): string | undefined {
   const [first] = accesses
   if (first === undefined) return undefined
   const { user, namespace } = first
-  const resources = new Set(accesses.flatMap(resourcesOf))
+  const resources = new Set(accesses.flatMap(grantedResources))
   const [place, kind, scope] =
     namespace === undefined
       ? ['in the whole cluster', 'clusterrole', []]
@@ -208,8 +208,8 @@ function roleOf(accesses: readonly DeniedAccess[]): string | undefined {
   return `Grant user ${user} what is missing ${place}: ${role}, then ${binding}.`
 }
 
-/** Logs are part of pods: without them, a failure is not explained. */
-function resourcesOf({ resource, group }: DeniedAccess): readonly string[] {
+/** The resources to grant. Access to pods includes their logs, which explain a failure. */
+function grantedResources({ resource, group }: DeniedAccess): readonly string[] {
   const name = group === '' ? resource : `${resource}.${group}`
   return name === 'pods' ? ['pods', 'pods/log'] : [name]
 }

@@ -1,10 +1,12 @@
 import { clause, type HintWords, type NoDetail, type ReasonFamily } from './spec.ts'
 import { clusterCommand, ifPresent } from './wording.ts'
 
-/** A request of a controller that the API server refused. */
+/* Reasons about workloads, and about pods that the API server refuses to create. */
+
+/** A controller's request that the API server refused. */
 export interface Refusal {
   readonly action: 'create pods' | 'delete pods' | 'create its ReplicaSet'
-  /** The API server's message, without the controller's prefix. */
+  /** The API server's message without the prefix of the controller. */
   readonly message: string
 }
 
@@ -26,8 +28,8 @@ export interface QuotaRefusal extends Refusal {
 
 export interface AdmissionRefusal extends Refusal {
   /**
-   * What refused, if known. `name`: the policy or webhook; for Pod Security the enforced level, for RBAC the user that
-   * may not create pods.
+   * What refused the request, if known. `name`: the name of the policy or webhook; for Pod Security the enforced level;
+   * for RBAC the user that may not create pods.
    */
   readonly by?: {
     readonly type: keyof typeof denials
@@ -38,7 +40,7 @@ export interface AdmissionRefusal extends Refusal {
 export interface WorkloadDetails {
   readonly 'progress-deadline-exceeded': {
     readonly deadlineSeconds: number
-    /** The controller's message; used if no problem of a pod is the cause. */
+    /** The controller's message, for the case that no problem of a pod is the cause. */
     readonly message: string
   }
   readonly 'quota-exceeded': QuotaRefusal
@@ -50,28 +52,27 @@ export interface WorkloadDetails {
   readonly 'replica-failure': Refusal & {
     readonly priorityClass?: string
     readonly runtimeClass?: string
-    /** The API server finds the pods invalid. */
+    /** The API server rejects the pods as invalid. */
     readonly isInvalid?: boolean
   }
-  /** Empty for a Deployment. */
+  /** Empty for a Deployment: only a custom resource has signals. */
   readonly paused: Suspension
   readonly 'job-failed': {
-    /** The controller's message, the failed indexes, and the reason of the Job's condition. */
     readonly message?: string
     readonly failedIndexes?: string
     readonly conditionReason?: string
   }
   readonly 'sidecar-running': NoDetail
   readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
-  /** Empty for a Job. */
+  /** Empty for a Job: only a custom resource has signals. */
   readonly suspended: Suspension
 }
 
-/** Details that only a custom resource has, if it is paused or suspended. */
+/** How a custom resource is paused or suspended. */
 interface Suspension {
   /** The signals of the suspension: `spec.paused is true`. */
   readonly signals?: string
-  /** The operator's command that resumes it, with `{kind}`, `{name}` and `{namespace}`. */
+  /** The operator's command that resumes the object, with `{kind}`, `{name}` and `{namespace}`. */
   readonly resume?: string
 }
 
@@ -190,7 +191,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
 }
 
-/** Hint for a paused or suspended object. @param usual the command if the operator has no command of its own */
+/** Hint for a paused or suspended object. @param usual the command, if the operator has no own command */
 function resumeHint(template: string | undefined, { operatorCommand }: HintWords, usual: string): string {
   return `Resume it: ${operatorCommand(template) ?? usual}.`
 }
@@ -219,7 +220,7 @@ function quotaHint({ quota, shortages, mustSpecify }: Partial<QuotaRefusal>, { c
   return `Raise ResourceQuota ${quota} (${command('edit', `resourcequota/${quota}`)}), or request less. An update needs room for old and new pods at once, unless maxSurge is 0.`
 }
 
-/** How each known kind of denial is named, and its hint; a webhook and a policy have the common hint. */
+/** What can deny a request, with its name in texts and its hint. A webhook and a policy have the common hint. */
 const denials = {
   webhook: { who: 'the webhook', hint: undefined },
   policy: { who: 'the policy', hint: undefined },
@@ -256,7 +257,7 @@ function denialHint({ by }: Partial<AdmissionRefusal>, words: HintWords): string
   return `Change the pod template so that ${who} accepts it.`
 }
 
-/** The class that a pod names, and that does not exist. */
+/** The PriorityClass or RuntimeClass that a pod refers to and that does not exist. */
 function missingClass({ priorityClass, runtimeClass }: Partial<WorkloadDetails['replica-failure']>) {
   if (priorityClass !== undefined) return { kind: 'PriorityClass', name: priorityClass }
   return runtimeClass === undefined ? undefined : { kind: 'RuntimeClass', name: runtimeClass }

@@ -1,5 +1,5 @@
 import { strip } from '../cluster/decoded-text.ts'
-import { withoutMiddle } from '../reasons/wording.ts'
+import { shortenMiddle } from '../reasons/wording.ts'
 
 /**
  * The one place that makes text of the cluster harmless. Names, messages, events and logs may contain anything:
@@ -58,7 +58,7 @@ export function safeLines(text: string, limit = maxLineLength): string[] {
 
 /** Shortens a long name in the middle: its start and end distinguish it. */
 export function shorten(name: string, limit: number): string {
-  return withoutMiddle(safeLine(name), limit)
+  return shortenMiddle(safeLine(name), limit)
 }
 
 /** Shortens long names in the middle, while each stays distinct from the others. */
@@ -73,7 +73,7 @@ export function shortenNames(names: readonly string[], limit: number): readonly 
 
 /** Shortens long words in the middle: a table cell is as wide as its longest word. The result must still be escaped. */
 export function shortenWords(text: string, limit: number): string {
-  return text.slice(0, maxLineLength).replace(/\S+/g, (word) => withoutMiddle(word, limit))
+  return text.slice(0, maxLineLength).replace(/\S+/g, (word) => shortenMiddle(word, limit))
 }
 
 /** Text in a paragraph, heading, list or table cell of Markdown, without mentions, links or emoji. */

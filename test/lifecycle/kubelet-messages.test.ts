@@ -6,7 +6,7 @@ import {
   runtimeError,
 } from '../../src/lifecycle/workloads/kubelet-messages.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
-import { exited } from '../../src/reasons/wording.ts'
+import { exitText } from '../../src/reasons/wording.ts'
 import { make } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
 import { containerIn } from '../kit/rule.ts'
@@ -79,8 +79,8 @@ describe('the death of a container', () => {
 
 describe('the end of a container', () => {
   it('has no text for an exit code without a usual meaning', () => {
-    expect(exited({ exitCode: 3 })).toBe('exited with code 3')
-    expect(exited({})).toBe('exited with code unknown')
+    expect(exitText({ exitCode: 3 })).toBe('exited with code 3')
+    expect(exitText({})).toBe('exited with code unknown')
   })
 
   it.each([
