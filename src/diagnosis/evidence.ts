@@ -3,7 +3,7 @@ import type { Store } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
 import type { Evidence } from '../gate/run-record.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
-import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields.ts'
+import { eventCount, isAboutContainer } from '../lifecycle/workloads/pod-fields.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { signalText } from '../reasons/status.ts'
 import { maxEvidenceEvents, shownHistoryMs } from '../thresholds.ts'
@@ -92,7 +92,7 @@ export function eventLines(object: KubeObject, context: ReadFacts, container?: s
   const { store, startedAt, serverOffsetMs } = context
   const found = store
     .eventsOf(object)
-    .filter((event) => container === undefined || concernsContainer(event, container))
+    .filter((event) => container === undefined || isAboutContainer(event, container))
     .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
     .map((event) => ({
       at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,

@@ -8,7 +8,7 @@ import { findSubject, problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import type { PodContainer } from '../lifecycle/pod-view.ts'
 import { lastStateOfDeleted } from '../lifecycle/rules.ts'
 import { containersOf, hasStarted, isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
-import { numberOf, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
+import { revisionNumber, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, traitsOf } from '../reasons/reasons.ts'
@@ -157,12 +157,16 @@ export function revisionChanges(
   if (object === undefined || template === undefined) return {}
   // If the target was superseded, the older revision is the gated one.
   const available = outcome === 'superseded' ? undefined : basis.availableRevision
-  const order = (revision: KubeObject) => (numberOf(revision) === available ? Infinity : numberOf(revision) || 0)
+  const order = (revision: KubeObject) =>
+    revisionNumber(revision) === available ? Infinity : revisionNumber(revision) || 0
   const older = revisionsOfWorkload(object.metadata.uid, (owner, kind) => facts.ownedBy(owner, kind))
     .toSorted((a, b) => order(b) - order(a))
     .map((revision) => {
       const before = templateOf(revision)
-      return { number: numberOf(revision), changes: before === undefined ? [] : templateChanges(before, template) }
+      return {
+        number: revisionNumber(revision),
+        changes: before === undefined ? [] : templateChanges(before, template),
+      }
     })
   const { number, changes = [] } = older.find(({ changes }) => changes.length > 0) ?? {}
   if (number === undefined) return {}

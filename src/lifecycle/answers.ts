@@ -7,7 +7,7 @@ import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs, requestIntervalMs } from '../thresholds.ts'
 import { type Assessment, type Milestone, type Question, requestText } from './assessment.ts'
-import { declaredPorts, portText, targetPortIn } from './network/endpoints.ts'
+import { declaredPortsText, portText, targetPortIn } from './network/endpoints.ts'
 import { isProven, momentAt } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
 import type { ServedPort, Serving } from './rule.ts'
@@ -193,7 +193,7 @@ function problemOf({ check, pods }: AskedCheck): Problem | undefined {
       momentAt(last.at),
     )
     const found = { subject: subjectOf(pod), count, firstSeenAt: first.at, proven }
-    return [answerProblem(found, check, last, { port, declared: declaredPorts(pod) })]
+    return [answerProblem(found, check, last, { port, declared: declaredPortsText(pod) })]
   })
   return problems.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)[0]
 }

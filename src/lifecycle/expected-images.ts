@@ -10,7 +10,7 @@ import type { Reader } from './reader.ts'
 import { addCheck, type Rule } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { containersOf } from './workloads/pod-fields.ts'
-import { containersIn } from './workloads/template.ts'
+import { containersInSpec } from './workloads/template.ts'
 
 /** A terminal problem: a container runs another digest than expected, and will not change by itself. */
 function mismatchOf(containers: readonly CheckedContainer[], now: number): Problem | undefined {
@@ -132,7 +132,7 @@ export function hasExpectedImagesInPods(
 
 /** The names and images of the containers for which `expected` has a digest. */
 function imagesOf(spec: PodSpec, expected: ExpectedImages) {
-  return containersIn(spec).flatMap(({ name, image }) =>
+  return containersInSpec(spec).flatMap(({ name, image }) =>
     Object.hasOwn(expected, name) ? [[name, image] as const] : [],
   )
 }

@@ -6,7 +6,7 @@ import type { PodView } from './pod-view.ts'
 import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
-import { deathProblem } from './workloads/container-problems.ts'
+import { lastDeathProblem } from './workloads/container-problems.ts'
 import { condition, containersOf, isReady, isReplaced } from './workloads/pod-fields.ts'
 import { problemsOfPod } from './workloads/pod-state.ts'
 
@@ -76,7 +76,7 @@ function findBreak(pods: readonly Pod[], held: HeldPods, reader: Reader): Proble
     const view = reader.podView(pod)
     const dead = view.containers.find(({ container, deaths }) => deaths.total > (before.get(container.name) ?? 0))
     if (dead === undefined && isReady(pod)) continue
-    const [cause] = dead ? [deathProblem(dead, dead.endedAt ?? reader.now)] : problemsOfPod(view, reader)
+    const [cause] = dead ? [lastDeathProblem(dead, dead.endedAt ?? reader.now)] : problemsOfPod(view, reader)
     return cause ?? lostReadiness(pod, reader)
   }
   return undefined

@@ -6,8 +6,14 @@ import { type GateTime, timestampUnitMs } from './proof.ts'
 import type { Reader } from './reader.ts'
 import type { TargetHistory } from './target-history.ts'
 import { condition } from './workloads/pod-fields.ts'
-import { findRevision, formerNumbersOf, numberOf, revisionsOfWorkload, templateOf } from './workloads/revision.ts'
-import { isFollowedChange, isSameTemplate, templateChanges } from './workloads/template.ts'
+import {
+  findRevision,
+  formerRevisionNumbers,
+  revisionNumber,
+  revisionsOfWorkload,
+  templateOf,
+} from './workloads/revision.ts'
+import { hasOnlyToolChanges, isSameTemplate, templateChanges } from './workloads/template.ts'
 
 /**
  * How a later version differs from the gated object. `replaced`: recreated. `followed`: the gate accepts the change,
@@ -70,7 +76,7 @@ function compareTemplates(
   const [before, after] = [templateOf(gated), templateOf(object)]
   const isSame = before === after || isSameTemplate(before, after)
   if (object.metadata.uid !== gated.metadata.uid) {
-    const isExpected = isSame || first.metadata.deletionTimestamp !== undefined || isFollowedChange(before, after)
+    const isExpected = isSame || first.metadata.deletionTimestamp !== undefined || hasOnlyToolChanges(before, after)
     return { type: isExpected ? 'replaced' : 'superseded' }
   }
   if (isSame) return { type: 'same' }
@@ -84,7 +90,7 @@ function compareTemplates(
     const revision = formerNumber(older, present)
     return { type: 'rolled-back', ...(revision === undefined ? {} : { revision }) }
   }
-  return { type: isFollowedChange(before, after) ? 'followed' : 'superseded' }
+  return { type: hasOnlyToolChanges(before, after) ? 'followed' : 'superseded' }
 }
 
 /**
@@ -97,7 +103,10 @@ function isOlder(
   present: KubeObject | undefined,
   { startedAt, time }: Pick<GateTime, 'startedAt' | 'time'>,
 ): boolean {
-  if (present !== undefined && Math.min(numberOf(revision), ...formerNumbersOf(revision)) < numberOf(present))
+  if (
+    present !== undefined &&
+    Math.min(revisionNumber(revision), ...formerRevisionNumbers(revision)) < revisionNumber(present)
+  )
     return true
   // The API's timestamps are whole seconds, rounded down.
   const presentMadeAt = time(present?.metadata.creationTimestamp) ?? 0
@@ -106,9 +115,9 @@ function isOlder(
 
 /** The number that an older revision had before the rollback. */
 function formerNumber(older: KubeObject, present: KubeObject | undefined): number | undefined {
-  const number = numberOf(older)
-  const before = present === undefined ? Infinity : numberOf(present)
-  const numbers = [...formerNumbersOf(older), number].filter((each) => each < before)
+  const number = revisionNumber(older)
+  const before = present === undefined ? Infinity : revisionNumber(present)
+  const numbers = [...formerRevisionNumbers(older), number].filter((each) => each < before)
   return numbers.length === 0 ? undefined : Math.max(...numbers)
 }
 

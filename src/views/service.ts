@@ -1,9 +1,9 @@
 import { hasEnded, type Pod, type Service, type ServicePort } from '../cluster/objects.ts'
-import { addressesOf } from '../lifecycle/network/backend.ts'
+import { loadBalancerAddresses } from '../lifecycle/network/backend.ts'
 import {
-  declaredPorts,
+  declaredPortsText,
+  isPodSelected,
   isPortMissing,
-  isSelectedBy,
   isUndeclaredPort,
   type ReachedPods,
   reachedPods,
@@ -30,7 +30,7 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
 /** The pods that a Service selects at present. */
 export function selectedPods(service: Service, { reader }: TracedObject): readonly Pod[] {
   const pods = reader.known(podRequest(service))
-  return pods.filter((pod) => isSelectedBy(service, pod))
+  return pods.filter((pod) => isPodSelected(service, pod))
 }
 
 /** The type of a Service with its address: `ClusterIP 10.0.0.12`, `headless` or `ExternalName`. */
@@ -66,7 +66,7 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
         ? []
         : [line(2, mark('·'), 'every node', `${nodePort}/${port.protocol ?? 'TCP'}`, dim(`→ ${label}`))],
     ),
-    ...[...(spec.externalIPs ?? []), ...addressesOf(service)].map((address) =>
+    ...[...(spec.externalIPs ?? []), ...loadBalancerAddresses(service)].map((address) =>
       line(2, mark('✓'), 'outside', { text: address, style: 'bold' }, dim(all.map(({ label }) => label).join(', '))),
     ),
   ]
@@ -167,7 +167,7 @@ function podTraffic(service: Service, selected: SelectedPod, { reader }: TracedO
   if (hasEnded(pod)) return { ...state, mark: '·' }
   const missingPort = service.spec?.ports?.find((port) => isPortMissing(pod, port))?.targetPort
   if (missingPort !== undefined && !isTerminating) {
-    const declared = declaredPorts(pod) || 'none'
+    const declared = declaredPortsText(pod) || 'none'
     return {
       mark: '✗',
       text: `gets none: no container declares a port named "${missingPort}" (they declare ${declared})`,

@@ -1,6 +1,6 @@
 import type { EventObject } from '../../src/cluster/objects.ts'
 import {
-  explainDeath,
+  causeOfDeath,
   missingObject,
   probeFailure,
   runtimeError,
@@ -22,8 +22,8 @@ const runc = (words: string) =>
 const startError = (words: string) => ({ reason: 'StartError', exitCode: 128, message: runc(words) })
 
 /** The reason of a death, and its sentence. */
-function explained(...args: Parameters<typeof explainDeath>) {
-  const death = explainDeath(...args)
+function explained(...args: Parameters<typeof causeOfDeath>) {
+  const death = causeOfDeath(...args)
   const problem = problemOf({ ...death, subject: toSubject('pod/web-1-a'), count: 1, firstSeenAt: 0, proven: false })
   return { reason: death.reason, message: messageOf(problem) }
 }
@@ -64,8 +64,8 @@ describe('the death of a container', () => {
     const message = 'Container app failed liveness probe, will be restarted'
     const killing = make.event(pod, { container: 'app', reason: 'Killing', message })
     const probe = containerIn(pod, { container: 'probe', objects: [killing] })
-    expect(explainDeath(probe, { exitCode: 1 }).reason).toBe('crash-loop')
-    expect(explainDeath(appAmong(killing), { exitCode: 1 }).reason).toBe('liveness-failing')
+    expect(causeOfDeath(probe, { exitCode: 1 }).reason).toBe('crash-loop')
+    expect(causeOfDeath(appAmong(killing), { exitCode: 1 }).reason).toBe('liveness-failing')
   })
 
   it('is explained although an event has no message', () => {
@@ -73,7 +73,7 @@ describe('the death of a container', () => {
       ...make.event(limitedPod, { container: 'app', reason: 'Killing' }),
       message: null,
     } as unknown as EventObject
-    expect(explainDeath(appAmong(wordless), { exitCode: 1 }).reason).toBe('crash-loop')
+    expect(causeOfDeath(appAmong(wordless), { exitCode: 1 }).reason).toBe('crash-loop')
   })
 })
 

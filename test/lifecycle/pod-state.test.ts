@@ -1,9 +1,9 @@
 import type { ContainerStatus, EventObject, Pod } from '../../src/cluster/objects.ts'
 import {
   isSettled,
+  isWorkingPod,
+  possiblyLostNode,
   problemsOfPod,
-  quietNodeOf,
-  shieldsOthers,
   stallHoldOfPod,
 } from '../../src/lifecycle/workloads/pod-state.ts'
 import { condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
@@ -38,10 +38,10 @@ function examine(pod: Pod, ...events: readonly EventObject[]) {
     return {
       ...view,
       settled: isSettled(view, given),
-      shieldsOthers: shieldsOthers(view, given),
+      shieldsOthers: isWorkingPod(view, given),
       problems: problemsOfPod(view, given),
       stallHold: stallHoldOfPod(view, given),
-      quietNode: quietNodeOf(view, given),
+      quietNode: possiblyLostNode(view, given),
     }
   })
 }

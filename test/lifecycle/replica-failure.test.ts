@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { creationProblem } from '../../src/lifecycle/workloads/replica-failure.ts'
+import { podCreationProblems } from '../../src/lifecycle/workloads/replica-failure.ts'
 import { condition, iso, make, moment } from '../kit/objects.ts'
 import { rows, titled } from '../kit/rows.ts'
 import { reader, reported } from '../kit/rule.ts'
@@ -11,7 +11,7 @@ function problem(message: string) {
   const set = make.replicaSet({
     status: { conditions: [condition('ReplicaFailure', 'True', { message, lastTransitionTime: iso(3) })] },
   })
-  return reported(creationProblem(set, reader({ now: 9, objects: [set] })))
+  return reported(podCreationProblems(set, reader({ now: 9, objects: [set] })))
 }
 
 describe('why a controller cannot create pods', () => {
@@ -39,7 +39,7 @@ describe('the reason why a controller without the condition ReplicaFailure canno
   const attempt = (reason: string, at: number, rest: object = {}) =>
     make.event(set, { reason, message: denial, lastTimestamp: iso(at), metadata: { name: `${reason}${at}` }, ...rest })
   const problems = (isShort: boolean, ...events: readonly KubeObject[]) =>
-    reported(creationProblem(set, reader({ now: 9, objects: [set, ...events] }), isShort))
+    reported(podCreationProblems(set, reader({ now: 9, objects: [set, ...events] }), isShort))
 
   it('is the event of its last attempt, while it has too few pods', () => {
     expect(problems(true, attempt('FailedCreate', 5, { count: 2 }))).toMatchObject([
@@ -56,7 +56,7 @@ describe('the reason why a controller without the condition ReplicaFailure canno
   it('is absent if the refusal is older than the present template', () => {
     const seen = (at: number, since?: number) =>
       reported(
-        creationProblem(
+        podCreationProblems(
           set,
           reader({ now: 9, objects: [set, attempt('FailedCreate', at, { count: 9 })] }),
           true,

@@ -1,5 +1,5 @@
 import type { PodTemplate } from '../../src/cluster/objects.ts'
-import { isFollowedChange, isSameTemplate } from '../../src/lifecycle/workloads/template.ts'
+import { hasOnlyToolChanges, isSameTemplate } from '../../src/lifecycle/workloads/template.ts'
 import { make } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
 
@@ -30,7 +30,7 @@ describe('two templates are the same', () => {
 })
 
 describe('a template that is no pod template', () => {
-  const changed = (a: unknown, b: unknown) => isFollowedChange(a as PodTemplate, b as PodTemplate)
+  const changed = (a: unknown, b: unknown) => hasOnlyToolChanges(a as PodTemplate, b as PodTemplate)
 
   it('is followed by its metadata alone', () => {
     const sealed = { metadata: { name: 'a' }, data: { password: '1' } }
@@ -43,18 +43,18 @@ describe('a later template is followed', () => {
   const before = withApp({ env: [{ name: 'A', value: '1' }] })
 
   it.each(rows<[string, PodTemplate, boolean]>(data, 'a later template is followed'))('%s', (_, after, followed) => {
-    expect(isFollowedChange(before, after)).toBe(followed)
+    expect(hasOnlyToolChanges(before, after)).toBe(followed)
   })
 
   it('not when one container of several lost a variable', () => {
     const two = (env: object[]) =>
       make.template({ containers: [make.container(), make.container({ name: 'b', env: env as never })] })
-    expect(isFollowedChange(two([{ name: 'A', value: '1' }]), two([]))).toBe(false)
+    expect(hasOnlyToolChanges(two([{ name: 'A', value: '1' }]), two([]))).toBe(false)
   })
 
   it('also with an added variable of an init container', () => {
     const init = (env: object[]) =>
       make.template({ initContainers: [make.container({ name: 'i', env: env as never })] })
-    expect(isFollowedChange(init([]), init([{ name: 'HASH', value: 'x' }]))).toBe(true)
+    expect(hasOnlyToolChanges(init([]), init([{ name: 'HASH', value: 'x' }]))).toBe(true)
   })
 })

@@ -9,7 +9,7 @@ import { ownProblem } from '../status-problems.ts'
 const endpointEvent = /Endpoint/
 
 /** Why a controller assigns no address to an object: the message of its newest Warning about the object. */
-export function addressReport(object: KubeObject, reader: Reader): string | undefined {
+export function missingAddressReport(object: KubeObject, reader: Reader): string | undefined {
   const last = reader
     .events(object, ({ type, reason }) => type === 'Warning' && !endpointEvent.test(reason ?? ''))
     .at(-1)
@@ -17,7 +17,7 @@ export function addressReport(object: KubeObject, reader: Reader): string | unde
 }
 
 /** The addresses of a load balancer, IP addresses or names. */
-export function addressesOf({ status }: Pick<Service | Ingress, 'status'>): readonly string[] {
+export function loadBalancerAddresses({ status }: Pick<Service | Ingress, 'status'>): readonly string[] {
   return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
 }
 
@@ -38,14 +38,14 @@ export function backendProblems(
   const request = namespaceRequest('v1', 'Service', object)
   const services = reader.list(request, ({ metadata }) => names.has(metadata.name), need)
   if (reader.listState(request) !== 'complete') return undefined
-  const missing = backends.flatMap((backend) => missingPart(backend, services))
+  const missing = backends.flatMap((backend) => missingBackendPart(backend, services))
   const distinct = new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()
   const own = ownProblem(object, reader.history.firstSeenAt)
   return [...distinct].map((detail) => ({ ...own, reason: 'backend-missing', detail }))
 }
 
 /** The missing Service or port of a backend; empty if both exist. */
-function missingPart(
+function missingBackendPart(
   { service, port }: Backend,
   services: readonly Service[],
 ): readonly Problem<'backend-missing'>['detail'][] {

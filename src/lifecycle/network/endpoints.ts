@@ -63,7 +63,7 @@ export function reachedPods(service: Service, { list }: Pick<Reader, 'list'>): R
     endpoints.filter(({ endpoint }) => endpoint.targetRef?.kind === 'Pod'),
     ({ endpoint }) => endpoint.targetRef?.name,
   )
-  const pods = list(podRequest(service), (pod) => isSelectedBy(service, pod)).map((pod) => {
+  const pods = list(podRequest(service), (pod) => isPodSelected(service, pod)).map((pod) => {
     const { name, uid } = pod.metadata
     // A StatefulSet's next pod has the same name; the previous pod's endpoint may still exist.
     const own = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
@@ -73,7 +73,7 @@ export function reachedPods(service: Service, { list }: Pick<Reader, 'list'>): R
 }
 
 /** Whether a Service's selector selects a pod, by its labels; an empty selector selects nothing. */
-export function isSelectedBy({ spec }: Service, { metadata }: Labelled): boolean {
+export function isPodSelected({ spec }: Service, { metadata }: Labelled): boolean {
   const { selector = {} } = spec ?? {}
   const wanted = Object.keys(selector)
   return wanted.length > 0 && wanted.every((key) => metadata.labels?.[key] === selector[key])
@@ -100,8 +100,8 @@ export function standaloneWorkloads(
 }
 
 /** The workloads whose pod template a Service selects. */
-export function workloadsBehind(service: Service, reader: Pick<Reader, 'list'>): readonly KubeObject[] {
-  return standaloneWorkloads(service, reader, (each) => isSelectedBy(service, podsMetadata(each)))
+export function selectedWorkloads(service: Service, reader: Pick<Reader, 'list'>): readonly KubeObject[] {
+  return standaloneWorkloads(service, reader, (each) => isPodSelected(service, podsMetadata(each)))
 }
 
 /*
@@ -139,7 +139,7 @@ export function isUndeclaredPort({ port, targetPort = port }: ServicePort, pods:
 }
 
 /** The declared ports of a pod's containers: `8080 (http), 9090`. */
-export function declaredPorts(pod: Pod): string {
+export function declaredPortsText(pod: Pod): string {
   return portsOf(pod)
     .map(({ name, containerPort }) => portText({ name, port: containerPort }))
     .join(', ')

@@ -56,17 +56,17 @@ function gatewaySignals(gateway: KubeObject): readonly ConditionSignal[] {
   const { listeners } = (gateway.status ?? {}) as Fields
   return [
     ...objectsIn(listeners).flatMap((each) => reportedSignals(gateway, each['conditions'], `listener ${each['name']}`)),
-    ...ownSignals(gateway),
+    ...gatewayOwnSignals(gateway),
   ]
 }
 
-function ownSignals(gateway: KubeObject): readonly ConditionSignal[] {
+function gatewayOwnSignals(gateway: KubeObject): readonly ConditionSignal[] {
   return reportedSignals(gateway, (gateway.status as Fields | undefined)?.['conditions'])
 }
 
 function judgeGateway(gateway: KubeObject, reader: RuleReader): Judgement {
   const { gatewayClassName: gatewayClass = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
-  const own = ownSignals(gateway)
+  const own = gatewayOwnSignals(gateway)
   const signals = gatewaySignals(gateway)
   const isTrue = (...types: string[]) => own.some(({ name, value }) => types.includes(name) && value === 'True')
   const problem =
@@ -104,17 +104,17 @@ interface Parent {
 
 function parentsOf(route: KubeObject): readonly Parent[] {
   const { parents } = (route.status ?? {}) as Fields
-  return parentRefs((route.spec as Fields | undefined)?.['parentRefs'], route).map((ref) => ({
+  return readParentRefs((route.spec as Fields | undefined)?.['parentRefs'], route).map((ref) => ({
     ref,
-    name: parentText(ref, route),
+    name: parentName(ref, route),
     signals: objectsIn(parents)
-      .filter(({ parentRef }) => parentRefs([parentRef], route).some((each) => isSameParent(ref, each)))
+      .filter(({ parentRef }) => readParentRefs([parentRef], route).some((each) => isSameParent(ref, each)))
       .flatMap(({ conditions }) => reportedSignals(route, conditions)),
   }))
 }
 
 /** The references in a spec or status, with the API's defaults for absent fields. */
-function parentRefs(written: unknown, { metadata: { namespace } }: KubeObject): readonly ParentRef[] {
+function readParentRefs(written: unknown, { metadata: { namespace } }: KubeObject): readonly ParentRef[] {
   return objectsIn(written).map((each) => {
     const valid = Object.entries(each).filter(([key, value]) => typeof value === (key === 'port' ? 'number' : 'string'))
     return { group, kind: 'Gateway', namespace, ...Object.fromEntries(valid) }
@@ -128,7 +128,7 @@ function isSameParent(a: ParentRef, b: ParentRef): boolean {
   return isOfSameKind && fields.every((key) => a[key] === undefined || b[key] === undefined || a[key] === b[key])
 }
 
-function parentText({ kind, namespace, name = '?', sectionName }: ParentRef, { metadata }: KubeObject): string {
+function parentName({ kind, namespace, name = '?', sectionName }: ParentRef, { metadata }: KubeObject): string {
   const where = namespace === metadata.namespace ? '' : ` in ${namespace}`
   return `${kind.toLowerCase()}/${name}${where}${sectionName === undefined ? '' : `, listener ${sectionName}`}`
 }
@@ -143,7 +143,7 @@ function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
   const parents = parentsOf(route)
   const names = parents.map(({ name }) => name)
   const signals = routeSignals(parents)
-  const backends = backendsOf(route)
+  const backends = routeBackends(route)
   const missing = backends.length === 0 ? [] : (backendProblems(route, backends, reader, 'optional') ?? [])
   const unanswered = parents.filter((each) => !each.signals.some(({ name }) => name === 'Accepted'))
   const areResolved = parents.every((each) => each.signals.some(({ name }) => name === 'ResolvedRefs'))
@@ -167,16 +167,16 @@ function judgeRoute(route: KubeObject, reader: RuleReader): Judgement {
     ready,
     message: ready ? message : waiting,
     readyConditions: signals.map(({ condition }) => condition),
-    awaits: ready ? undefined : parents.map(({ ref }) => parentObject(ref)),
+    awaits: ready ? undefined : parents.map(({ ref }) => parentObjectName(ref)),
   }
 }
 
-function parentObject({ group, kind, name = '', namespace }: ParentRef): ObjectName {
+function parentObjectName({ group, kind, name = '', namespace }: ParentRef): ObjectName {
   return { apiVersion: group === '' ? 'v1' : `${group}/v1`, kind, name, namespace }
 }
 
 /** The Services in the namespace of a route that its rules name. */
-function backendsOf({ metadata, spec }: KubeObject): readonly Backend[] {
+function routeBackends({ metadata, spec }: KubeObject): readonly Backend[] {
   const rules = objectsIn((spec as Fields | undefined)?.['rules'])
   return rules
     .flatMap(({ backendRefs }) => objectsIn(backendRefs))
@@ -198,11 +198,11 @@ function reportedSignals(object: KubeObject, conditions: unknown, part?: string)
 }
 
 /** Whether a condition reports that a part does not fully work. */
-function isBad({ name, value }: ConditionSignal): boolean {
+function isBadCondition({ name, value }: ConditionSignal): boolean {
   return goodTypes.has(name) ? value !== 'True' : badTypes.has(name) && value === 'True'
 }
 
-function isFinal({ reason = '' }: ConditionSignal): boolean {
+function isUnsupported({ reason = '' }: ConditionSignal): boolean {
   return finalReasons.has(reason)
 }
 
@@ -212,8 +212,8 @@ function badConditionsProblem(
   signals: readonly ConditionSignal[],
   reader: Reader,
 ): Problem | undefined {
-  const bad = signals.filter(isBad)
-  const [first, ...others] = bad.filter(isFinal)
+  const bad = signals.filter(isBadCondition)
+  const [first, ...others] = bad.filter(isUnsupported)
   if (first !== undefined) return reportedProblem(object, [first, ...others], reader)
   return bad.length === 0 ? undefined : conditionProblem(object, bad, reader)
 }

@@ -4,7 +4,7 @@ import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { ownProblem } from '../status-problems.ts'
-import { addressesOf, addressReport, type Backend, backendProblems } from './backend.ts'
+import { type Backend, backendProblems, loadBalancerAddresses, missingAddressReport } from './backend.ts'
 
 /**
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
@@ -19,10 +19,10 @@ export const ingressRule: Rule<Ingress> = {
 }
 
 function judgeIngress(ingress: Ingress, reader: RuleReader): Judgement {
-  const backends = backendsOf(ingress)
+  const backends = ingressBackends(ingress)
   const problems = backendProblems(ingress, backends, reader)
   const [first] = problems ?? []
-  const addresses = addressesOf(ingress)
+  const addresses = loadBalancerAddresses(ingress)
   const needsAddress = problems === undefined && addresses.length === 0
   for (const problem of problems ?? []) reader.problem(problem)
   reader.milestone(
@@ -38,7 +38,7 @@ function judgeIngress(ingress: Ingress, reader: RuleReader): Judgement {
     const pending: Problem = {
       ...ownProblem(ingress, reader.history.firstSeenAt),
       reason: 'address-pending',
-      detail: { isLoadBalancer: false, report: addressReport(ingress, reader) },
+      detail: { isLoadBalancer: false, report: missingAddressReport(ingress, reader) },
     }
     if (needsAddress) reader.problem(pending)
     reader.note(`it ${messageOf(pending)}`)
@@ -48,7 +48,7 @@ function judgeIngress(ingress: Ingress, reader: RuleReader): Judgement {
         : { name: 'address', state: 'skipped', message: 'no address, which is not awaited' },
     )
   }
-  warnOfMissing(ingress, reader)
+  warnOfMissingObjects(ingress, reader)
   const address = addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`
   return {
     ready: first === undefined && !needsAddress,
@@ -62,7 +62,7 @@ function backendsText(backends: readonly Backend[], canReadServices: boolean): s
   return backends.length === 1 ? 'its backend exists' : `its ${backends.length} backends exist`
 }
 
-function backendsOf({ spec = {} }: Ingress): readonly Backend[] {
+function ingressBackends({ spec = {} }: Ingress): readonly Backend[] {
   const paths = (spec.rules ?? []).flatMap(({ http }) => http?.paths ?? [])
   return [spec.defaultBackend, ...paths.map(({ backend }) => backend)].flatMap((backend) => {
     if (backend?.service === undefined) return []
@@ -78,7 +78,7 @@ function backendsOf({ spec = {} }: Ingress): readonly Backend[] {
 const servedWithoutObject = /^gce(-internal|-multi-cluster)?$/
 
 /** Warns of what the Ingress names although it does not exist. Its controller may be configured to work without it. */
-function warnOfMissing({ metadata: { namespace }, spec = {} }: Ingress, reader: RuleReader): void {
+function warnOfMissingObjects({ metadata: { namespace }, spec = {} }: Ingress, reader: RuleReader): void {
   const isMissing = (request: WatchRequest, name: string) => {
     const named = reader.list(request, ({ metadata }) => metadata.name === name, 'optional')
     return reader.listState(request) === 'complete' && named.length === 0

@@ -20,18 +20,18 @@ import { lastWrittenAt } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isReplaced } from '../workloads/pod-fields.ts'
 import { stallHoldOfPod } from '../workloads/pod-state.ts'
-import { addressesOf, addressReport } from './backend.ts'
+import { loadBalancerAddresses, missingAddressReport } from './backend.ts'
 import {
   endpointSliceRequest,
-  isSelectedBy,
+  isPodSelected,
   type ReachedPods,
   reachedPods,
   type ServiceEndpoint,
+  selectedWorkloads,
   targetPortIn,
   workloadRequests,
-  workloadsBehind,
 } from './endpoints.ts'
-import { explainUnserved } from './service-explanation.ts'
+import { noReadyEndpointsProblem } from './no-ready-endpoints.ts'
 
 /**
  * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
@@ -50,9 +50,9 @@ export const serviceRule: Rule<Service> = {
       (spec?.ports ?? []).flatMap(({ name, port, targetPort, protocol = 'TCP' }) =>
         protocol !== 'TCP' || port === undefined ? [] : [{ name, port, target: targetPort || port }],
       ),
-    selects: isSelectedBy,
-    pods: servingPods,
-    isEmpty: isScaledToZero,
+    selects: isPodSelected,
+    pods: selectedNewPods,
+    isEmpty: areWorkloadsScaledToZero,
   },
 }
 
@@ -74,10 +74,10 @@ function noEndpointsText(service: Service): string | undefined {
   const { type, clusterIP, externalName = 'an external name' } = service.spec ?? {}
   if (type === 'ExternalName') return `points to ${externalName}`
   if (clusterIP === 'None') return 'headless'
-  return selectsPods(service) ? undefined : 'has no selector'
+  return hasPodSelector(service) ? undefined : 'has no selector'
 }
 
-function selectsPods({ spec = {} }: Service): boolean {
+function hasPodSelector({ spec = {} }: Service): boolean {
   return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0
 }
 
@@ -97,18 +97,18 @@ interface CountedEndpoint {
 
 function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
   const canReadPods = reader.watch(podRequest(service)) === 'complete'
-  const workloads = workloadsBehind(service, reader)
+  const workloads = selectedWorkloads(service, reader)
   if (reader.watch(endpointSliceRequest(service)) !== 'complete') {
     if (service.metadata.deletionTimestamp === undefined)
       reader.note('its endpoints cannot be read: only its existence is checked')
     return judgeWithoutEndpoints('exists; its endpoints cannot be read', reader)
   }
   const reached = reachedPods(service, reader)
-  const serving = countedEndpoints(service, reached, canReadPods, reader)
+  const serving = servingEndpoints(service, reached, canReadPods, reader)
   const endpoints = new Set(reached.endpoints.map(endpointKey)).size
   const selected = reached.pods.map(({ pod }) => pod)
-  const hasPods = canReadPods ? selected.some(needsEndpoint) : endpoints > 0
-  if (serving.length === 0 && !hasPods && isScaledToZero(service, reader)) {
+  const hasPods = canReadPods ? selected.some(shouldHaveEndpoint) : endpoints > 0
+  if (serving.length === 0 && !hasPods && areWorkloadsScaledToZero(service, reader)) {
     const names = workloads.map(shortName)
     const text = `has no endpoints: every workload behind it is scaled to zero (${names.join(', ')})`
     return judgeWithoutEndpoints(text, reader)
@@ -121,7 +121,7 @@ function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
       ? { name: 'endpoints', state: 'done', message: `${counted(endpoints, 'endpoint')} created` }
       : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' },
   )
-  const servedAt = servedFrom(ports, serving)
+  const servedAt = allPortsServedAt(ports, serving)
   if (reader.passed(servedAt)) {
     const message = `${counted(settled.length, 'endpoint')} ready`
     reader.milestone({ name: 'ready', state: 'done', count, message })
@@ -133,7 +133,7 @@ function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
       : `${counted(serving.length, 'endpoint')} ready, settling`
   reader.milestone({ name: 'ready', state: 'open', count, message, settlesAt: servedAt })
   const unserved = ports.filter((port) => !settled.some((each) => each.ports.includes(port)))
-  if (servedAt === undefined) reader.problem(explainUnserved(service, reached, unserved, canReadPods, reader))
+  if (servedAt === undefined) reader.problem(noReadyEndpointsProblem(service, reached, unserved, canReadPods, reader))
   const staying = selected.filter((pod) => !isReplaced(pod))
   // Its pods may need long to pull an image or to pass a probe.
   for (const pod of staying) reader.hold(stallHoldOfPod(reader.podView(pod), reader))
@@ -141,7 +141,7 @@ function judgeEndpoints(service: Service, reader: RuleReader): Judgement {
 }
 
 /** Since when each port has an endpoint with a settled pod, in milliseconds; undefined if a port has no endpoint. */
-function servedFrom(ports: readonly ServicePort[], serving: readonly CountedEndpoint[]): number | undefined {
+function allPortsServedAt(ports: readonly ServicePort[], serving: readonly CountedEndpoint[]): number | undefined {
   const first = (some: readonly CountedEndpoint[]) => Math.min(...some.map(({ settledAt }) => settledAt))
   const at =
     ports.length === 0
@@ -151,7 +151,7 @@ function servedFrom(ports: readonly ServicePort[], serving: readonly CountedEndp
 }
 
 /** The endpoints that get traffic. Without permission to read pods, each ready endpoint does, for all ports. */
-function countedEndpoints(
+function servingEndpoints(
   { spec }: Service,
   { endpoints, pods }: ReachedPods,
   canReadPods: boolean,
@@ -161,7 +161,7 @@ function countedEndpoints(
   const ofPods = pods.flatMap(({ pod, endpoints }): readonly CountedEndpoint[] => {
     const ready = endpoints.filter(({ isReady }) => isReady)
     // A slice may be older than the last change of the Service.
-    const served = ports.filter((port) => ready.some(({ slice }) => carriesPort(slice, pod, port)))
+    const served = ports.filter((port) => ready.some(({ slice }) => hasTargetPort(slice, pod, port)))
     if (ready.length === 0 || (served.length === 0 && ports.length > 0)) return []
     if (isReplaced(pod) || reader.revisionOf(pod) === 'other') return []
     // The endpoint may be older than its pod's status.
@@ -178,7 +178,7 @@ function countedEndpoints(
 }
 
 /** Whether a slice sends the traffic of a Service's port to the present target port of a pod. */
-function carriesPort({ ports = [] }: EndpointSlice, pod: Pod, port: ServicePort): boolean {
+function hasTargetPort({ ports = [] }: EndpointSlice, pod: Pod, port: ServicePort): boolean {
   const wanted = targetPortIn(pod, port)
   return wanted !== undefined && ports.some((each) => (each.name ?? '') === (port.name ?? '') && each.port === wanted)
 }
@@ -189,26 +189,26 @@ function endpointKey({ endpoint: { targetRef, addresses } }: ServiceEndpoint): s
 }
 
 /** Whether a selected pod needs an endpoint: it has not ended, or no controller replaces it. */
-function needsEndpoint({ metadata, status }: Pod): boolean {
+function shouldHaveEndpoint({ metadata, status }: Pod): boolean {
   if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return false
   return status?.phase !== 'Failed' || controllerOf({ metadata }) === undefined
 }
 
 /** The pods that a Service selects, without the older pods of gated workloads. */
-function servingPods(service: Service, _: unknown, reader: Reader): readonly Pod[] {
-  if (!selectsPods(service)) return []
+function selectedNewPods(service: Service, _: unknown, reader: Reader): readonly Pod[] {
+  if (!hasPodSelector(service)) return []
   for (const request of workloadRequests(service)) reader.watch(request)
   return reader
-    .list(podRequest(service), (pod) => isSelectedBy(service, pod))
+    .list(podRequest(service), (pod) => isPodSelected(service, pod))
     .filter((pod) => (reader.revisionOf(pod) ?? 'gated') === 'gated')
 }
 
 /** Whether all workloads behind a Service are scaled to zero. Unreadable ReplicaSets and DaemonSets are ignored. */
-function isScaledToZero(service: Service, reader: Reader): boolean {
+function areWorkloadsScaledToZero(service: Service, reader: Reader): boolean {
   const isListed = (request: WatchRequest) => reader.listState(request) === 'complete'
   const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
   if (!needed.every(isListed)) return false
-  const behind = workloadsBehind(service, reader)
+  const behind = selectedWorkloads(service, reader)
   return behind.length > 0 && behind.every((each) => replicasOf(each) === 0)
 }
 
@@ -217,17 +217,17 @@ function judgeAddress(service: Service, reader: RuleReader): Milestone {
   const name = 'address'
   if (service.spec?.type !== 'LoadBalancer') return { name, state: 'skipped', message: 'no load balancer' }
   const entries = service.status?.loadBalancer?.ingress ?? []
-  const has = addressesOf(service)
+  const has = loadBalancerAddresses(service)
   const requested = requestedAddresses(service)
   // A name may stand for the requested address.
   const isOther =
     requested.length > 0 && entries.length > 0 && entries.every(({ ip = '' }) => !requested.includes(ip) && ip !== '')
   const other = isOther ? { has, requested } : undefined
-  if (entries.length === 0 || (isOther && mayGetAddress(service, reader))) {
+  if (entries.length === 0 || (isOther && mayAddressChange(service, reader))) {
     reader.problem({
       ...ownProblem(service, reader.history.firstSeenAt),
       reason: 'address-pending',
-      detail: { isLoadBalancer: true, other, report: addressReport(service, reader) },
+      detail: { isLoadBalancer: true, other, report: missingAddressReport(service, reader) },
     })
     return { name, state: 'open', message: 'waiting for the load balancer’s address' }
   }
@@ -251,7 +251,7 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
  * change if it was written before the request. After that, the load balancer ignores the request, which the API permits
  * (`loadBalancerIP`, k8s.io/api/core/v1).
  */
-function mayGetAddress(service: Service, reader: Reader): boolean {
+function mayAddressChange(service: Service, reader: Reader): boolean {
   const requestedAt = lastWrittenAt(service, reader.time) ?? -Infinity
   const isAnswered = (lastWrittenAt(service, reader.time, 'status') ?? Infinity) > requestedAt
   return !isAnswered && !reader.passed(requestedAt + addressMovesMs)

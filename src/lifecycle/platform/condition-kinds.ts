@@ -60,10 +60,10 @@ function observedConditions(object: KubeObject): readonly Condition[] {
 export const crdRule: Rule = {
   milestones: commonMilestones,
   judge: (definition, reader) =>
-    judgeConditions(definition, ['Established'], observedConditions(definition), reader, refusedNames(definition)),
+    judgeConditions(definition, ['Established'], observedConditions(definition), reader, nameRefusals(definition)),
 }
 
-function refusedNames(definition: KubeObject): readonly ConditionSignal[] {
+function nameRefusals(definition: KubeObject): readonly ConditionSignal[] {
   return observedConditions(definition)
     .filter(
       ({ type, status, reason }) =>
@@ -136,7 +136,7 @@ export const csrRule: Rule = {
   judge: (object, reader) => {
     const { signerName: signer = '' } = (object.spec ?? {}) as { signerName?: string }
     const { certificate = '' } = (object.status ?? {}) as { certificate?: string }
-    const [refusal, ...others] = refusalsOf(object)
+    const [refusal, ...others] = csrRefusals(object)
     const isApproved = presentConditions(object).some(({ type, status }) => type === 'Approved' && status === 'True')
     const ready = refusal === undefined && isApproved && certificate !== ''
     reader.milestone(observedMilestoneIf(isApproved, 'waiting for its approval', 'approved'))
@@ -154,7 +154,7 @@ export const csrRule: Rule = {
   },
 }
 
-function refusalsOf(object: KubeObject): readonly ConditionSignal[] {
+function csrRefusals(object: KubeObject): readonly ConditionSignal[] {
   return presentConditions(object)
     .filter(({ type, status }) => status === 'True' && (type === 'Denied' || type === 'Failed'))
     .map((each) => conditionSignal(each))
@@ -186,11 +186,11 @@ export const hpaRule: Rule = { milestones: commonMilestones, judge: judgeAutosca
 
 function judgeAutoscaler(autoscaler: KubeObject, reader: RuleReader): Judgement {
   const target = scaleTarget(autoscaler)
-  const mayBeDisabled = !isScaledUp(target, reader)
+  const mayBeDisabled = !hasReplicas(target, reader)
   const present = conditionsOfPresentSpec(autoscaler, reader)
-  const isDisabled = mayBeDisabled && present.some(reportsDisabled)
+  const isDisabled = mayBeDisabled && present.some(isScalingDisabled)
   const conditions = present.map((each) =>
-    mayBeDisabled && reportsDisabled(each) ? { ...each, status: 'True' } : each,
+    mayBeDisabled && isScalingDisabled(each) ? { ...each, status: 'True' } : each,
   )
   const judgement = judgeConditions(autoscaler, ['AbleToScale', 'ScalingActive'], conditions, reader)
   return {
@@ -210,7 +210,7 @@ function scaleTarget({ metadata: { namespace }, spec }: KubeObject): ObjectName 
 }
 
 /** Whether the scale target certainly has replicas; without `spec.replicas`, it has one. Only built-in kinds are watched. */
-function isScaledUp(target: (WatchRequest & ObjectName) | undefined, reader: Reader): boolean {
+function hasReplicas(target: (WatchRequest & ObjectName) | undefined, reader: Reader): boolean {
   if (target === undefined || groupOf(target.apiVersion) !== 'apps') return false
   if (!['Deployment', 'StatefulSet', 'ReplicaSet'].includes(target.kind)) return false
   const [found] = reader.list(target)
@@ -219,7 +219,7 @@ function isScaledUp(target: (WatchRequest & ObjectName) | undefined, reader: Rea
 }
 
 /** Whether a condition reports that the autoscaler is disabled, because its target has zero replicas. */
-function reportsDisabled({ type, reason }: Condition): boolean {
+function isScalingDisabled({ type, reason }: Condition): boolean {
   return type === 'ScalingActive' && reason === 'ScalingDisabled'
 }
 

@@ -15,12 +15,12 @@ import { ownProblem, reportedProblem } from '../status-problems.ts'
  */
 export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
-  judge: judgeRevision,
+  judge: judgeHelmRevision,
 }
 
 const failedSignal: ConditionSignal = { name: 'status', value: 'failed' }
 
-function isFailed({ metadata }: KubeObject): boolean {
+function isFailedRevision({ metadata }: KubeObject): boolean {
   return readRevision(metadata).status === 'failed'
 }
 
@@ -38,7 +38,7 @@ export function compareRevisions(
   object: KubeObject,
   revisions: readonly KubeObject[],
 ): 'same' | 'superseded' | 'rolled-back' {
-  if (isFailed(object)) return 'same'
+  if (isFailedRevision(object)) return 'same'
   const present = readRevision(object.metadata)
   const next = revisions.map(({ metadata }) => readRevision(metadata)).filter(({ number }) => number > present.number)
   if (next.some(({ status }) => status === 'pending-rollback')) return 'rolled-back'
@@ -46,23 +46,23 @@ export function compareRevisions(
   return isSuperseded || next.length > 0 ? 'superseded' : 'same'
 }
 
-function judgeRevision(object: KubeObject, reader: RuleReader): Judgement {
+function judgeHelmRevision(object: KubeObject, reader: RuleReader): Judgement {
   reader.watch(jobsRequest(object), 'optional')
   const { number, status } = readRevision(object.metadata)
-  if (isPending(status)) return judgePending(object, reader)
+  if (isPending(status)) return judgePendingRevision(object, reader)
   const ready = status === 'deployed'
   const message = ready ? `revision ${number} is deployed` : `Helm reports revision ${number} as ${status}`
   reader.milestone({ name: 'observed', state: 'done', message: '' })
-  if (isFailed(object)) reader.problem(failedRevision(object, message, reader))
+  if (isFailedRevision(object)) reader.problem(failedRevisionProblem(object, message, reader))
   return { ready, message }
 }
 
 /** Judges a pending revision, which Helm or its hook still works on. If Helm was killed, the revision stays pending. */
-function judgePending(object: KubeObject, reader: RuleReader): Judgement {
+function judgePendingRevision(object: KubeObject, reader: RuleReader): Judgement {
   const { release, number, status, createdAt } = readRevision(object.metadata)
   const since = reader.time(createdAt) ?? reader.history.firstSeenAt
   const cause = `revision ${number} is ${status}${clockText(createdAt)}`
-  const hook = hooksOf(object, reader).find((job) => !isJobOver(job))?.metadata.name
+  const hook = hookJobsOf(object, reader).find((job) => !hasJobEnded(job))?.metadata.name
   const running = hook === undefined ? undefined : `its hook job/${hook} runs`
   const problem: Problem<'condition-false'> = {
     ...ownProblem(object, since),
@@ -82,10 +82,10 @@ function judgePending(object: KubeObject, reader: RuleReader): Judgement {
  * Helm never retries a revision: another `helm upgrade` or a rollback begins the next one. So a failure is final at
  * once, except while a hook seems to run: its failed end may be reported later, and explains the failure.
  */
-function failedRevision(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
+function failedRevisionProblem(object: KubeObject, message: string, reader: Reader): Problem<'reported-failed'> {
   const { release, number } = readRevision(object.metadata)
-  const hooks = hooksOf(object, reader)
-  const isRunning = hooks.some((job) => !isJobOver(job))
+  const hooks = hookJobsOf(object, reader)
+  const isRunning = hooks.some((job) => !hasJobEnded(job))
   const problem = reportedProblem(object, [failedSignal], reader, undefined, isRunning ? undefined : 0)
   const hook = hooks.find((job) => trueCondition(job, 'Failed') !== undefined)
   const why = hook && trueCondition(hook, 'Failed')?.message
@@ -99,7 +99,7 @@ function failedRevision(object: KubeObject, message: string, reader: Reader): Pr
 }
 
 /** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */
-function hooksOf(object: KubeObject, reader: Reader): readonly Job[] {
+function hookJobsOf(object: KubeObject, reader: Reader): readonly Job[] {
   const { release, createdAt } = readRevision(object.metadata)
   const since = reader.time(createdAt) ?? reader.now
   return reader.known(
@@ -111,6 +111,6 @@ function hooksOf(object: KubeObject, reader: Reader): readonly Job[] {
   )
 }
 
-function isJobOver(job: Job): boolean {
+function hasJobEnded(job: Job): boolean {
   return (trueCondition(job, 'Failed') ?? trueCondition(job, 'Complete')) !== undefined
 }

@@ -33,10 +33,11 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement
   const phase = claim.status?.phase ?? 'Pending'
   const isBound = phase === 'Bound'
   const consumers = consumersOf(claim, reader)
-  const bindsLate = waitsForConsumer(claim, reader)
+  const bindsLate = isWaitingForConsumer(claim, reader)
   // The scheduler has chosen a node: then the claim waits only for its provisioner.
   const isScheduled = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
-  const isUsed = isScheduled || (consumers === undefined ? isScheduling(claim, reader) : consumers.length > 0)
+  const isUsed =
+    isScheduled || (consumers === undefined ? isConsumerBeingScheduled(claim, reader) : consumers.length > 0)
   const volume = claim.spec?.volumeName ?? ''
   if (phase === 'Pending' && bindsLate && !isUsed) {
     reader.milestone({ name: 'provisioned', state: 'skipped', message: 'provisioned for its first consumer' })
@@ -56,7 +57,7 @@ function judgeClaim(claim: PersistentVolumeClaim, reader: RuleReader): Judgement
     at,
     message: isBound ? 'bound' : `phase ${phase}`,
   })
-  if (!isBound) reader.problem(phase === 'Lost' ? lostProblem(claim, reader) : unboundProblem(claim, reader))
+  if (!isBound) reader.problem(phase === 'Lost' ? lostClaimProblem(claim, reader) : pendingClaimProblem(claim, reader))
   return {
     ready: isBound,
     message: `bound to ${volume === '' ? 'its volume' : volume}`,
@@ -79,14 +80,14 @@ function boundAt({ metadata: { managedFields = [] } }: PersistentVolumeClaim, { 
  * The problem of a claim that prevents the scheduling of a pod. The claim's latest event shows it, so the gate need not
  * watch the claim. Undefined if no event reports that a claim of the pod could not be bound.
  */
-export function unboundClaim(pod: Pod, reader: Reader): Problem | undefined {
+export function unboundClaimOfPod(pod: Pod, reader: Reader): Problem | undefined {
   const { namespace } = pod.metadata
-  for (const name of claimsOf(pod)) {
+  for (const name of claimNamesOf(pod)) {
     const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace } }
-    const event = bindingEvent(reader.events(claim))
+    const event = bindingFailureEvent(reader.events(claim))
     if (event === undefined) continue
     const firstSeenAt = reader.time(firstOccurrence(event)) ?? reader.now
-    return pendingProblem(subjectOf(claim), firstSeenAt, event.message)
+    return toPendingProblem(subjectOf(claim), firstSeenAt, event.message)
   }
   return undefined
 }
@@ -98,7 +99,7 @@ const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'Provisio
  * The event that shows why a claim is not bound: the latest failure since its volume was provisioned, else the binder's
  * repeated event that it waits for an external provisioner (provisionClaim, pkg/controller/volume/persistentvolume).
  */
-function bindingEvent(events: readonly EventObject[]): EventObject | undefined {
+function bindingFailureEvent(events: readonly EventObject[]): EventObject | undefined {
   const present = events.slice(events.findLastIndex(({ reason }) => reason === 'ProvisioningSucceeded') + 1)
   return (
     present.findLast(({ reason = '' }) => bindingFailures.has(reason)) ??
@@ -106,18 +107,22 @@ function bindingEvent(events: readonly EventObject[]): EventObject | undefined {
   )
 }
 
-function lostProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-lost'> {
+function lostClaimProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-lost'> {
   const since = problemSeenSince(claim, 'claim-lost', reader)
   return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, proven: reader.passed(since + lostClaimMs) }
 }
 
-function unboundProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-pending'> {
-  const message = bindingEvent(reader.events(claim))?.message
-  return pendingProblem(subjectOf(claim), reader.history.firstSeenAt, message)
+function pendingClaimProblem(claim: PersistentVolumeClaim, reader: Reader): Problem<'claim-pending'> {
+  const message = bindingFailureEvent(reader.events(claim))?.message
+  return toPendingProblem(subjectOf(claim), reader.history.firstSeenAt, message)
 }
 
 /** @param message the latest event of the binder (pkg/controller/volume/persistentvolume) or of a provisioner */
-function pendingProblem(subject: Subject, firstSeenAt: number, message: string | undefined): Problem<'claim-pending'> {
+function toPendingProblem(
+  subject: Subject,
+  firstSeenAt: number,
+  message: string | undefined,
+): Problem<'claim-pending'> {
   const missingClass = /storageclass\S{0,60} "([^"]{1,253})" not found/i.exec(message ?? '')?.[1]
   return {
     reason: 'claim-pending',
@@ -134,7 +139,7 @@ function pendingProblem(subject: Subject, firstSeenAt: number, message: string |
  * does. A claim with a `volumeName` is bound immediately, whatever its class (syncUnboundClaim,
  * pkg/controller/volume/persistentvolume).
  */
-function waitsForConsumer(claim: PersistentVolumeClaim, reader: Reader): boolean {
+function isWaitingForConsumer(claim: PersistentVolumeClaim, reader: Reader): boolean {
   const { storageClassName, volumeName = '' } = claim.spec ?? {}
   const [storageClass] = reader.list(classesRequest, ({ metadata }) => metadata.name === storageClassName)
   if (volumeName !== '') return false
@@ -146,7 +151,7 @@ function waitsForConsumer(claim: PersistentVolumeClaim, reader: Reader): boolean
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
 /** Whether a pod uses the claim, if pods cannot be read: the binder's last event is that its scheduling is awaited. */
-function isScheduling(claim: PersistentVolumeClaim, reader: Reader): boolean {
+function isConsumerBeingScheduled(claim: PersistentVolumeClaim, reader: Reader): boolean {
   const last = reader.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))
   return last?.reason === 'WaitForPodScheduled'
 }
@@ -154,12 +159,12 @@ function isScheduling(claim: PersistentVolumeClaim, reader: Reader): boolean {
 /** The pods that use the claim and have not ended; undefined if pods cannot be read. */
 function consumersOf(claim: PersistentVolumeClaim, reader: Reader): readonly Pod[] | undefined {
   const request = namespaceRequest('v1', 'Pod', claim)
-  const consumers = reader.list(request, (pod) => !hasEnded(pod) && claimsOf(pod).includes(claim.metadata.name))
+  const consumers = reader.list(request, (pod) => !hasEnded(pod) && claimNamesOf(pod).includes(claim.metadata.name))
   return reader.listState(request) === 'complete' ? consumers : undefined
 }
 
 /** The claims of a pod's volumes: named ones, and those created for ephemeral volumes. */
-function claimsOf({ metadata, spec }: Pod): readonly string[] {
+function claimNamesOf({ metadata, spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(
     ({ persistentVolumeClaim, ephemeral, name }) =>
       persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? [] : `${metadata.name}-${name}`),

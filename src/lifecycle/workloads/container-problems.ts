@@ -12,22 +12,22 @@ import {
 import type { ContainerView, Refusals } from '../pod-view.ts'
 import { isInFuture, isProven, mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { explainDeath, missingObject, probeFailure, refusedStart, runtimeError } from './kubelet-messages.ts'
-import { waitsForImage } from './observe-pods.ts'
+import { causeOfDeath, causeOfFailedStart, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
+import { isRefusedPullReason } from './observe-pods.ts'
 import { isStartError } from './pod-fields.ts'
 
 /** The present problem of a container. A status may be `statusLagMs` later than its events, so refusals come from both. */
-export function findInContainer(container: ContainerView, reader: Reader): Problem | undefined {
+export function containerProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { status, isInit, isDoneSidecar, hookStartedAt } = container
   const isRunning = status?.state?.running !== undefined
   if (isDoneSidecar) return undefined
-  if ((isRunning && isInit) || hookStartedAt !== undefined) return longStep(container, reader)
-  if (isRunning) return failingProbe(container, reader) ?? repeatedDeath(container, reader)
+  if ((isRunning && isInit) || hookStartedAt !== undefined) return longStepProblem(container, reader)
+  if (isRunning) return failingProbeProblem(container, reader) ?? repeatedDeathProblem(container, reader)
   return (
-    neverPulled(container, reader) ??
-    refusedCreation(container, reader) ??
-    refusedPull(container, reader) ??
-    repeatedDeath(container, reader)
+    pullNotTriedProblem(container, reader) ??
+    containerCreationProblem(container, reader) ??
+    refusedPullProblem(container, reader) ??
+    repeatedDeathProblem(container, reader)
   )
 }
 
@@ -41,7 +41,7 @@ const notTried: Readonly<Record<string, 'image-name-invalid' | 'image-never-pull
  * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
  * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
-function neverPulled(container: ContainerView, reader: Reader): Problem | undefined {
+function pullNotTriedProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { pod, waiting: observed, status } = container
   const waiting = status?.state?.waiting?.reason ?? ''
   const reason = notTried[waiting]
@@ -51,7 +51,7 @@ function neverPulled(container: ContainerView, reader: Reader): Problem | undefi
   const mayBeLoaded = waiting === 'ErrImageNeverPull' && isOld && observed?.predatesGate
   const proven = reader.passed(since + (mayBeLoaded ? kubeletRetryMs : 0))
   const detail = { image: container.container.image ?? '' }
-  return problemIn(container, { reason, count: 1, firstSeenAt: since, detail, proven })
+  return createContainerProblem(container, { reason, count: 1, firstSeenAt: since, detail, proven })
 }
 
 /**
@@ -76,13 +76,13 @@ interface MissingChecks {
  */
 export function isProvenMissing({ first, last, retryMs }: MissingChecks, reader: Reader): boolean {
   const since = first < reader.startedAt - maxApplyAgeMs ? reader.startedAt : first
-  const neededMs = mayAwaitOther(last, reader) ? deathsProvenWhileOthersProgressMs : missingObjectMs
+  const neededMs = mayAwaitOtherTarget(last, reader) ? deathsProvenWhileOthersProgressMs : missingObjectMs
   const isLate = last - since >= neededMs
   return reader.passed(since + (isLate ? 0 : neededMs + retryMs))
 }
 
 /** Whether a failure at this moment may be due to another target, which still progresses or became ready only later. */
-function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt }: Reader): boolean {
+function mayAwaitOtherTarget(failedAt: number, { othersProgress, othersReadyAt }: Reader): boolean {
   return othersProgress() || (othersReadyAt() ?? 0) > failedAt
 }
 
@@ -95,14 +95,14 @@ const refusedStates: ReadonlySet<string> = new Set([
 ])
 
 /** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
-function refusedCreation(container: ContainerView, reader: Reader): Problem | undefined {
+function containerCreationProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { reason = '', message = '' } = container.status?.state?.waiting ?? {}
   if (!refusedStates.has(reason)) return undefined
   const { refused, waiting } = container
   const first = refused?.first ?? waiting?.since ?? reader.now
   const last = refused?.last ?? first
-  return problemIn(container, {
-    ...whyRefused(container),
+  return createContainerProblem(container, {
+    ...creationRefusal(container),
     count: 1,
     firstSeenAt: Math.max(first, reader.startedAt),
     proven: !busyNode.test(message) && isProvenMissing({ first, last, retryMs: kubeletRetryMs }, reader),
@@ -110,7 +110,7 @@ function refusedCreation(container: ContainerView, reader: Reader): Problem | un
 }
 
 /** Why a container is not created, by the reason and the message of its state. */
-const whyRefused = oncePerObject(({ container, status }: ContainerView) => {
+const creationRefusal = oncePerObject(({ container, status }: ContainerView) => {
   const { reason = '', message = '' } = status?.state?.waiting ?? {}
   const missing = missingObject(message)
   if (reason === 'CreateContainerConfigError' && missing !== undefined)
@@ -122,7 +122,7 @@ const whyRefused = oncePerObject(({ container, status }: ContainerView) => {
   }
   // CRI-O finds that a program is missing when it creates the container.
   const error = message === '' ? ({ step: 'other', message: reason } as const) : runtimeError(message)
-  return refusedStart(container, error, { isCreated: false })
+  return causeOfFailedStart(container, error, { isCreated: false })
 })
 
 /**
@@ -131,8 +131,8 @@ const whyRefused = oncePerObject(({ container, status }: ContainerView) => {
  * is missing, it may be created late. Other problems end when the registry or the network recovers. A back-off is no
  * refusal, but the kubelet's pause before the next pull.
  */
-function refusedPull(container: ContainerView, reader: Reader): Problem | undefined {
-  const refused = refusedPullOf(container)
+function refusedPullProblem(container: ContainerView, reader: Reader): Problem | undefined {
+  const refused = findRefusedPull(container)
   if (refused === undefined) return undefined
   const { problem, refusals } = refused
   const { count, firstAt, lastAt } = refusals
@@ -144,12 +144,15 @@ function refusedPull(container: ContainerView, reader: Reader): Problem | undefi
 }
 
 /** The refused pull of a container that waits for its image, before its proof. */
-const refusedPullOf = oncePerObject((container: ContainerView) => {
-  const refusals = presentRefusals(container)
+const findRefusedPull = oncePerObject((container: ContainerView) => {
+  const refusals = latestPullRefusals(container)
   if (refusals === undefined) return undefined
   const { reason, answer, cause, count, firstAt } = refusals
   const detail = { image: refusedImage(container, refusals), answer, cause }
-  return { refusals, problem: problemIn(container, { reason, count, firstSeenAt: firstAt, detail, proven: false }) }
+  return {
+    refusals,
+    problem: createContainerProblem(container, { reason, count, firstSeenAt: firstAt, detail, proven: false }),
+  }
 })
 
 /**
@@ -169,12 +172,12 @@ function refusedImage({ pod, container }: ContainerView, { message }: Refusals):
  * The refusals of the latest pull, if the container waits for its image: the kubelet pulls before each start, also after a
  * death. The status may show the refusal later than the events. A refusal with a known cause is preferred to a back-off.
  */
-function presentRefusals({ refusals, status, deaths, endedAt }: ContainerView): Refusals | undefined {
+function latestPullRefusals({ refusals, status, deaths, endedAt }: ContainerView): Refusals | undefined {
   const all = [...refusals.values()]
   const caused = all.filter(({ answer }) => answer !== '')
   const timeOf = ({ lastAt, firstAt }: Refusals) => lastAt ?? firstAt
   const last = (caused.length > 0 ? caused : all).toSorted((a, b) => timeOf(b) - timeOf(a))[0]
-  if (waitsForImage(status?.state?.waiting?.reason)) return last
+  if (isRefusedPullReason(status?.state?.waiting?.reason)) return last
   const isAfterEnd = endedAt === undefined ? deaths.count === 0 : (last?.lastAt ?? 0) >= endedAt
   return isAfterEnd ? last : undefined
 }
@@ -184,13 +187,13 @@ function presentRefusals({ refusals, status, deaths, endedAt }: ContainerView): 
  * wait for it. An instance that started before that target was ready may have failed for this reason: only the next one
  * is proof. If the container runs again, its last death is shown while its probes have time, but is no proof.
  */
-function repeatedDeath(container: ContainerView, reader: Reader): Problem | undefined {
+function repeatedDeathProblem(container: ContainerView, reader: Reader): Problem | undefined {
   const { end, endBeganAt = Infinity, isDead, deaths, probesDueAt } = container
   const mayLive = isInFuture(probesDueAt, reader)
   if (end === undefined || !(isDead || mayLive) || deaths.count === 0) return undefined
   const { count, firstAt = reader.now } = deaths
   // An instance that never ran waited for no target.
-  const isWaiting = mayAwaitOther(endBeganAt, reader)
+  const isWaiting = mayAwaitOtherTarget(endBeganAt, reader)
   const proof = {
     seen: mayLive ? 0 : count,
     needed: reader.settings.maxRestarts + 1,
@@ -199,19 +202,22 @@ function repeatedDeath(container: ContainerView, reader: Reader): Problem | unde
     atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
     isCurrent: deaths.isCurrent,
   }
-  const death = lastDeath(container)
+  const death = undatedDeathProblem(container)
   return death && { ...death, count, firstSeenAt: firstAt, proven: isProven(proof, reader) }
 }
 
 /** Its last death, as a problem that began at an unknown time. */
-const lastDeath = oncePerObject((container: ContainerView) => {
+const undatedDeathProblem = oncePerObject((container: ContainerView) => {
   const { end } = container
-  return end && problemIn(container, { ...explainDeath(container, end), count: 1, firstSeenAt: 0, proven: false })
+  return (
+    end &&
+    createContainerProblem(container, { ...causeOfDeath(container, end), count: 1, firstSeenAt: 0, proven: false })
+  )
 })
 
 /** The last death of a container, which proves nothing alone; undefined if none is known. */
-export function deathProblem(container: ContainerView, firstSeenAt: number): Problem | undefined {
-  const death = lastDeath(container)
+export function lastDeathProblem(container: ContainerView, firstSeenAt: number): Problem | undefined {
+  const death = undatedDeathProblem(container)
   return death && { ...death, firstSeenAt }
 }
 
@@ -219,14 +225,14 @@ export function deathProblem(container: ContainerView, firstSeenAt: number): Pro
  * The problem of a container that never started; undefined for a container that ran. The exit code is that of the
  * runtime, and there is no log. The caller decides whether it fails the object.
  */
-export function startFailure(container: ContainerView, { now }: Pick<Reader, 'now'>): Problem | undefined {
+export function startFailureProblem(container: ContainerView, { now }: Pick<Reader, 'now'>): Problem | undefined {
   const { end, endedAt = now } = container
-  const problem = end && isStartError(end) ? deathProblem(container, endedAt) : undefined
+  const problem = end && isStartError(end) ? lastDeathProblem(container, endedAt) : undefined
   return problem && { ...problem, proven: true }
 }
 
 /** A slow problem: the startup or readiness probe of a running container fails after the time that its probes allow. */
-function failingProbe(each: ContainerView, { passed }: Reader): Problem | undefined {
+function failingProbeProblem(each: ContainerView, { passed }: Reader): Problem | undefined {
   const { status, container, probesDueAt, startedAt } = each
   if (probesDueAt === undefined || startedAt === undefined || !passed(probesDueAt)) return undefined
   const isStartup = status?.started === false && container.startupProbe !== undefined
@@ -235,7 +241,7 @@ function failingProbe(each: ContainerView, { passed }: Reader): Problem | undefi
   const kind = isStartup ? 'startup' : 'readiness'
   const detail = { isRunning: true, ...probeFailures(each)[kind] }
   const found = { reason: `${kind}-failing`, detail, count: 1, firstSeenAt: probesDueAt, proven: false } as const
-  return { ...problemIn(each, found), isStarting: !passed(startedAt + startTimeMs) }
+  return { ...createContainerProblem(each, found), isStarting: !passed(startedAt + startTimeMs) }
 }
 
 const probeFailures = oncePerObject(({ failedProbes: { startup, readiness } }: ContainerView) => ({
@@ -244,12 +250,12 @@ const probeFailures = oncePerObject(({ failedProbes: { startup, readiness } }: C
 }))
 
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
-function longStep(container: ContainerView, { passed }: Reader): Problem | undefined {
+function longStepProblem(container: ContainerView, { passed }: Reader): Problem | undefined {
   const { isInit, startedAt, hookStartedAt } = container
   const since = isInit ? startedAt : hookStartedAt
   if (since === undefined || !passed(since + longStepMs)) return undefined
   const reason = isInit ? 'init-container-running' : 'post-start-hook-running'
-  return problemIn(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
+  return createContainerProblem(container, { reason, detail: {}, count: 1, firstSeenAt: since, proven: false })
 }
 
 /** A problem without subject and container. */
@@ -257,6 +263,6 @@ type Found = {
   [Reason in ReasonCode]: Pick<ProblemWith<Reason>, 'reason' | 'detail' | 'count' | 'firstSeenAt' | 'proven'>
 }[ReasonCode]
 
-function problemIn({ pod, container, isInit }: ContainerView, found: Found): Problem {
+function createContainerProblem({ pod, container, isInit }: ContainerView, found: Found): Problem {
   return problemOf({ ...found, subject: subjectOf(pod), container: container.name, isInit: isInit || undefined })
 }

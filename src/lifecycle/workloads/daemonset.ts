@@ -4,9 +4,9 @@ import type { Reader, RuleReader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
 import { isReady, isReplaced } from './pod-fields.ts'
-import { creationProblem } from './replica-failure.ts'
-import { findRevision, hashLabel, newestOf, templateCreatedAt } from './revision.ts'
-import { podCount } from './revision-pods.ts'
+import { podCreationProblems } from './replica-failure.ts'
+import { findRevision, hashLabel, newestRevision, templateCreatedAt } from './revision.ts'
+import { podCountText } from './revision-pods.ts'
 import {
   type ExaminedPods,
   examineWorkloadPods,
@@ -30,12 +30,12 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
 export const daemonSetRule = workloadRule<DaemonSet>({
   milestones: [...workloadMilestones, 'updated'],
   presentRevision: findTemplateRevision,
-  facts: factsOf,
+  facts: daemonSetFacts,
 })
 
 const nodesRequest = { apiVersion: 'v1', kind: 'Node' } as const
 
-function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
+function daemonSetFacts(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const { metadata, spec = {}, status = {} } = set
   const observed = isObserved(set)
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
@@ -48,8 +48,8 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
 
   const isAnySettled = (examined.state?.settled.length ?? 0) > 0
   // A node without a pod may be excluded by node selector or taints, and is omitted.
-  const podNodes = [...new Set(owned.map(nodeOf))]
-  const finished = new Set(owned.filter(isFinished).map(nodeOf))
+  const podNodes = [...new Set(owned.map(nodeNameOf))]
+  const finished = new Set(owned.filter(isFinished).map(nodeNameOf))
   const skipped = podNodes.filter(isSkipped)
   const unfinished = isAnySettled ? skipped.filter((node) => !finished.has(node)) : []
   // The controller does not count nodes that are gone, or that should not have a pod.
@@ -60,7 +60,7 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
   const updated = isOnDelete ? desired : counted
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const leftOver = leftOverPods(set, pods, unfinished.length > 0, reader)
+  const leftOver = countPodsToReplace(set, pods, unfinished.length > 0, reader)
   const isDoneElsewhere = unfinished.length === 0 || awaitedPods(examined.pods).length >= awaitedElsewhere
   const created = Math.max(desired === 0 ? 0 : 1, gatedPods(examined.pods).length)
   reader.milestone(updatedMilestone(examined.pods, { done: counted, total: awaited, isDone: isUpdated, leftOver }))
@@ -77,10 +77,10 @@ function factsOf(set: DaemonSet, reader: RuleReader): WorkloadFacts {
     message:
       desired === 0
         ? 'no node takes its pods'
-        : `${available} of ${podCount(desired)} ${isOnDelete ? 'ready' : 'available'}`,
+        : `${available} of ${podCountText(desired)} ${isOnDelete ? 'ready' : 'available'}`,
     toSettle: awaitedElsewhere,
     removedAt: reader.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
-    problems: creationProblem(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
+    problems: podCreationProblems(set, reader, observed && onNodes < desired, templateCreatedAt(set, present, reader)),
   }
 }
 
@@ -103,12 +103,12 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
   const isFinished = (pod: Pod) => (isOnDelete || isNew(pod)) && !isReplaced(pod) && isReady(pod)
   const nodes = awaitedNodes(set, owned, isFinished, reader)
   const revisionOf = (pod: Pod) => {
-    const isAwaited = nodes.skipReason(nodeOf(pod)) === undefined
+    const isAwaited = nodes.skipReason(nodeNameOf(pod)) === undefined
     if (isNew(pod)) return observed && isAwaited ? 'new' : undefined
     return isOnDelete && isAwaited ? 'kept' : 'old'
   }
   const gone = reader.endedPods(set.metadata.uid, 'Failed').filter(isNew)
-  const mayFail = (pod: Pod) => nodes.isReliable(nodeOf(pod))
+  const mayFail = (pod: Pod) => nodes.isReliable(nodeNameOf(pod))
   const traits = { revisionOf, gone, mayFail, replacesOnDelete: isOnDelete, waitsForTermination: true }
   const examined = examineWorkloadPods(set, owned, traits, reader)
   return { owned, examined, present, isFinished, nodes }
@@ -120,7 +120,7 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
  * the pods show whether the other nodes are done.
  * @param hasUnfinishedSkipped whether the pod of a node that is not awaited is unfinished
  */
-function leftOverPods(
+function countPodsToReplace(
   { metadata }: DaemonSet,
   { examined: { pods }, nodes }: SetPods,
   hasUnfinishedSkipped: boolean,
@@ -128,7 +128,7 @@ function leftOverPods(
 ): number {
   const canReadRevisions = reader.knownOwned(metadata.uid, 'ControllerRevision').length > 0
   if (!hasUnfinishedSkipped && !canReadRevisions) return 0
-  return pods.old.filter((pod) => nodes.skipReason(nodeOf(pod)) === undefined).length
+  return pods.old.filter((pod) => nodes.skipReason(nodeNameOf(pod)) === undefined).length
 }
 
 /** Notes the nodes that are not awaited. @param nodes each with the reason: `node-1 (cordoned)` */
@@ -143,10 +143,12 @@ function noteSkippedNodes(nodes: readonly string[], reader: RuleReader): void {
  */
 function findTemplateRevision(set: DaemonSet, reader: Pick<Reader, 'owned'>): KubeObject | undefined {
   const revisions = reader.owned(controllerRevisionRequest(set), set.metadata.uid)
-  return findRevision(set.spec?.template, revisions) ?? (updatedPods(set) > 0 ? newestOf(revisions) : undefined)
+  return (
+    findRevision(set.spec?.template, revisions) ?? (updatedPodCount(set) > 0 ? newestRevision(revisions) : undefined)
+  )
 }
 
-function updatedPods(set: DaemonSet): number {
+function updatedPodCount(set: DaemonSet): number {
   return isObserved(set) ? (set.status?.updatedNumberScheduled ?? 0) : 0
 }
 
@@ -160,7 +162,7 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: R
   if (hash !== undefined) return ({ metadata: { labels } }) => labels?.[hashLabel] === hash
   const generation = set.metadata.annotations?.[generationAnnotation]
   if (generation !== undefined) return ({ metadata: { labels } }) => labels?.[generationLabel] === generation
-  const areAllUpdated = updatedPods(set) >= reader.knownOwned(set.metadata.uid, 'Pod').length
+  const areAllUpdated = updatedPodCount(set) >= reader.knownOwned(set.metadata.uid, 'Pod').length
   return () => areAllUpdated
 }
 
@@ -204,8 +206,8 @@ function awaitedNodes(
     const node = nodes.get(name)
     return node !== undefined && repellingTaint(node, tolerations) === undefined
   }
-  const skippedNodes = new Set(owned.map(nodeOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
-  const isReadyElsewhere = owned.some((pod) => isFinished(pod) && reasonOf(nodeOf(pod)) === undefined)
+  const skippedNodes = new Set(owned.map(nodeNameOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
+  const isReadyElsewhere = owned.some((pod) => isFinished(pod) && reasonOf(nodeNameOf(pod)) === undefined)
   return {
     skipReason: isReadyElsewhere ? reasonOf : () => undefined,
     isCounted,
@@ -231,19 +233,19 @@ function repellingTaint({ spec: { taints = [] } = {} }: Node, tolerations: reado
     (taint) =>
       (taint.effect === 'NoSchedule' || taint.effect === 'NoExecute') &&
       !toleratedTaints.some((tolerated) => tolerated.test(`${taint.key}:${taint.effect}`)) &&
-      !tolerations.some((toleration) => tolerates(toleration, taint)),
+      !tolerations.some((toleration) => isTaintTolerated(toleration, taint)),
   )
 }
 
 /** ToleratesTaint, k8s.io/component-helpers/scheduling/corev1. */
-function tolerates({ key, operator = 'Equal', value = '', effect }: Toleration, taint: Taint): boolean {
+function isTaintTolerated({ key, operator = 'Equal', value = '', effect }: Toleration, taint: Taint): boolean {
   if (effect && effect !== taint.effect) return false
   if (key && key !== taint.key) return false
   return operator === 'Exists' || (operator === 'Equal' && value === (taint.value ?? ''))
 }
 
 /** The node of a pod; before it is scheduled, by the affinity that the controller sets (pkg/controller/daemon/util). */
-function nodeOf({ spec }: Pod): string {
+function nodeNameOf({ spec }: Pod): string {
   if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
   const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
   const fields = terms.flatMap(({ matchFields = [] }) => matchFields)

@@ -18,7 +18,7 @@ export interface DeathObservations {
 }
 
 /** The facts about a pod's workload that decide which deaths count. */
-export interface PodTerms {
+export interface WorkloadTiming {
   /** When the pod template was last changed, on the runner's clock; if unknown, ten minutes before the gate's start. */
   readonly changedAt: number | undefined
   /** `minReadySeconds` of the workload, in milliseconds. */
@@ -39,7 +39,7 @@ export function observeDeaths(
   const { container, status, isDead } = version
   const restarts = status.restartCount ?? 0
   const total = restarts + (isDead ? 1 : 0)
-  const ends = endsIn(version, restarts, pod, gateTime)
+  const ends = instanceEnds(version, restarts, pod, gateTime)
   const instances = new Map(seen.instances)
   const observe = (number: number, part: Instance) => instances.set(number, { ...instances.get(number), ...part })
   const isProbed = container.readinessProbe !== undefined
@@ -49,7 +49,7 @@ export function observeDeaths(
     const next = ends.find(({ number }) => number >= seen.total)
     // If the status does not show its end, it ended before the next one began.
     const endedAt = (next?.number === seen.total ? undefined : next?.startedAt) ?? next?.finishedAt ?? now
-    observe(seen.total, { readyFor: readyTimeAtEnd(ranBefore, endedAt) })
+    observe(seen.total, { readyFor: readyTimeUntilEnd(ranBefore, endedAt) })
   }
   const ready = condition(pod, 'Ready')
   const unreadyAt = isProbed && ready?.status === 'False' ? gateTime.time(ready.lastTransitionTime) : undefined
@@ -58,7 +58,7 @@ export function observeDeaths(
     observe(end.number, {
       beganAt: end.startedAt ?? end.finishedAt ?? known?.beganAt,
       diedAt: Math.min(known?.diedAt ?? now, end.finishedAt ?? now, now),
-      readyFor: readyTimeOfDead(known?.readyFor, end, unreadyAt),
+      readyFor: readyTimeOfDeadInstance(known?.readyFor, end, unreadyAt),
     })
   }
   if (total > 0 && instances.get(total - 1)?.diedAt === undefined) observe(total - 1, { diedAt: now })
@@ -96,7 +96,7 @@ interface End {
 }
 
 /** The ends in the status of a container. A time before the creation of the pod is unknown: the runtime writes 1970. */
-function endsIn(
+function instanceEnds(
   { status, end, isDead }: Pick<PodContainer, 'end' | 'isDead'> & { readonly status: ContainerStatus },
   restarts: number,
   { metadata }: Pod,
@@ -126,7 +126,7 @@ function endsIn(
  * How long an instance that was watched was ready at least, in milliseconds: at most the time until it ended, because a
  * status may have arrived late, from a slow connection.
  */
-function readyTimeAtEnd({ beganAt, readySince, readyFor }: Instance, endedAt: number): number | undefined {
+function readyTimeUntilEnd({ beganAt, readySince, readyFor }: Instance, endedAt: number): number | undefined {
   if (beganAt === undefined) return readyFor
   const limited = readyFor === undefined ? undefined : Math.min(readyFor, endedAt - beganAt)
   return readySince === undefined ? limited : Math.max(limited ?? 0, endedAt - readySince)
@@ -138,7 +138,7 @@ function readyTimeAtEnd({ beganAt, readySince, readyFor }: Instance, endedAt: nu
  * @param known this time, if the gate has seen the instance run
  * @param unreadyAt when the pod with a probed container became unready
  */
-function readyTimeOfDead(
+function readyTimeOfDeadInstance(
   known: number | undefined,
   { startedAt, finishedAt }: End,
   unreadyAt: number | undefined,
@@ -159,7 +159,7 @@ export function countDeaths(
   seen: DeathObservations,
   created: number | undefined,
   backOffAt: number | undefined,
-  { changedAt, minReadyMs }: PodTerms,
+  { changedAt, minReadyMs }: WorkloadTiming,
   gateTime: Pick<GateTime, 'startedAt' | 'settleTimeMs'>,
 ): DeathCount {
   const { startedAt, settleTimeMs } = gateTime

@@ -17,9 +17,15 @@ import { isObserved } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
 import { condition } from './pod-fields.ts'
 import { stallHoldOfPod } from './pod-state.ts'
-import { rolloutCreationProblem } from './replica-failure.ts'
-import { createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
-import { allReachedAt, countMilestone, podCount, readyText } from './revision-pods.ts'
+import { rolloutCreationProblems } from './replica-failure.ts'
+import {
+  creationTimestampOf,
+  findRevision,
+  formerRevisionNumbers,
+  isRestoredRevision,
+  revisionNumber,
+} from './revision.ts'
+import { allReachedAt, countMilestone, podCountText, readyText } from './revision-pods.ts'
 import { type ExaminedPods, examineWorkloadPods, type WorkloadFacts, workloadRule } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
@@ -38,14 +44,14 @@ export const deploymentRule = workloadRule<Deployment>({
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
   presentRevision: newReplicaSet,
   restoredAt: completedAt,
-  facts: factsOf,
+  facts: deploymentFacts,
 })
 
 const replicaSetRequest = oncePerObject((deployment: Deployment) =>
   selectedRequest('apps/v1', 'ReplicaSet', deployment),
 )
 
-function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
+function deploymentFacts(deployment: Deployment, reader: RuleReader): WorkloadFacts {
   const { metadata, spec = {}, status = {} } = deployment
   const observed = isObserved(deployment)
   const replicas = spec.replicas ?? 1
@@ -69,7 +75,7 @@ function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
     },
     reader,
   )
-  const available = availableReplicas(status, current, old)
+  const available = availableNewReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
   // Right after a scale, the counts may be old: with a surplus, the controller does not report the rollout as complete
   // (DeploymentComplete).
@@ -86,7 +92,7 @@ function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
     ...drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
     at: completedAt(deployment, current, reader),
   })
-  noteRestored(deployment, current, reader)
+  noteRestoredRevision(deployment, current, reader)
   if (draining > 0) reader.note(`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`)
   return {
     examined,
@@ -96,12 +102,12 @@ function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
-    message: `${current === undefined ? '' : `revision ${numberText(current)}, `}${readyText(available, replicas, 'available')}`,
+    message: `${current === undefined ? '' : `revision ${revisionNumberText(current)}, `}${readyText(available, replicas, 'available')}`,
     unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, reader) : undefined,
     removedAt: reader.removedAt(current?.metadata.uid),
     problems: [
       ...(isRolledOut ? [] : pausedProblem(deployment, reader)),
-      ...rolloutCreationProblem(deployment, current, replicaSets, reader),
+      ...rolloutCreationProblems(deployment, current, replicaSets, reader),
       ...(observed ? progressDeadlineProblem(deployment, examined, reader) : []),
     ],
     // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
@@ -114,7 +120,7 @@ function factsOf(deployment: Deployment, reader: RuleReader): WorkloadFacts {
  * The Deployment's count includes older revisions (calculateStatus, pkg/controller/deployment).
  * @param old the Deployment's count of older pods
  */
-function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefined, old: number): number {
+function availableNewReplicas(status: WorkloadStatus, current: ReplicaSet | undefined, old: number): number {
   const all = status.availableReplicas ?? 0
   return Math.min(all, Math.max(0, all - old, current?.status?.availableReplicas ?? 0))
 }
@@ -127,20 +133,20 @@ export function newReplicaSet(deployment: Deployment, reader: Pick<Reader, 'owne
   const owned = reader.owned(replicaSetRequest(deployment), deployment.metadata.uid)
   const found = findRevision(deployment.spec?.template, owned)
   const isCreated = isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) > 0
-  return found ?? (isCreated ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)
+  return found ?? (isCreated ? owned.find((set) => revisionNumber(set) === revisionNumber(deployment)) : undefined)
 }
 
-function numberText(object: KubeObject): string {
-  const number = numberOf(object)
+function revisionNumberText(object: KubeObject): string {
+  const number = revisionNumber(object)
   return Number.isNaN(number) ? '?' : `${number}`
 }
 
 /** Notes that an undo made an older revision the present one, unless the undo was long ago. */
-function noteRestored(deployment: Deployment, current: ReplicaSet | undefined, reader: RuleReader): void {
-  const former = current === undefined ? undefined : formerNumbersOf(current).at(-1)
+function noteRestoredRevision(deployment: Deployment, current: ReplicaSet | undefined, reader: RuleReader): void {
+  const former = current === undefined ? undefined : formerRevisionNumbers(current).at(-1)
   const changedAt = reader.time(condition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
   if (current !== undefined && former !== undefined && changedAt >= reader.startedAt - recentVersionMs)
-    reader.note(`revision ${numberText(current)} restores revision ${former}`)
+    reader.note(`revision ${revisionNumberText(current)} restores revision ${former}`)
 }
 
 /** When the conditions of the rollout last changed, on the runner's clock. */
@@ -167,9 +173,9 @@ function completedAt(deployment: Deployment, current: ReplicaSet | undefined, { 
   const at = progressing?.reason === completeReason ? time(progressing.lastUpdateTime) : undefined
   if (at === undefined || current === undefined) return undefined
   const { replicas = 0, updatedReplicas = 0 } = deployment.status ?? {}
-  const isOfCurrent = isReused(current)
+  const isOfCurrent = isRestoredRevision(current)
     ? updatedReplicas > 0 && updatedReplicas === replicas
-    : at >= (time(createdAt(current)) ?? Infinity)
+    : at >= (time(creationTimestampOf(current)) ?? Infinity)
   return isOfCurrent ? at : undefined
 }
 
@@ -188,12 +194,12 @@ function replicaSetMilestone(
     return {
       name: 'replicaset',
       state: 'done',
-      at: isReused(current) ? undefined : time(createdAt(current)),
-      message: `revision ${numberText(current)} → ReplicaSet ${current.metadata.name}`,
+      at: isRestoredRevision(current) ? undefined : time(creationTimestampOf(current)),
+      message: `revision ${revisionNumberText(current)} → ReplicaSet ${current.metadata.name}`,
     }
   }
   if (!canReadReplicaSets) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be read' }
-  if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${numberText(deployment)}` }
+  if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${revisionNumberText(deployment)}` }
   return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }
 
@@ -202,7 +208,7 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
   if (isDrained)
     return { name: 'drained', state: 'done', message: hasOlder ? 'no active pods of older revisions left' : '' }
   const what =
-    old === 0 && surplus > 0 ? `${podCount(surplus)} more than wanted` : `${podCount(old)} of older revisions`
+    old === 0 && surplus > 0 ? `${podCountText(surplus)} more than wanted` : `${podCountText(old)} of older revisions`
   return { name: 'drained', state: 'open', message: `${what} still running` }
 }
 
@@ -233,14 +239,16 @@ function progressDeadlineProblem(
       // The controller does not report the cause, but the problem of a pod is one. The pod had its time to start.
       cause: cause && { ...cause, isStarting: false },
       proven:
-        !(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, reader)))) &&
-        reader.passed(reader.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
+        !(
+          existedBefore &&
+          (hasUnprovenPodProblem(state) || state?.pods.some((pod) => isPodProgressing(pod, reader)))
+        ) && reader.passed(reader.history.countersMovedAt + (existedBefore ? standingDeadlineMs : 0)),
     },
   ]
 }
 
 /** Whether a pod has an unproven problem that only repetition proves: the apply may have fixed its cause. */
-function hasUnprovenPod(state: ExaminedPods['state']): boolean {
+function hasUnprovenPodProblem(state: ExaminedPods['state']): boolean {
   return (
     state?.problems.some((problem) => classOf(problem) !== 'slow' && !problem.proven && !problem.neverFails) === true
   )
@@ -250,7 +258,7 @@ function hasUnprovenPod(state: ExaminedPods['state']): boolean {
  * Whether a pod progresses: its wait has a known end, it runs an init container or a hook, or it was scheduled,
  * initialised or ready only since the gate began. Until the pod is ready, the Deployment keeps an earlier report.
  */
-function isAdvancing(view: PodView, reader: Reader): boolean {
+function isPodProgressing(view: PodView, reader: Reader): boolean {
   const { pod, started, runningStep } = view
   const isCurrent = ({ type, status, lastTransitionTime }: Condition) =>
     status === 'True' && (type === 'Ready' || !started) && mayBeSinceStart(reader.time(lastTransitionTime), reader)

@@ -73,20 +73,20 @@ function errorsIn(message: string): readonly string[] {
 
 /** The error that decides: one that is not terminal, if any, because a registry hides images from some credentials. */
 function decisiveError(message: string): readonly [string, PullReason] {
-  const errors = errorsIn(message.slice(0, maxMessageLength)).map((each) => [each, reasonOf(each)] as const)
+  const errors = errorsIn(message.slice(0, maxMessageLength)).map((each) => [each, pullReasonOf(each)] as const)
   return (errors.find(([, reason]) => traitsOf({ reason }).class !== 'terminal') ??
     errors[0]) as (typeof errors)[number]
 }
 
-function reasonOf(message: string): PullReason {
+function pullReasonOf(message: string): PullReason {
   const text = withoutNames(message)
   const page = statusOfPage.exec(text)?.[1]
-  if (page !== undefined) return reasonIn(httpStatuses, page)
+  if (page !== undefined) return firstMatchingReason(httpStatuses, page)
   if (refusedByProxy.test(text)) return 'image-registry-unreachable'
-  return notFoundAlone.test(withoutErrorPrefixes(text)) ? 'image-not-found' : reasonIn(patterns, text)
+  return notFoundAlone.test(withoutErrorPrefixes(text)) ? 'image-not-found' : firstMatchingReason(patterns, text)
 }
 
-function reasonIn(table: typeof patterns, text: string): PullReason {
+function firstMatchingReason(table: typeof patterns, text: string): PullReason {
   return table.find(([, pattern]) => pattern.test(text))?.[0] ?? 'image-pull-failed'
 }
 
@@ -94,7 +94,7 @@ function reasonIn(table: typeof patterns, text: string): PullReason {
 const maxNames = 50
 
 /** The message without the image's name, which may contain any word: `registry/denied/app:404` is a valid one. */
-function withoutImage(message: string): string {
+function withoutQuotedNames(message: string): string {
   const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name).filter((name) => name.length > 2)
   return [...new Set(quoted)]
     .slice(0, maxNames)
@@ -107,7 +107,7 @@ const unquotedNames =
   /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|repository \S+ not found|with (?:name|id) '[^']*'|from host \S+|lookup \S+|pinging (?:container|docker) registry \S+|(?:https?|docker):\/\/\S+|(?:dial|read|write) tcp \S+|sha256:[0-9a-f]+/gi
 
 function withoutNames(message: string): string {
-  return withoutImage(message).replace(unquotedNames, '')
+  return withoutQuotedNames(message).replace(unquotedNames, '')
 }
 
 /** A text that the kubelet or the runtime writes before the registry's answer. A message may start with several. */
@@ -137,7 +137,7 @@ const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
 /** What the message of the kubelet shows about a refused pull. */
 export function pullFailure(message: string): PullFailure {
   const [error, reason] = decisiveError(message)
-  const answer = answerIn(error)
+  const answer = registryAnswer(error)
   const cause = signature.test(error) ? 'signature' : causes.find(([, pattern]) => pattern.test(answer))?.[0]
   return { reason, answer, cause }
 }
@@ -146,8 +146,8 @@ export function pullFailure(message: string): PullFailure {
  * The registry's answer, without the text of kubelet and runtime: the part after the last `failed to …:`, else the
  * whole error.
  */
-function answerIn(error: string): string {
-  const text = withoutImage(error.replace(kubeletPrefix, ''))
+function registryAnswer(error: string): string {
+  const text = withoutQuotedNames(error.replace(kubeletPrefix, ''))
   const core =
     /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
       text,

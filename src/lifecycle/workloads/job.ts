@@ -17,20 +17,20 @@ import type { Reader, RuleReader } from '../reader.ts'
 import type { Judgement, Rule } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { deathProblem } from './container-problems.ts'
+import { lastDeathProblem } from './container-problems.ts'
 import { backOffSeconds } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
-import { creationProblem } from './replica-failure.ts'
+import { podCreationProblems } from './replica-failure.ts'
 import {
   byImportance,
+  classifyPods,
   endedPodProblem,
   examinePods,
-  lostAt,
   type PodsState,
-  sortPods,
-  stuckPods,
+  podEndedAt,
+  stuckPodProblems,
 } from './revision-pods.ts'
-import { stallHold } from './workload.ts'
+import { stallHoldOfPods } from './workload.ts'
 
 /**
  * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
@@ -51,7 +51,7 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   const lost = reader.endedPods(metadata.uid, 'Failed')
   const pods = withoutDuplicates([...lost, ...owned])
   const isComplete = trueCondition(job, 'Complete') !== undefined
-  const ended = endProblem(job, pods, reader)
+  const ended = jobFailureProblem(job, pods, reader)
   const isOver = isComplete || ended !== undefined
   // The end of the Job explains its failed pods. All its pods are of one run, so those that failed before the gate began count.
   const state =
@@ -61,14 +61,14 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
   const triesAt = isOver ? undefined : nextTryAt(job, pods, reader)
   const problems = [
     ...(ended === undefined ? [] : [ended]),
-    ...creationProblem(job, reader, !isOver && (status.active ?? 0) === 0),
+    ...podCreationProblems(job, reader, !isOver && (status.active ?? 0) === 0),
     ...(state?.problems ?? []).map(toJobProblem),
-    ...(isOver ? [] : delays(job, state, owned, reader)),
+    ...(isOver ? [] : delayProblems(job, state, owned, reader)),
   ].toSorted(byImportance)
   for (const problem of problems) reader.problem(problem)
   for (const each of jobMilestones(job, isComplete, lost, reader)) reader.milestone(each)
-  if (isWorking(job, state)) reader.hold('its containers are running')
-  reader.hold(stallHold(state, owned, reader))
+  if (isJobRunning(job, state)) reader.hold('its containers are running')
+  reader.hold(stallHoldOfPods(state, owned, reader))
   if (isInFuture(triesAt, reader)) reader.hold('its next try has to wait')
   if (isComplete && (status.failed ?? 0) > 0) reader.note(`${status.failed} failed before it completed`)
   // A Job that has not ended fails if its pods are refused, or if one of them has a proven problem and none is better.
@@ -82,32 +82,37 @@ function judgeJob(job: Job, reader: RuleReader): Judgement {
     failure: ended ?? refused ?? failed ?? 'none',
     isEnd: ended !== undefined,
     counters: state?.counters,
-    hasRun: hasWorked(job, isComplete, pods, reader),
+    hasRun: hasRunContainers(job, isComplete, pods, reader),
     completed: isComplete && metadata.deletionTimestamp === undefined,
-    pods: sortPods(withoutDuplicates([...owned, ...reader.endedPods(metadata.uid, 'Succeeded')]), () => 'new'),
+    pods: classifyPods(withoutDuplicates([...owned, ...reader.endedPods(metadata.uid, 'Succeeded')]), () => 'new'),
   }
 }
 
 /** Slow problems: the Job is suspended, a container keeps a pod from ending, or terminating pods are not removed. */
-function delays(job: Job, state: PodsState | undefined, owned: readonly Pod[], reader: Reader): readonly Problem[] {
+function delayProblems(
+  job: Job,
+  state: PodsState | undefined,
+  owned: readonly Pod[],
+  reader: Reader,
+): readonly Problem[] {
   const suspended: Problem = { ...ownProblem(job, reader.history.firstSeenAt), reason: 'suspended', detail: {} }
   return [
     ...(job.spec?.suspend ? [suspended] : []),
-    ...(state?.pods ?? []).flatMap((each) => keptPod(each, job, reader) ?? []),
-    ...(waitsForTermination(job) ? stuckPods(owned, reader) : []),
+    ...(state?.pods ?? []).flatMap((each) => runningSidecarProblem(each, job, reader) ?? []),
+    ...(isAwaitingTermination(job) ? stuckPodProblems(owned, reader) : []),
   ]
 }
 
 /** Whether the Job has run containers for this change, not for an earlier one. */
-function hasWorked({ status = {} }: Job, isComplete: boolean, pods: readonly Pod[], reader: Reader): boolean {
+function hasRunContainers({ status = {} }: Job, isComplete: boolean, pods: readonly Pod[], reader: Reader): boolean {
   const isOfThisChange = (reader.time(status.startTime) ?? reader.now) >= reader.startedAt - recentVersionMs
   const isAnyStarted = pods.some((pod) => containersOf(pod).some((each) => hasStarted(each.status)))
   return isOfThisChange && (isAnyStarted || isComplete || (status.failed ?? 0) > 0)
 }
 
 /** Whether pods of the Job work. Pods that cannot be read, or are in another cluster, appear only in the counts. */
-function isWorking(job: Job, state: PodsState | undefined): boolean {
-  const areCountsAll = state === undefined || !isOfJobController(job)
+function isJobRunning(job: Job, state: PodsState | undefined): boolean {
+  const areCountsAll = state === undefined || !isManagedByJobController(job)
   const isAnyWorking = state?.pods.some((each) => hasRunningWork(each, job)) ?? false
   return isAnyWorking || (areCountsAll && (job.status?.ready ?? 0) > 0)
 }
@@ -177,7 +182,7 @@ export function lastStateOfJob(job: Job, events: readonly EventObject[]): Job | 
 }
 
 /** Whether a Job waits for terminating pods: before it replaces them, or before it is Complete (enactJobFinished). */
-function waitsForTermination(job: Job): boolean {
+function isAwaitingTermination(job: Job): boolean {
   return job.spec?.podReplacementPolicy === 'Failed' || trueCondition(job, 'SuccessCriteriaMet') !== undefined
 }
 
@@ -189,13 +194,13 @@ function hasRunningWork({ pod, running }: PodView, job: Job): boolean {
   const working = containersOf(pod).filter(
     ({ container, status, isInit }) =>
       container.restartPolicy !== 'Always' &&
-      (isInit || isOwnContainer(container.name, job)) &&
+      (isInit || isTemplateContainer(container.name, job)) &&
       status?.state?.running !== undefined,
   )
   return working.some(({ isInit }) => isInit) || (running && working.length > 0)
 }
 
-function isOwnContainer(name: string, { spec }: Job): boolean {
+function isTemplateContainer(name: string, { spec }: Job): boolean {
   const { containers } = spec?.template?.spec ?? {}
   return containers === undefined || containers.some((each) => each.name === name)
 }
@@ -204,10 +209,10 @@ function isOwnContainer(name: string, { spec }: Job): boolean {
  * A slow problem: one container keeps a pod running, and all other containers of the Job's template have completed. It
  * was added to the pod, or has been the last one for long.
  */
-function keptPod({ pod }: PodView, job: Job, reader: Reader): Problem | undefined {
+function runningSidecarProblem({ pod }: PodView, job: Job, reader: Reader): Problem | undefined {
   const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
   const [kept, ...others] = main.filter(({ status }) => status?.state?.running)
-  const own = main.filter(({ container }) => isOwnContainer(container.name, job))
+  const own = main.filter(({ container }) => isTemplateContainer(container.name, job))
   const isAdded = kept !== undefined && !own.includes(kept)
   const ends = own.filter((each) => each !== kept).map(({ status }) => status?.state?.terminated)
   const isAnyOwn = others.some((each) => own.includes(each))
@@ -238,7 +243,7 @@ function toJobProblem(problem: Problem): Problem {
  * A terminal problem: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are
  * those of pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
  */
-function endProblem(job: Job, pods: readonly Pod[], reader: Reader): Problem | undefined {
+function jobFailureProblem(job: Job, pods: readonly Pod[], reader: Reader): Problem | undefined {
   const failed = trueCondition(job, 'Failed') ?? trueCondition(job, 'FailureTarget')
   if (failed === undefined) return undefined
   const own = { ...ownProblem(job, reader.time(failed.lastTransitionTime) ?? reader.now), proven: true }
@@ -248,13 +253,13 @@ function endProblem(job: Job, pods: readonly Pod[], reader: Reader): Problem | u
   }
   const { failedIndexes } = job.status ?? {}
   const detail = { message: failed.message, failedIndexes, conditionReason: failed.reason }
-  return problemOf({ ...own, reason: 'job-failed', detail, cause: lastFailure(pods, reader) })
+  return problemOf({ ...own, reason: 'job-failed', detail, cause: lastPodFailure(pods, reader) })
 }
 
 /** The last failure of a pod: the cause of the failure of its Job. */
-function lastFailure(pods: readonly Pod[], reader: Reader): Problem | undefined {
+function lastPodFailure(pods: readonly Pod[], reader: Reader): Problem | undefined {
   return pods
-    .flatMap((pod) => failuresOf(pod, reader))
+    .flatMap((pod) => failuresOfPod(pod, reader))
     .toSorted((a, b) => a.firstSeenAt - b.firstSeenAt)
     .at(-1)
 }
@@ -263,11 +268,11 @@ function lastFailure(pods: readonly Pod[], reader: Reader): Problem | undefined 
  * The deaths of the containers of a pod. If they did not end the pod, its own end counts alone: the kubelet refused or
  * evicted it, or its node no longer exists. The controller counts a terminating pod as failed before it has ended.
  */
-function failuresOf(pod: Pod, reader: Reader): readonly Problem[] {
+function failuresOfPod(pod: Pod, reader: Reader): readonly Problem[] {
   const { phase, reason = '' } = pod.status ?? {}
   const deaths = reader.podView(pod).containers.flatMap((each) => {
     const hasDied = !each.isDoneSidecar && (each.end?.exitCode ?? 0) !== 0
-    const problem = hasDied ? deathProblem(each, each.endedAt ?? 0) : undefined
+    const problem = hasDied ? lastDeathProblem(each, each.endedAt ?? 0) : undefined
     return problem === undefined ? [] : [{ ...problem, isReplaced: phase === 'Failed' }]
   })
   const disruption = trueCondition(pod, 'DisruptionTarget')
@@ -278,7 +283,9 @@ function failuresOf(pod: Pod, reader: Reader): readonly Problem[] {
 }
 
 /** Whether the built-in controller manages a Job. Another controller may run the pods in another cluster. */
-function isOfJobController({ spec: { managedBy = 'kubernetes.io/job-controller' } = {} }: Pick<Job, 'spec'>): boolean {
+function isManagedByJobController({
+  spec: { managedBy = 'kubernetes.io/job-controller' } = {},
+}: Pick<Job, 'spec'>): boolean {
   return managedBy === 'kubernetes.io/job-controller'
 }
 
@@ -289,27 +296,28 @@ function isOfJobController({ spec: { managedBy = 'kubernetes.io/job-controller' 
  */
 function nextTryAt(job: Job, pods: readonly Pod[], reader: Reader): number | undefined {
   const failed = pods.filter((pod) => pod.status?.phase === 'Failed')
-  const failedAt = latestMoment(failed.map((pod) => lostAt(pod, reader)))
-  const isWaiting = !job.spec?.suspend && isOfJobController(job) && pods.filter(isActive).length < wantedAtOnce(job)
+  const failedAt = latestMoment(failed.map((pod) => podEndedAt(pod, reader)))
+  const isWaiting =
+    !job.spec?.suspend && isManagedByJobController(job) && pods.filter(isActivePod).length < wantedRunningPods(job)
   const waitMs = Math.min(firstJobBackOffMs * 2 ** (failed.length - 1), maxJobBackOffMs)
   const nextPodAt = isWaiting && failedAt !== undefined ? failedAt + waitMs : undefined
-  return latestMoment([nextPodAt, ...pods.map((pod) => restartAt(pod, reader))])
+  return latestMoment([nextPodAt, ...pods.map((pod) => containerRestartAt(pod, reader))])
 }
 
 /** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
-function wantedAtOnce({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
+function wantedRunningPods({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
   const { completions, parallelism = 1 } = spec
   const succeeded = status.succeeded ?? 0
   if (completions === undefined) return succeeded > 0 ? 0 : parallelism
   return Math.min(parallelism, completions - succeeded)
 }
 
-function isActive(pod: Pod): boolean {
+function isActivePod(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)
 }
 
 /** When the kubelet restarts a dead container of a pod. A sidecar's own restarts do not count. */
-function restartAt(pod: Pod, { time }: Reader): number | undefined {
+function containerRestartAt(pod: Pod, { time }: Reader): number | undefined {
   return latestMoment(
     containersOf(pod).map(({ container, status }) => {
       const seconds = container.restartPolicy === 'Always' || !status ? undefined : backOffSeconds(status)

@@ -27,7 +27,7 @@ type Death = {
  * The exit codes are those of a shell: 126 and 127 for a program that cannot be run or found, 128 + n for signal n
  * (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html).
  */
-export function explainDeath(each: ContainerView, death: ContainerStateTerminated): Death {
+export function causeOfDeath(each: ContainerView, death: ContainerStateTerminated): Death {
   const { pod, container, isInit, killedBy, failedProbes, failedHook } = each
   const exit = exitOf(death)
   const { image } = container
@@ -40,13 +40,16 @@ export function explainDeath(each: ContainerView, death: ContainerStateTerminate
   }
   if (error.step === 'command' && /exec format error/i.test(error.message))
     return { reason: 'exec-format', detail: { image, message: error.message } }
-  const isOfShell = isRefusalOfShell(death)
+  const isOfShell = isShellError(death)
   // Docker gives these codes where its error names the program (daemon/start.go).
   const isOfProgram = isOfShell && error.step === 'other'
   if (isRefused && error.message !== '')
-    return refusedStart(container, isOfProgram ? { ...error, step: 'command' } : error, { ...exit, isCreated: true })
+    return causeOfFailedStart(container, isOfProgram ? { ...error, step: 'command' } : error, {
+      ...exit,
+      isCreated: true,
+    })
   if (isOfShell) return { reason: 'bad-command', detail: { ...exit, image, message: '' } }
-  if (isRefused) return refusedStart(container, error, { ...exit, isCreated: true })
+  if (isRefused) return causeOfFailedStart(container, error, { ...exit, isCreated: true })
   if (killedBy !== undefined)
     return { reason: `${killedBy}-failing`, detail: { isRunning: false, ...probeFailure(failedProbes[killedBy]) } }
   return { reason: isInit ? 'init-container-failed' : 'crash-loop', detail: { ...exit, failedHook } }
@@ -56,7 +59,7 @@ export function explainDeath(each: ContainerView, death: ContainerStateTerminate
  * Whether a shell ended the container, because it could not run or find the program. If the program ran for seconds, these
  * exit codes are its own.
  */
-function isRefusalOfShell(death: ContainerStateTerminated): boolean {
+function isShellError(death: ContainerStateTerminated): boolean {
   const { exitCode, startedAt = '', finishedAt = '' } = death
   const isOwnCode = Date.parse(finishedAt) - Date.parse(startedAt) >= shellMs
   return (exitCode === 126 || exitCode === 127) && (!isOwnCode || isStartError(death))
@@ -68,7 +71,7 @@ export function exitOf({ exitCode, signal }: ContainerStateTerminated): Exit {
 }
 
 /** Why the runtime could not create or start a container: only the step `command` is about the program. */
-export function refusedStart(
+export function causeOfFailedStart(
   container: Container,
   { step, message }: RuntimeError,
   how: Exit & { readonly isCreated: boolean },
@@ -147,32 +150,32 @@ function probeAnswer(failure: string): ProbeAnswer | undefined {
 export function missingObject(message: string): MissingObject | undefined {
   if (/failed to mount secrets store objects/i.test(message)) return undefined
   const [, absent = '', name = ''] = /\b(secret|configmap)s? "([^"]+)" not found/i.exec(message) ?? []
-  if (name !== '') return { kind: kindOf(absent), name, namespace: namespaceOf(name, message) }
+  if (name !== '') return { kind: missingKind(absent), name, namespace: namespaceInMessage(name, message) }
   const [, key, holder = '', path = ''] = /couldn't find key (\S+) in (Secret|ConfigMap) (\S+)/i.exec(message) ?? []
-  if (key !== undefined) return { kind: kindOf(holder), name: path.slice(path.indexOf('/') + 1), key }
+  if (key !== undefined) return { kind: missingKind(holder), name: path.slice(path.indexOf('/') + 1), key }
   const [, source = '', reference] = /references non-existent (secret|config) key: (\S+)/i.exec(message) ?? []
-  return reference === undefined ? undefined : { kind: kindOf(source), key: reference }
+  return reference === undefined ? undefined : { kind: missingKind(source), key: reference }
 }
 
 /** The namespace in which a driver looked: `couldn't get secret shop/share`, `the secret share in the namespace shop`. */
-function namespaceOf(name: string, message: string): string | undefined {
+function namespaceInMessage(name: string, message: string): string | undefined {
   const [, before, after] = /\bsecret "?([a-z0-9-]+)\/|\bin (?:the )?namespace "?([a-z0-9-]+)/i.exec(message) ?? []
   return message.includes(`${before}/${name}`) ? before : after
 }
 
-function kindOf(word: string): MissingObject['kind'] {
+function missingKind(word: string): MissingObject['kind'] {
   return word.toLowerCase() === 'secret' ? 'secret' : 'configmap'
 }
 
 /** The error of a sandbox. `handler`: the missing runtime handler, as CRI-O or containerd reports it. */
-export function sandboxDetail(message: string): { message: string; handler?: string } {
+export function sandboxErrorDetail(message: string): { message: string; handler?: string } {
   const [, handler] =
     /(?:runtime handler|no runtime for) "?([\w.-]{1,253})"? (?:from runtime list|is configured)/.exec(message) ?? []
   return { message: setupError(message), handler }
 }
 
 /** The missing object of a volume. For a missing key the kubelet reports only the volume: the spec of the pod names the object. */
-export function missingOfVolume(message: string, { spec }: Pod): MissingObject | undefined {
+export function missingVolumeObject(message: string, { spec }: Pod): MissingObject | undefined {
   const missing = missingObject(message)
   if (missing === undefined || missing.name !== undefined) return missing
   const [, volumeName] = /\bvolume "([^"]+)"/.exec(message) ?? []

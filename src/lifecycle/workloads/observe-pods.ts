@@ -39,13 +39,13 @@ export function observePod(
     const known = containers.get(container.name) ?? unobserved
     const deaths = observeDeaths(known, pod, { ...each, status }, now, gateTime)
     const predatesGate = known.firstRestarts === undefined && !mayBeSinceStart(created, gateTime)
-    containers.set(container.name, observeWaiting({ ...known, ...deaths }, status, { predatesGate, created }, now))
+    containers.set(container.name, observeWaitingState({ ...known, ...deaths }, status, { predatesGate, created }, now))
   }
   return { seenAt: now, containers }
 }
 
 /** The refused pulls that a container's states showed (`observed`) or Events report. @param about its Events */
-export function withReported(
+export function withReportedRefusals(
   observed: ContainerObservations['refusals'],
   about: readonly EventObject[],
   seenAt: number,
@@ -72,12 +72,12 @@ export function withReported(
 const refusedStates: ReadonlySet<string> = new Set(['ErrImagePull', 'RegistryUnavailable', 'SignatureValidationFailed'])
 
 /** Whether this waiting reason means a refused pull. */
-export function waitsForImage(reason = ''): boolean {
+export function isRefusedPullReason(reason = ''): boolean {
   return refusedStates.has(reason) || reason === 'ImagePullBackOff'
 }
 
 /** Adds the waiting state of a container. `predatesGate`: the first status seen, of a pod older than the gate. */
-function observeWaiting(
+function observeWaitingState(
   known: ContainerObservations,
   status: ContainerStatus,
   { predatesGate, created = 0 }: { readonly predatesGate: boolean; readonly created: number | undefined },

@@ -29,7 +29,7 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
 }
 
 /** Whether the present instance of a container has failed. */
-export function hasFailed({ status, isDoneSidecar }: PodContainer): boolean {
+export function hasContainerFailed({ status, isDoneSidecar }: PodContainer): boolean {
   return !isDoneSidecar && (status?.state?.terminated?.exitCode ?? 0) !== 0
 }
 
@@ -72,7 +72,7 @@ export function containerOfEvent(event: EventObject): string | undefined {
 }
 
 /** Whether an event is about this container, or about its pod as a whole. */
-export function concernsContainer(event: EventObject, container: string): boolean {
+export function isAboutContainer(event: EventObject, container: string): boolean {
   return [undefined, container].includes(containerOfEvent(event))
 }
 

@@ -4,9 +4,9 @@ import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import type { PodView } from '../pod-view.ts'
 import { workloadUid } from '../pods.ts'
 import type { GateTime } from '../proof.ts'
-import type { PodTerms } from './death-count.ts'
+import type { WorkloadTiming } from './death-count.ts'
 import { observePod, type PodObservations } from './observe-pods.ts'
-import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
+import { hashLabel, isRevisionUnchanged, templateChangedAt } from './revision.ts'
 import { viewPod } from './view-pod.ts'
 
 /** A cached view, and what it was made from. */
@@ -22,7 +22,7 @@ export class PodHistories {
   readonly #gateTime: GateTime
   readonly #observations = new ByUid<PodObservations>()
   /** The facts about the workload of each controller of pods; cleared when they may have changed. */
-  readonly #terms = new Map<string, PodTerms>()
+  readonly #timings = new Map<string, WorkloadTiming>()
   /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
   readonly #ended = new Map<string, Map<string, Pod>>()
   /** When the last deletion of a pod began, by controller and revision. */
@@ -41,9 +41,10 @@ export class PodHistories {
   observe({ before, after }: Change, now: number): Pod | undefined {
     const object = after ?? before
     const { kind } = object
-    const isRevisionChanged = (kind === 'ReplicaSet' || kind === 'ControllerRevision') && !isSameRevision(before, after)
+    const isRevisionChanged =
+      (kind === 'ReplicaSet' || kind === 'ControllerRevision') && !isRevisionUnchanged(before, after)
     if (isRevisionChanged || minReadySeconds(before) !== minReadySeconds(after)) {
-      this.#terms.clear()
+      this.#timings.clear()
       this.#views = new WeakMap()
     } else {
       if (isOfKind(before, 'Pod')) this.#observeRemoval(before, after, now)
@@ -66,23 +67,23 @@ export class PodHistories {
     const known = this.#views.get(pod)
     if (known !== undefined && known.observations === observations && known.events === events) return known.view
     const seen = observations ?? observePod(undefined, pod, now, this.#gateTime)
-    const found = viewPod(pod, seen, events, this.#termsOf(pod), this.#gateTime)
+    const found = viewPod(pod, seen, events, this.#timingOf(pod), this.#gateTime)
     const view = isDeepStrictEqual(found, known?.view) && known !== undefined ? known.view : found
     this.#views.set(pod, { observations, events, view })
     return view
   }
 
-  #termsOf(pod: Pod): PodTerms {
+  #timingOf(pod: Pod): WorkloadTiming {
     const controller = controllerOf(pod)
     if (controller === undefined) return { changedAt: undefined, minReadyMs: 0 }
-    const known = this.#terms.get(controller)
+    const known = this.#timings.get(controller)
     if (known !== undefined) return known
     const workload = workloadUid(controller, this.#store)
     const changedAt = templateChangedAt(workload, (uid, kind) => this.#store.ownedBy(uid, kind))
     const seconds = [controller, workload].map((uid) => minReadySeconds(this.#store.withUid(uid)))
-    const terms = { changedAt: this.#gateTime.time(changedAt), minReadyMs: Math.max(...seconds) * 1_000 }
-    this.#terms.set(controller, terms)
-    return terms
+    const timing = { changedAt: this.#gateTime.time(changedAt), minReadyMs: Math.max(...seconds) * 1_000 }
+    this.#timings.set(controller, timing)
+    return timing
   }
 
   /** See `Reader.endedPods`. */

@@ -3,21 +3,21 @@ import { type NodeState, type SchedulingCause, waitsForClaims } from '../../reas
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { trueCondition } from '../conditions.ts'
-import { unboundClaim } from '../platform/pvc.ts'
+import { unboundClaimOfPod } from '../platform/pvc.ts'
 import type { PodView } from '../pod-view.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
-import { deviceError, missingOfVolume, mountFailure, sandboxDetail } from './kubelet-messages.ts'
+import { deviceError, missingVolumeObject, mountFailure, sandboxErrorDetail } from './kubelet-messages.ts'
 import { condition, hasStarted, isReady } from './pod-fields.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
 /** The present problem of a whole pod: before its containers exist, only its conditions and events show it. */
-export function findInPod(view: PodView, reader: Reader): Problem | undefined {
-  if (view.pod.status?.phase !== 'Pending') return closedReadinessGates(view, reader) ?? lostNode(view, reader)
-  if (condition(view.pod, 'PodScheduled')?.status === 'False') return unschedulable(view, reader)
-  return isSetUp(view) ? undefined : (failedSetup(view, reader) ?? unacknowledged(view, reader))
+export function podLevelProblem(view: PodView, reader: Reader): Problem | undefined {
+  if (view.pod.status?.phase !== 'Pending') return readinessGateProblem(view, reader) ?? lostNodeProblem(view, reader)
+  if (condition(view.pod, 'PodScheduled')?.status === 'False') return unschedulableProblem(view, reader)
+  return isSetUp(view) ? undefined : (failedSetupProblem(view, reader) ?? unacknowledgedProblem(view, reader))
 }
 
 /**
@@ -42,16 +42,16 @@ function unacknowledgedSince({ pod, seenAt }: PodView, reader: Reader): number |
  * reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
  * pkg/scheduler/framework/plugins/volumebinding).
  */
-function unacknowledged(view: PodView, reader: Reader): Problem | undefined {
+function unacknowledgedProblem(view: PodView, reader: Reader): Problem | undefined {
   const { pod } = view
   const since = unacknowledgedSince(view, reader)
   if (since === undefined || !reader.passed(since + acknowledgedMs)) return undefined
   const { nodeName, schedulerName: scheduler = 'default-scheduler' } = pod.spec ?? {}
-  if (nodeName) return nodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
-  const cause = unboundClaim(pod, reader)
+  if (nodeName) return unresponsiveNodeProblem(pod, isNodeMissing(nodeName, reader) ? 'missing' : 'silent', since)
+  const cause = unboundClaimOfPod(pod, reader)
   const waitsFor =
     cause === undefined
-      ? possibleClaimProblem(view)
+      ? possibleClaimCause(view)
       : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
   const detail = waitsFor === undefined ? { scheduler } : { causes: [waitsFor] }
   return { ...ownProblem(pod, since), reason: 'unschedulable', detail, cause }
@@ -62,7 +62,7 @@ function unacknowledged(view: PodView, reader: Reader): Problem | undefined {
  * (PreEnqueue, pkg/scheduler/framework/plugins/dynamicresources). `claimFailure`: why the controller cannot create it
  * from its template.
  */
-function possibleClaimProblem({ pod, claimFailure }: PodView): SchedulingCause | undefined {
+function possibleClaimCause({ pod, claimFailure }: PodView): SchedulingCause | undefined {
   const names = (pod.spec?.resourceClaims ?? []).map(({ name, resourceClaimName = name }) => resourceClaimName)
   if (names.length === 0) return undefined
   return { type: 'resource-claim', message: claimFailure ?? `its ResourceClaim ${names.join(', ')} may not exist` }
@@ -73,14 +73,14 @@ function possibleClaimProblem({ pod, claimFailure }: PodView): SchedulingCause |
  * node controller made the pod not ready (MarkPodsNotReady, pkg/controller/util/node). It does so when the node has not
  * reported for 40 s.
  */
-function lostNode({ pod }: PodView, { now, time }: Reader): Problem | undefined {
-  if (!isLostWithNode(pod)) return undefined
+function lostNodeProblem({ pod }: PodView, { now, time }: Reader): Problem | undefined {
+  if (!isNodeLost(pod)) return undefined
   const since = time(condition(pod, 'Ready')?.lastTransitionTime) ?? now
-  return nodeProblem(pod, 'lost', since)
+  return unresponsiveNodeProblem(pod, 'lost', since)
 }
 
-/** Whether the node controller made a pod not ready; see `lostNode`. */
-function isLostWithNode(pod: Pod): boolean {
+/** Whether the node controller made a pod not ready; see `lostNodeProblem`. */
+function isNodeLost(pod: Pod): boolean {
   const ready = condition(pod, 'Ready')
   return ready?.status === 'False' && !ready.reason && trueCondition(pod, 'ContainersReady') !== undefined
 }
@@ -94,7 +94,7 @@ const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.k
  */
 export function lostNodeToleratedUntil(view: PodView, reader: Reader): number | undefined {
   const { pod } = view
-  const since = isLostWithNode(pod) ? condition(pod, 'Ready')?.lastTransitionTime : silentSince(view, reader)
+  const since = isNodeLost(pod) ? condition(pod, 'Ready')?.lastTransitionTime : nodeNotReadySince(view, reader)
   const lostAt = reader.time(since)
   if (lostAt === undefined) return undefined
   const tolerated = (pod.spec?.tolerations ?? []).filter(
@@ -105,8 +105,8 @@ export function lostNodeToleratedUntil(view: PodView, reader: Reader): number | 
 }
 
 /** Since when the node of a pod that is not ready is not ready either: it was lost while the pod started. */
-function silentSince(view: PodView, reader: Reader): string | null | undefined {
-  const name = quietNode(view, reader)
+function nodeNotReadySince(view: PodView, reader: Reader): string | null | undefined {
+  const name = nodeWithoutReports(view, reader)
   const [node] = name === undefined ? [] : reader.known(nodeRequest(name))
   return node === undefined || isReady(node) ? undefined : condition(node, 'Ready')?.lastTransitionTime
 }
@@ -118,7 +118,7 @@ function isStarting({ pod: { metadata, status }, scheduled, ready }: PodView): b
 }
 
 /** The node of a starting pod, if the node may be lost: nothing has been reported about the pod for a long time. */
-export function quietNode(view: PodView, { passed, time, events }: Reader): string | undefined {
+export function nodeWithoutReports(view: PodView, { passed, time, events }: Reader): string | undefined {
   const { pod, seenAt } = view
   if (!isStarting(view) || !passed(seenAt + quietNodeMs)) return undefined
   const last = events(pod).at(-1)
@@ -131,7 +131,7 @@ function isNodeMissing(name: string, reader: Reader): boolean {
   return reader.listState(nodeRequest(name)) === 'complete' && reader.known(nodeRequest(name)).length === 0
 }
 
-function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
+function unresponsiveNodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
   const detail = { node: pod.spec?.nodeName ?? '', state }
   return { ...ownProblem(pod, firstSeenAt), reason: 'node-unresponsive', detail }
 }
@@ -140,24 +140,24 @@ function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
  * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
-function unschedulable(view: PodView, reader: Reader): Problem | undefined {
+function unschedulableProblem(view: PodView, reader: Reader): Problem | undefined {
   const { pod, scaleUp } = view
   const { reason, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
   const isGated = reason === 'SchedulingGated'
   const schedulingGates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
   // The last gate was removed, and the scheduler has not updated the condition yet.
   if (isGated && schedulingGates.length === 0) return undefined
-  const detail = isGated ? { schedulingGates } : { ...causesOf(view), autoscaler: scaleUp?.refusal }
+  const detail = isGated ? { schedulingGates } : { ...schedulingCausesOf(view), autoscaler: scaleUp?.refusal }
   return {
     ...ownProblem(pod, reader.time(lastTransitionTime) ?? reader.now),
     reason: 'unschedulable',
     detail,
-    cause: waitsForClaims(detail) ? unboundClaim(pod, reader) : undefined,
+    cause: waitsForClaims(detail) ? unboundClaimOfPod(pod, reader) : undefined,
   }
 }
 
 /** Why the scheduler finds no node for a pod. */
-const causesOf = oncePerObject(({ pod }: PodView) => {
+const schedulingCausesOf = oncePerObject(({ pod }: PodView) => {
   const { reason, message } = condition(pod, 'PodScheduled') ?? {}
   return schedulingCauses(message ?? reason ?? 'no node fits')
 })
@@ -166,7 +166,7 @@ const causesOf = oncePerObject(({ pod }: PodView) => {
  * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
  * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
-function closedReadinessGates({ pod }: PodView, { now, time }: Reader): Problem | undefined {
+function readinessGateProblem({ pod }: PodView, { now, time }: Reader): Problem | undefined {
   const ready = condition(pod, 'Ready')
   if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
   const gates = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
@@ -186,8 +186,8 @@ const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 
  * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
  * without end.
  */
-function failedSetup(view: PodView, reader: Reader): Problem | undefined {
-  const why = whyNotSetUp(view)
+function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined {
+  const why = failedSetupReason(view)
   if (why === undefined) return undefined
   const { count = 1, first = reader.now, last = first } = view.setupFailure ?? {}
   const proven = 'missing' in why.detail && isProvenMissing({ first, last, retryMs: mountRetryMs }, reader)
@@ -195,14 +195,14 @@ function failedSetup(view: PodView, reader: Reader): Problem | undefined {
 }
 
 /** What the message about a failed setup shows. */
-const whyNotSetUp = oncePerObject(({ pod, setupFailure }: PodView) => {
+const failedSetupReason = oncePerObject(({ pod, setupFailure }: PodView) => {
   if (setupFailure === undefined) return undefined
   const { reason, message } = setupFailure
-  if (sandboxFailures.has(reason)) return { reason: 'sandbox-failed', detail: sandboxDetail(message) } as const
+  if (sandboxFailures.has(reason)) return { reason: 'sandbox-failed', detail: sandboxErrorDetail(message) } as const
   if (reason === 'FailedPrepareDynamicResources')
     return { reason: 'devices-not-prepared', detail: { message: deviceError(message) } } as const
   const failure = mountFailure(message)
-  const missing = missingOfVolume(message, pod)
+  const missing = missingVolumeObject(message, pod)
   if (missing !== undefined) return { reason: 'config-missing', detail: { ...failure, missing } } as const
   // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
   const isInUse = /^Multi-Attach error\b/.test(message) || undefined

@@ -2,8 +2,8 @@ import type { Problem } from '../../reasons/reasons.ts'
 import type { PodView } from '../pod-view.ts'
 import { isInFuture, type Moment, mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
-import { findInContainer } from './container-problems.ts'
-import { findInPod, lostNodeToleratedUntil, quietNode } from './pod-problems.ts'
+import { containerProblem } from './container-problems.ts'
+import { lostNodeToleratedUntil, nodeWithoutReports, podLevelProblem } from './pod-problems.ts'
 
 /*
  * What a version of a pod means at a moment. All pods of a workload are examined after each change of one of them: texts
@@ -19,7 +19,7 @@ export function isSettled({ ready, settledAt }: PodView, { passed }: Pick<Moment
  * Whether a pod is better than others, and prevents their problems from failing the workload: it is ready and settled
  * (for minReadySeconds if longer), or runs without a death.
  */
-export function shieldsOthers(view: PodView, { passed }: Pick<Moment, 'passed'>): boolean {
+export function isWorkingPod(view: PodView, { passed }: Pick<Moment, 'passed'>): boolean {
   const { ready, running, settledAt, moments, minReadyMs, containers } = view
   const availableAt = Math.max(settledAt, (moments.ready ?? 0) + minReadyMs)
   const hasNoDeaths = containers.every(({ deaths }) => deaths.count === 0)
@@ -29,7 +29,7 @@ export function shieldsOthers(view: PodView, { passed }: Pick<Moment, 'passed'>)
 /** The present problems of a pod: of the whole pod, then of its containers in start order. A ready pod has none. */
 export function problemsOfPod(view: PodView, reader: Reader): readonly Problem[] {
   if (view.ready) return []
-  const found = [findInPod(view, reader), ...view.containers.map((each) => findInContainer(each, reader))]
+  const found = [podLevelProblem(view, reader), ...view.containers.map((each) => containerProblem(each, reader))]
   return found.filter((problem) => problem !== undefined)
 }
 
@@ -43,8 +43,8 @@ export function stallHoldOfPod(view: PodView, reader: Reader): string | undefine
 }
 
 /** The node of a pod, if the node may be lost: nothing has been reported about the pod for long. */
-export function quietNodeOf(view: PodView, reader: Reader): string | undefined {
-  return limitedWait(view, reader) === undefined ? quietNode(view, reader) : undefined
+export function possiblyLostNode(view: PodView, reader: Reader): string | undefined {
+  return limitedWait(view, reader) === undefined ? nodeWithoutReports(view, reader) : undefined
 }
 
 /** What a pod waits for, if this wait has a limit. */

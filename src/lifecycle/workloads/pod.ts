@@ -10,11 +10,11 @@ import type { Judgement, Rule } from '../rule.ts'
 import { namespaceRequest } from '../selector.ts'
 import { isStale } from '../status-age.ts'
 import { ownProblem } from '../status-problems.ts'
-import { startFailure } from './container-problems.ts'
+import { startFailureProblem } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
-import { condition, hasFailed } from './pod-fields.ts'
+import { condition, hasContainerFailed } from './pod-fields.ts'
 import { isSettled, problemsOfPod, pulledAt, stallHoldOfPod } from './pod-state.ts'
-import { newestOf } from './revision.ts'
+import { newestRevision } from './revision.ts'
 import { podServing } from './workload.ts'
 
 /**
@@ -38,13 +38,13 @@ function judgePod(pod: Pod, reader: RuleReader): Judgement {
   const pending = pendingChange(pod, isObserved && !areContainersOutdated(view, reader))
   // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
-  const ended = failureOf(view, reader)
+  const ended = podFailureProblem(view, reader)
   if (!isTerminating) {
     if (ended !== undefined) reader.problem(ended)
     for (const problem of problemsOfPod(view, reader))
       if (ended === undefined || problem.container !== ended.container) reader.problem(problem)
   }
-  for (const each of milestones(view, succeeded, pending, reader)) reader.milestone(each)
+  for (const each of milestonesOfPod(view, succeeded, pending, reader)) reader.milestone(each)
   reader.hold(stallHoldOfPod(view, reader))
   for (const text of olderVersionWarnings(pod, reader)) reader.warning(text)
   return {
@@ -59,7 +59,7 @@ function replicaSetsRequest(pod: Pod): RequestOf<'ReplicaSet'> {
 }
 
 /** The reference of a pod to the ReplicaSet that controls it. */
-function replicaSetOf({ metadata: { ownerReferences = [] } }: Pod): OwnerReference | undefined {
+function replicaSetReference({ metadata: { ownerReferences = [] } }: Pod): OwnerReference | undefined {
   return ownerReferences.find(({ controller, kind }) => controller && kind === 'ReplicaSet')
 }
 
@@ -68,11 +68,11 @@ function replicaSetOf({ metadata: { ownerReferences = [] } }: Pod): OwnerReferen
  * these are of the older version, and stay ready even if the new version never becomes ready.
  */
 function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
-  const uid = replicaSetOf(pod)?.uid
+  const uid = replicaSetReference(pod)?.uid
   if (uid === undefined || reader.watch(replicaSetsRequest(pod), 'optional') !== 'complete') return []
   const [own] = reader.known(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
-  if (deployment === undefined || newestOf(reader.knownOwned(deployment.uid, 'ReplicaSet')) === own) return []
+  if (deployment === undefined || newestRevision(reader.knownOwned(deployment.uid, 'ReplicaSet')) === own) return []
   const name = `${deployment.kind.toLowerCase()}/${deployment.name}`
   return [`runs an older version of ${name}: gate ${name} to prove its new version`]
 }
@@ -87,7 +87,7 @@ function areContainersOutdated({ pod, containers }: PodView, reader: Reader): bo
   const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? reader.time(time) : []))
   const writtenAt = Math.max(...writes.map((at) => at ?? -Infinity))
   const isOutdated = ({ container, status, isInit, startedAt = Infinity }: ContainerView) =>
-    !isInit && startedAt < writtenAt && !isNamed(container.image, status?.image)
+    !isInit && startedAt < writtenAt && !isSameImageName(container.image, status?.image)
   if (generation <= 1 || !containers.some(isOutdated)) return false
   const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
   const changedAt = Math.min(writtenAt, reader.history.firstSeenAt)
@@ -95,7 +95,7 @@ function areContainersOutdated({ pod, containers }: PodView, reader: Reader): bo
 }
 
 /** Whether a runtime's image name is the pod's: `nginx` is `docker.io/library/nginx:latest`. */
-function isNamed(requested = '', reported = ''): boolean {
+function isSameImageName(requested = '', reported = ''): boolean {
   return [requested, `${requested}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
 }
 
@@ -111,7 +111,7 @@ function pendingChange(pod: Pod, isObserved: boolean): string | undefined {
   return `waiting for the kubelet to change its resources${why === '' ? '' : `: ${why}`}`
 }
 
-function milestones(
+function milestonesOfPod(
   view: PodView,
   succeeded: boolean,
   pending: string | undefined,
@@ -138,7 +138,7 @@ function milestones(
       ...step(
         'ready',
         settled && pending === undefined,
-        succeeded ? endedAt(pod, reader) : moments.settled,
+        succeeded ? lastContainerEndedAt(pod, reader) : moments.settled,
         'ready',
         pending ?? (view.ready ? 'ready, settling' : 'running, not ready yet'),
       ),
@@ -148,7 +148,7 @@ function milestones(
 }
 
 /** When the last container of a succeeded pod ended, on the runner's clock; undefined if any container does not show its end. */
-function endedAt({ status }: Pod, { time }: Reader): number | undefined {
+function lastContainerEndedAt({ status }: Pod, { time }: Reader): number | undefined {
   return latestIfAllKnown((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
 }
 
@@ -157,15 +157,15 @@ function endedAt({ status }: Pod, { time }: Reader): number | undefined {
  * owns the pod: its controller deletes the failed pod and creates another of the same name (processReplica,
  * pkg/controller/statefulset).
  */
-function failureOf({ pod, containers }: PodView, reader: Reader): Problem | undefined {
+function podFailureProblem({ pod, containers }: PodView, reader: Reader): Problem | undefined {
   // The pod garbage collector writes only the condition.
   const { phase, reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
   const isKilled = phase === 'Failed' && !!reason
-  const dead = isKilled ? undefined : containers.find(phase === 'Failed' ? hasFailed : endsPod)
+  const dead = isKilled ? undefined : containers.find(phase === 'Failed' ? hasContainerFailed : hasFailedWithoutRestart)
   if (phase !== 'Failed' && dead === undefined) return undefined
   const death = dead?.end
-  const unstarted = dead && startFailure(dead, reader)
+  const unstarted = dead && startFailureProblem(dead, reader)
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   const failure =
     unstarted ??
@@ -187,7 +187,7 @@ function failureOf({ pod, containers }: PodView, reader: Reader): Problem | unde
  * other containers have ended (getPhase, pkg/kubelet). From Kubernetes 1.34 on, a container may have rules that restart it
  * (KEP-5307).
  */
-function endsPod({ pod, container, status, isInit }: ContainerView): boolean {
+function hasFailedWithoutRestart({ pod, container, status, isInit }: ContainerView): boolean {
   return (
     !isInit &&
     (container.restartPolicy ?? pod.spec?.restartPolicy) === 'Never' &&

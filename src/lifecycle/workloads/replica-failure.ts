@@ -145,19 +145,19 @@ function denierOf(message: string): AdmissionRefusal['by'] {
  * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
  */
-export function creationProblem(
+export function podCreationProblems(
   controller: Controller,
   reader: Reader,
   isShort = false,
   since = 0,
 ): readonly Problem[] {
-  const attempts = attemptsOf(controller, creationEvents, reader, since)
-  const failed = replicaFailure(controller)
+  const attempts = creationAttempts(controller, creationEvents, reader, since)
+  const failed = replicaFailureCondition(controller)
   const last = isShort ? attempts.at(-1) : undefined
-  if (failed !== undefined) return [refusedProblem(controller, 'create pods', failed, attempts, reader)]
+  if (failed !== undefined) return [refusalProblem(controller, 'create pods', failed, attempts, reader)]
   if (last?.reason !== 'FailedCreate') return []
   return [
-    refusedProblem(controller, 'create pods', { ...last, lastTransitionTime: last.firstTimestamp }, attempts, reader),
+    refusalProblem(controller, 'create pods', { ...last, lastTransitionTime: last.firstTimestamp }, attempts, reader),
   ]
 }
 
@@ -169,36 +169,37 @@ export function creationProblem(
  * @param current the ReplicaSet of the present template, if it exists
  * @param owned all ReplicaSets of the Deployment
  */
-export function rolloutCreationProblem(
+export function rolloutCreationProblems(
   deployment: Deployment,
   current: ReplicaSet | undefined,
   owned: readonly ReplicaSet[],
   reader: Reader,
 ): readonly Problem[] {
-  if (current !== undefined && replicaFailure(current) !== undefined) return creationProblem(current, reader)
+  if (current !== undefined && replicaFailureCondition(current) !== undefined)
+    return podCreationProblems(current, reader)
   const progressing = condition(deployment, 'Progressing')
   if (current === undefined && progressing?.reason === 'ReplicaSetCreateError') {
-    const attempts = attemptsOf(deployment, ['ReplicaSetCreateError'], reader)
-    return [refusedProblem(deployment, 'create its ReplicaSet', progressing, attempts, reader)]
+    const attempts = creationAttempts(deployment, ['ReplicaSetCreateError'], reader)
+    return [refusalProblem(deployment, 'create its ReplicaSet', progressing, attempts, reader)]
   }
-  const own = replicaFailure(deployment)
+  const own = replicaFailureCondition(deployment)
   if (own === undefined || (current === undefined && !isObserved(deployment))) return []
-  const older = owned.find((set) => set !== current && replicaFailure(set) !== undefined)
-  if (older !== undefined) return creationProblem(older, reader).map(toExplanation)
-  const attempts = current === undefined ? [] : attemptsOf(current, creationEvents, reader)
-  return [refusedProblem(deployment, 'create pods', own, attempts, reader)]
+  const older = owned.find((set) => set !== current && replicaFailureCondition(set) !== undefined)
+  if (older !== undefined) return podCreationProblems(older, reader).map(toExplanation)
+  const attempts = current === undefined ? [] : creationAttempts(current, creationEvents, reader)
+  return [refusalProblem(deployment, 'create pods', own, attempts, reader)]
 }
 
 type Controller = KubeObject & { status?: { conditions?: Condition[] } }
 
-function replicaFailure(controller: Controller): Condition | undefined {
+function replicaFailureCondition(controller: Controller): Condition | undefined {
   return trueCondition(controller, 'ReplicaFailure')
 }
 
 const creationEvents = ['FailedCreate', 'SuccessfulCreate']
 
 /** The events about a controller with one of these reasons that occurred since `since`, the latest last. */
-function attemptsOf(
+function creationAttempts(
   controller: Controller,
   reasons: readonly string[],
   reader: Reader,
@@ -220,7 +221,7 @@ interface ReportedRefusal {
  * The problem of the present refusal. A condition keeps the first message (SetCondition, pkg/controller/replicaset and
  * pkg/controller/deployment/util); a later event contains the latest message.
  */
-function refusedProblem(
+function refusalProblem(
   controller: Controller,
   action: Refusal['action'],
   report: ReportedRefusal,
@@ -231,7 +232,7 @@ function refusedProblem(
   const reportedAt = reader.time(report.lastTransitionTime)
   const latest = refused.at(-1)
   const isLater = latest !== undefined && (reader.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
-  const message = wordsOf(report.message ?? '', isLater ? (latest.message ?? '') : '')
+  const message = latestMessage(report.message ?? '', isLater ? (latest.message ?? '') : '')
   const isDeletion = report.reason === 'FailedDelete'
   const { reason, pattern, read } = refusalKindOf(message, isDeletion)
   const same = refused.filter((event) => refusalKindOf(event.message ?? '').reason === reason)
@@ -254,7 +255,7 @@ function refusedProblem(
     count,
     firstSeenAt: since ?? reader.now,
     proven: false,
-    isRetried: isInFuture(retryAt(refused, reader), reader) || undefined,
+    isRetried: isInFuture(nextAttemptAt(refused, reader), reader) || undefined,
   })
   // A denial may end when a policy changes, but no retry makes a pod valid: its second refusal proves that it is invalid.
   const isInvalid = 'isInvalid' in problem.detail && problem.detail.isInvalid === true
@@ -277,7 +278,7 @@ function refusedProblem(
  * a change of a quota or a policy does not. If the first refusals have expired, the wait is about the time between the
  * known ones.
  */
-function retryAt(refused: readonly EventObject[], { time }: Reader): number | undefined {
+function nextAttemptAt(refused: readonly EventObject[], { time }: Reader): number | undefined {
   const firstAt = earliestMoment(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
   const lastAt = latestMoment(refused.map((event) => time(lastOccurrence(event))))
   if (firstAt === undefined || lastAt === undefined) return undefined
@@ -287,7 +288,7 @@ function retryAt(refused: readonly EventObject[], { time }: Reader): number | un
 }
 
 /** The message of a refusal: that of the latest event, unless it repeats the condition. An event may be cut off. */
-function wordsOf(reported: string, latest: string): string {
+function latestMessage(reported: string, latest: string): string {
   const [text, later] = [reported, latest].map(withoutPreamble) as [string, string]
   return text.startsWith(later.replace(/\.{3}$|…$/, '')) ? text : later
 }

@@ -4,8 +4,8 @@ import type { RuleReader } from '../reader.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, lastWrittenAt } from '../status-age.ts'
 import { condition } from './pod-fields.ts'
-import { creationProblem } from './replica-failure.ts'
-import { podCount, readyText } from './revision-pods.ts'
+import { podCreationProblems } from './replica-failure.ts'
+import { podCountText, readyText } from './revision-pods.ts'
 import { hasImagesOf } from './template.ts'
 import { examineWorkloadPods, type WorkloadFacts, workloadMilestones, workloadRule } from './workload.ts'
 
@@ -16,9 +16,9 @@ import { examineWorkloadPods, type WorkloadFacts, workloadMilestones, workloadRu
  * Ready when the present generation is observed, and all replicas exist, are available and have settled. These kinds
  * have no revisions: pods of an older template stay, and count, with a warning.
  */
-export const replicaSetRule = workloadRule<ReplicaSet>({ milestones: workloadMilestones, facts: factsOf })
+export const replicaSetRule = workloadRule<ReplicaSet>({ milestones: workloadMilestones, facts: replicaSetFacts })
 
-function factsOf(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
+function replicaSetFacts(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
   const { metadata, status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
@@ -38,7 +38,7 @@ function factsOf(set: ReplicaSet, reader: RuleReader): WorkloadFacts {
     created: replicas,
     message: readyText(available, replicas, 'available'),
     removedAt: reader.removedAt(metadata.uid),
-    problems: creationProblem(set, reader),
+    problems: podCreationProblems(set, reader),
   }
 }
 
@@ -54,5 +54,5 @@ function warnOfOutdatedPods(set: ReplicaSet, pods: Pods, reader: RuleReader): vo
   ).length
   if (outdated === 0) return
   const are = outdated === 1 ? 'is older than the template and differs' : 'are older than the template and differ'
-  reader.warning(`${podCount(outdated)} ${are} from it: a ${set.kind} replaces no existing pod`)
+  reader.warning(`${podCountText(outdated)} ${are} from it: a ${set.kind} replaces no existing pod`)
 }

@@ -10,16 +10,16 @@ import { latestIfAllKnown, latestMoment, mayBeSinceStart } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { deathProblem } from './container-problems.ts'
-import { condition, hasFailed, isReplaced } from './pod-fields.ts'
-import { isSettled, problemsOfPod, pulledAt, quietNodeOf, shieldsOthers, stallHoldOfPod } from './pod-state.ts'
+import { lastDeathProblem } from './container-problems.ts'
+import { condition, hasContainerFailed, isReplaced } from './pod-fields.ts'
+import { isSettled, isWorkingPod, possiblyLostNode, problemsOfPod, pulledAt, stallHoldOfPod } from './pod-state.ts'
 
 /**
  * Divides the pods of a workload by their revision, and by whether they have ended or are being deleted.
  * @param revisionOf the revision of a pod; undefined if the target does not wait for the pod
  * @param awaitsKept see `Pods`
  */
-export function sortPods(
+export function classifyPods(
   owned: Iterable<Pod>,
   revisionOf: (pod: Pod) => 'new' | 'old' | 'kept' | undefined,
   awaitsKept = false,
@@ -50,7 +50,7 @@ export interface PodsState {
   readonly settled: readonly PodView[]
   /** Each problem once, with its number of `pods`; the most important first. */
   readonly problems: readonly Problem[]
-  /** The problem that fails the workload: it is proven, and no pod is better (see `shieldsOthers`). */
+  /** The problem that fails the workload: it is proven, and no pod is better (see `isWorkingPod`). */
   readonly failure?: Problem
   readonly stallHold?: string
   readonly counters: ReadonlyMap<string, number>
@@ -69,10 +69,10 @@ export function examinePods(
   lostSince = reader.startedAt,
 ): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => reader.podView(pod))
-  const ofPods = combineEqual(pods.flatMap((pod) => problemsOfPod(pod, reader)))
+  const ofPods = combineSameProblems(pods.flatMap((pod) => problemsOfPod(pod, reader)))
   const problems = [...ofPods, ...lostPodProblems(lost, reader, lostSince)].toSorted(byImportance)
-  const isShielded = pods.some((pod) => shieldsOthers(pod, reader))
-  const quietNodes = new Set(pods.flatMap((pod) => quietNodeOf(pod, reader) ?? []))
+  const isShielded = pods.some((pod) => isWorkingPod(pod, reader))
+  const quietNodes = new Set(pods.flatMap((pod) => possiblyLostNode(pod, reader) ?? []))
   for (const node of [...quietNodes].slice(0, maxQuietNodes)) reader.watch(nodeRequest(node), 'explaining')
   return {
     pods,
@@ -85,8 +85,8 @@ export function examinePods(
 }
 
 /** Combines the same problem of several pods into one: a proven one, else the one with the highest count. */
-function combineEqual(all: readonly Problem[]): readonly Problem[] {
-  return groupEqual(all).flatMap((same) => {
+function combineSameProblems(all: readonly Problem[]): readonly Problem[] {
+  return groupSameProblems(all).flatMap((same) => {
     const [worst] = same.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
     const firstSeenAt = Math.min(...same.map((each) => each.firstSeenAt))
     return worst === undefined ? [] : [{ ...worst, pods: same.length, firstSeenAt }]
@@ -94,7 +94,7 @@ function combineEqual(all: readonly Problem[]): readonly Problem[] {
 }
 
 /** Groups problems of several pods that have the same reason, and are about containers of the same name. */
-function groupEqual(problems: readonly Problem[]): readonly (readonly Problem[])[] {
+function groupSameProblems(problems: readonly Problem[]): readonly (readonly Problem[])[] {
   return [...Map.groupBy(problems, ({ reason, container = '' }) => `${reason} ${container}`).values()]
 }
 
@@ -109,7 +109,7 @@ export function byImportance(a: Problem, b: Problem): number {
     classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||
     Number(b.proven) - Number(a.proven) ||
     evidenceRank(a) - evidenceRank(b) ||
-    depth(b) - depth(a) ||
+    problemDepth(b) - problemDepth(a) ||
     (b.pods ?? 1) - (a.pods ?? 1) ||
     a.firstSeenAt - b.firstSeenAt
   )
@@ -124,7 +124,7 @@ function evidenceRank(problem: Problem): number {
   return problem.isReplaced ? 1 : 0
 }
 
-function depth(problem: Problem): number {
+function problemDepth(problem: Problem): number {
   if (problem.container !== undefined) return 2
   return isPodSubject(problem.subject) ? 1 : 0
 }
@@ -139,7 +139,7 @@ function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): r
     .map((pod) => lostPodProblem(pod, reader))
     .filter(({ firstSeenAt }) => mayBeSinceStart(firstSeenAt, { startedAt: since }))
     .toSorted((a, b) => a.firstSeenAt - b.firstSeenAt)
-  return groupEqual(losses).flatMap((same) => {
+  return groupSameProblems(losses).flatMap((same) => {
     const [first, last] = [same[0], same.at(-1)]
     if (first === undefined || last === undefined) return []
     return [{ ...last, isReplaced: true, count: same.length, firstSeenAt: first.firstSeenAt }]
@@ -148,9 +148,9 @@ function lostPodProblems(lost: readonly Pod[], reader: Reader, since: number): r
 
 /** The problem of one lost pod, since its end. */
 function lostPodProblem(pod: Pod, reader: Reader): Problem {
-  const dead = reader.podView(pod).containers.find(hasFailed)
+  const dead = reader.podView(pod).containers.find(hasContainerFailed)
   // With a reason, the kubelet killed the containers when it ended their pod.
-  const death = pod.status?.reason || dead === undefined ? undefined : deathProblem(dead, lostAt(pod, reader))
+  const death = pod.status?.reason || dead === undefined ? undefined : lastDeathProblem(dead, podEndedAt(pod, reader))
   return death ?? endedPodProblem(pod, reader)
 }
 
@@ -159,12 +159,12 @@ export function endedPodProblem(pod: Pod, reader: Reader): Problem {
   // The pod garbage collector writes only the condition.
   const { reason = '', message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
-  const own = ownProblem(pod, lostAt(pod, reader))
+  const own = ownProblem(pod, podEndedAt(pod, reader))
   return problemOf({ ...own, reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail })
 }
 
 /** When a pod ended: the latest moment in its status; if the kubelet refused the pod, its creation. */
-export function lostAt({ metadata, status }: Pod, reader: Reader): number {
+export function podEndedAt({ metadata, status }: Pod, reader: Reader): number {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
   const moments = [
     metadata.creationTimestamp,
@@ -192,7 +192,7 @@ export function lostPodNotes({ ended }: Pods, { problems }: PodsState, isReady: 
  * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so its node does not answer, or
  * finalizers hold it. `deletionTimestamp` is the end of the grace period.
  */
-export function stuckPods(owned: readonly Pod[], reader: Reader): readonly Problem[] {
+export function stuckPodProblems(owned: readonly Pod[], reader: Reader): readonly Problem[] {
   const stuck = owned
     .flatMap((pod) => {
       const at = reader.time(pod.metadata.deletionTimestamp)
@@ -218,11 +218,11 @@ export function stuckPods(owned: readonly Pod[], reader: Reader): readonly Probl
 
 /** The message about the ready pods: `3 of 3 pods ready`. */
 export function readyText(done: number, replicas: number, word: string): string {
-  return replicas === 0 ? 'scaled to zero: no pod runs this version' : `${done} of ${podCount(replicas)} ${word}`
+  return replicas === 0 ? 'scaled to zero: no pod runs this version' : `${done} of ${podCountText(replicas)} ${word}`
 }
 
 /** `1 pod`, `3 pods`. */
-export function podCount(count: number): string {
+export function podCountText(count: number): string {
   return counted(count, 'pod')
 }
 
@@ -241,7 +241,7 @@ export function countMilestone(
     name,
     state: isDone ? 'done' : 'open',
     count: { done: Math.min(done, total), total },
-    message: done >= total ? `${podCount(total)} ${doing}` : `${done} of ${podCount(total)} ${doing}`,
+    message: done >= total ? `${podCountText(total)} ${doing}` : `${done} of ${podCountText(total)} ${doing}`,
   }
 }
 
@@ -259,18 +259,18 @@ export function podMilestones(state: PodsState | undefined, replicas: number, re
   const running = step === undefined ? '' : `, ${step}`
   const milestone = (name: 'scheduled' | 'pulled' | 'started', doing: string) => {
     const reached = state.pods.filter((pod) => pod[name])
-    return withMomentOf(reached, name, countMilestone(name, reached.length, replicas, doing))
+    return withMomentReached(reached, name, countMilestone(name, reached.length, replicas, doing))
   }
   const pulled = milestone('pulled', replicas === 1 ? 'has pulled its image' : 'have pulled their images')
   return [
     milestone('scheduled', 'scheduled'),
-    withText({ ...pulled, at: pulledAt(pulled.at, reader) }, running),
-    withText(milestone('started', `started${slowest}`), running),
+    withRunningStep({ ...pulled, at: pulledAt(pulled.at, reader) }, running),
+    withRunningStep(milestone('started', `started${slowest}`), running),
   ]
 }
 
 /** Adds its time to a milestone that is done: when the last of the pods that `reached` it did so. */
-export function withMomentOf(
+export function withMomentReached(
   reached: readonly PodView[],
   name: keyof PodView['moments'],
   milestone: Milestone,
@@ -284,6 +284,6 @@ export function allReachedAt(pods: readonly PodView[], name: keyof PodView['mome
 }
 
 /** Adds to an open milestone which init container or postStart hook the next containers wait for. */
-function withText(milestone: Milestone, text: string): Milestone {
+function withRunningStep(milestone: Milestone, text: string): Milestone {
   return milestone.state === 'open' ? { ...milestone, message: `${milestone.message}${text}` } : milestone
 }

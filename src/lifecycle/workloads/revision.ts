@@ -70,28 +70,28 @@ function isListOf(list: unknown, isItem: (item: Fields) => boolean): boolean {
  * The number of a revision. The newest has the highest; a rollback gives the old revision the next number. NaN if it
  * has none.
  */
-export function numberOf(revision: KubeObject): number {
+export function revisionNumber(revision: KubeObject): number {
   const { metadata, revision: number } = revision as KubeObject & { revision?: number }
   return number ?? Number.parseInt(metadata.annotations?.[numberAnnotation] ?? '', 10)
 }
 
 /** The revision with the highest number; without numbers, any. */
-export function newestOf<R extends KubeObject>(revisions: readonly R[]): R | undefined {
-  return revisions.toSorted((a, b) => (numberOf(b) || 0) - (numberOf(a) || 0))[0]
+export function newestRevision<R extends KubeObject>(revisions: readonly R[]): R | undefined {
+  return revisions.toSorted((a, b) => (revisionNumber(b) || 0) - (revisionNumber(a) || 0))[0]
 }
 
 /** The former numbers of a ReplicaSet; ControllerRevisions have none. */
-export function formerNumbersOf({ metadata }: KubeObject): readonly number[] {
+export function formerRevisionNumbers({ metadata }: KubeObject): readonly number[] {
   const numbers = metadata.annotations?.[historyAnnotation]?.split(',').map((text) => Number.parseInt(text, 10))
   return numbers?.filter((number) => !Number.isNaN(number)) ?? []
 }
 
 /** Whether a rollback has made an older ReplicaSet the present one again: then it is older than the present version. */
-export function isReused(revision: KubeObject): boolean {
-  return formerNumbersOf(revision).length > 0
+export function isRestoredRevision(revision: KubeObject): boolean {
+  return formerRevisionNumbers(revision).length > 0
 }
 
-export function createdAt({ metadata }: KubeObject): string {
+export function creationTimestampOf({ metadata }: KubeObject): string {
   return metadata.creationTimestamp ?? ''
 }
 
@@ -105,13 +105,17 @@ export function findRevision<R extends KubeObject>(
   template: PodTemplate | undefined,
   revisions: readonly R[],
 ): R | undefined {
-  return newestOf(revisions.filter((revision) => isSameTemplate(templateOf(revision), template)))
+  return newestRevision(revisions.filter((revision) => isSameTemplate(templateOf(revision), template)))
 }
 
 /** Whether two versions of a revision have the same owners and numbers: most changes are of the counts in its status. */
-export function isSameRevision(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
+export function isRevisionUnchanged(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
   if (before === undefined || after === undefined) return false
-  const facts = (object: KubeObject) => [object.metadata.ownerReferences, numberOf(object), formerNumbersOf(object)]
+  const facts = (object: KubeObject) => [
+    object.metadata.ownerReferences,
+    revisionNumber(object),
+    formerRevisionNumbers(object),
+  ]
   return isDeepStrictEqual(facts(before), facts(after))
 }
 
@@ -121,7 +125,7 @@ export function isSameRevision(before: KubeObject | undefined, after: KubeObject
  * @param uid the workload's uid
  */
 export function templateChangedAt(uid: string, ownedBy: OwnedBy): string | undefined {
-  return lastCreation(revisionsOfWorkload(uid, ownedBy))
+  return lastCreationTimestamp(revisionsOfWorkload(uid, ownedBy))
 }
 
 /**
@@ -130,7 +134,7 @@ export function templateChangedAt(uid: string, ownedBy: OwnedBy): string | undef
  * @param present the revision of the present template; undefined while its controller has not observed the template
  * @param restoredAt when a rollback made an older revision the present one again; by default, the last write of the spec
  */
-export function becamePresentAt(
+export function templateBecamePresentAt(
   workload: KubeObject,
   present: KubeObject | undefined,
   reader: Reader,
@@ -141,8 +145,8 @@ export function becamePresentAt(
   if (present === undefined) return writtenAt
   const revisions = reader.knownOwned(workload.metadata.uid, present.kind)
   // The controller has not yet given `present` the highest number.
-  if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
-  const created = lastCreation(revisions)
+  if (revisions.some((other) => revisionNumber(other) > revisionNumber(present))) return writtenAt
+  const created = lastCreationTimestamp(revisions)
   return created === undefined ? (restoredAt ?? writtenAt) : (reader.time(created) ?? writtenAt)
 }
 
@@ -158,15 +162,16 @@ export function templateCreatedAt(
 ): number {
   const revisions = reader.knownOwned(metadata.uid, 'ControllerRevision')
   if (revisions.length > 0 && present === undefined) return Infinity
-  return reader.time(lastCreation(revisions)) ?? reader.startedAt
+  return reader.time(lastCreationTimestamp(revisions)) ?? reader.startedAt
 }
 
 /** When the last created revision was created; undefined if a rollback made this or an older one present again. */
-function lastCreation(revisions: readonly KubeObject[]): string | undefined {
+function lastCreationTimestamp(revisions: readonly KubeObject[]): string | undefined {
   const lastCreated = revisions.toSorted(
-    (a, b) => compareTimestamps(createdAt(b), createdAt(a)) || numberOf(b) - numberOf(a),
+    (a, b) =>
+      compareTimestamps(creationTimestampOf(b), creationTimestampOf(a)) || revisionNumber(b) - revisionNumber(a),
   )[0]
-  if (lastCreated === undefined || isReused(lastCreated)) return undefined
-  const hasHighestNumber = revisions.every((each) => numberOf(each) <= numberOf(lastCreated))
+  if (lastCreated === undefined || isRestoredRevision(lastCreated)) return undefined
+  const hasHighestNumber = revisions.every((each) => revisionNumber(each) <= revisionNumber(lastCreated))
   return hasHighestNumber ? lastCreated.metadata.creationTimestamp : undefined
 }

@@ -39,7 +39,7 @@ const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => Sche
  */
 export function schedulingCauses(message: string): FoundCauses {
   const [, total, list] = /^0\/(\d+) nodes are available: (.+)$/s.exec(message) ?? []
-  if (list === undefined) return { causes: [messageCause(message.replace(/,? ?preemption: .*$/s, '').trim())] }
+  if (list === undefined) return { causes: [otherCause(message.replace(/,? ?preemption: .*$/s, '').trim())] }
   // The part about preemption repeats the causes.
   const [reasons = ''] = list.split(
     /\. (?:no new claims|still not schedulable|(?:deallocation|deletion) of ResourceClaim|not found|preemption:|\(|$)|\.$/,
@@ -51,12 +51,12 @@ export function schedulingCauses(message: string): FoundCauses {
 
 function readCause(part: string): SchedulingCause {
   const [, count, reason = ''] = /^(\d+) (.+)$/s.exec(part.trim()) ?? []
-  if (count === undefined) return messageCause(part.trim())
+  if (count === undefined) return otherCause(part.trim())
   for (const [pattern, toCause] of causes) {
     const found = pattern.exec(reason)
     if (found !== null) return { ...toCause(...found.slice(1)), nodes: Number(count) }
   }
-  return { ...messageCause(reason), nodes: Number(count) }
+  return { ...otherCause(reason), nodes: Number(count) }
 }
 
 /** `{dedicated: database}`; since Kubernetes 1.34 the scheduler does not report which taint. */
@@ -66,7 +66,7 @@ function taintCause(taint?: string): SchedulingCause {
 }
 
 /** The cause for a message that has no pattern in `causes`. */
-function messageCause(message: string): SchedulingCause {
+function otherCause(message: string): SchedulingCause {
   const missing = /^persistentvolumeclaim "([^"]{1,253})" not found$/.exec(message)?.[1]
   if (missing !== undefined) return { type: 'missing-claim', name: missing }
   if (message.includes('PersistentVolumeClaims')) return { type: 'unbound-claims', message }

@@ -5,13 +5,13 @@ import { toExplanation } from '../proof.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
-import { creationProblem } from './replica-failure.ts'
+import { podCreationProblems } from './replica-failure.ts'
 import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
-import { examinePods, podCount, readyText } from './revision-pods.ts'
+import { examinePods, podCountText, readyText } from './revision-pods.ts'
 import {
   type ExaminedPods,
   examineWorkloadPods,
-  stallHold,
+  stallHoldOfPods,
   updatedMilestone,
   type WorkloadFacts,
   workloadMilestones,
@@ -31,10 +31,10 @@ import {
 export const statefulSetRule = workloadRule<StatefulSet>({
   milestones: [...workloadMilestones, 'updated'],
   presentRevision: findUpdateRevision,
-  facts: factsOf,
+  facts: statefulSetFacts,
 })
 
-function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
+function statefulSetFacts(set: StatefulSet, reader: RuleReader): WorkloadFacts {
   const { spec = {}, status = {} } = set
   const replicas = spec.replicas ?? 1
   const readyReplicas = status.readyReplicas ?? 0
@@ -49,9 +49,9 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
   const oldPods = examinePods(old, reader)
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
   reader.milestone(updatedMilestone(examined.pods, { done: updated, total, isDone: isUpdated }))
-  if (!isOnDelete) notePartition(set, old.length, reader)
+  if (!isOnDelete) notePodsBelowPartition(set, old.length, reader)
   // Until an old pod is ready again, the controller does not continue the update.
-  reader.hold(stallHold(oldPods, [], reader))
+  reader.hold(stallHoldOfPods(oldPods, [], reader))
   return {
     examined,
     isComplete:
@@ -71,9 +71,14 @@ function factsOf(set: StatefulSet, reader: RuleReader): WorkloadFacts {
     removedAt: reader.removedAt(set.metadata.uid, revision),
     problems: [
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
-      ...creationProblem(set, reader, observed && existing < replicas, templateCreatedAt(set, updateRevision, reader)),
+      ...podCreationProblems(
+        set,
+        reader,
+        observed && existing < replicas,
+        templateCreatedAt(set, updateRevision, reader),
+      ),
     ],
-    isScale: isScaled(set) && old.length === 0,
+    isScale: isTemplateRolledOut(set) && old.length === 0,
     isOrdered: spec.podManagementPolicy !== 'Parallel',
   }
 }
@@ -100,7 +105,7 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
   const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
   const updateRevision = findUpdateRevision(set, reader)
   const revision = status?.updateRevision ?? updateRevision?.metadata.name
-  const counted = updatedReplicas(set)
+  const counted = updatedReplicaCount(set)
   const isNew = (pod: Pod) =>
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
   const revisionOf = (pod: Pod) => {
@@ -124,7 +129,7 @@ function findPods(set: StatefulSet, reader: Reader): SetPods {
 }
 
 /** Whether the template is rolled out completely, and a later change left it as it is: for example, a scale. */
-function isScaled(set: StatefulSet): boolean {
+function isTemplateRolledOut(set: StatefulSet): boolean {
   return isObserved(set) && (set.metadata.generation ?? 0) > 1 && hasOneRevision(set)
 }
 
@@ -141,7 +146,7 @@ function findUpdateRevision(set: StatefulSet, reader: Pick<Reader, 'owned'>): Ku
  * The number of pods of the present revision. If there is no other, `currentReplicas` counts the same pods (updateStatus,
  * pkg/controller/statefulset) and replaces a missing `updatedReplicas`.
  */
-function updatedReplicas(set: StatefulSet): number {
+function updatedReplicaCount(set: StatefulSet): number {
   const { updatedReplicas = 0, currentReplicas = 0 } = set.status ?? {}
   return hasOneRevision(set) ? Math.max(updatedReplicas, currentReplicas) : updatedReplicas
 }
@@ -163,19 +168,19 @@ function replicasToUpdate(set: StatefulSet, canReadPods: boolean): number {
 }
 
 /** The index of a pod in its set, from 0; NaN if its name has none. */
-function indexOf({ metadata }: Pod, { spec }: StatefulSet): number {
+function podIndex({ metadata }: Pod, { spec }: StatefulSet): number {
   return Number(/-(\d+)$/.exec(metadata.name)?.[1]) - (spec?.ordinals?.start ?? 0)
 }
 
 /** Whether the set includes a pod; the controller deletes others (podInOrdinalRange, pkg/controller/statefulset). */
 function isWithinOrdinals(pod: Pod, set: StatefulSet): boolean {
-  const index = indexOf(pod, set)
+  const index = podIndex(pod, set)
   return Number.isNaN(index) || (index >= 0 && index < (set.spec?.replicas ?? 1))
 }
 
 /** Whether a pod is below the partition, counted from the first ordinal (updateMin, pkg/controller/statefulset). */
 function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
-  return indexOf(pod, set) < (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
+  return podIndex(pod, set) < (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
 }
 
 /**
@@ -189,7 +194,7 @@ function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldR
   )
 }
 
-function notePartition({ spec }: StatefulSet, old: number, reader: RuleReader): void {
+function notePodsBelowPartition({ spec }: StatefulSet, old: number, reader: RuleReader): void {
   if (old > 0 && (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0)
-    reader.note(`${podCount(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`)
+    reader.note(`${podCountText(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`)
 }

@@ -13,13 +13,13 @@ import {
  * (EqualIgnoreHash, pkg/controller/deployment/util). Absent, null and empty are equal, as in its semantic comparison.
  */
 export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | undefined): boolean {
-  return comparable(a ?? noTemplate) === comparable(b ?? noTemplate)
+  return comparableText(a ?? noTemplate) === comparableText(b ?? noTemplate)
 }
 
 const noTemplate: PodTemplate = {}
 
 /** A text that is the same for equal templates. Cached, because each change of a pod compares the same ones again. */
-const comparable = oncePerObject((template: PodTemplate) => JSON.stringify(withoutHash(template)))
+const comparableText = oncePerObject((template: PodTemplate) => JSON.stringify(withoutHash(template)))
 
 /** Reloader sets environment variables with this prefix (https://github.com/stakater/Reloader, `env-vars` strategy). */
 const reloaderPrefix = 'STAKATER_'
@@ -29,12 +29,12 @@ const reloaderPrefix = 'STAKATER_'
  * environment variables and those that Reloader sets (`kubectl rollout restart`, Reloader). The gate follows such a
  * change.
  */
-export function isFollowedChange(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
+export function hasOnlyToolChanges(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
   return (
-    isDeepStrictEqual(withoutFollowedFields(before), withoutFollowedFields(after)) &&
-    containersIn(before.spec).every((container, index) => {
-      const env = containersIn(after.spec)[index]?.env ?? []
+    isDeepStrictEqual(withoutToolFields(before), withoutToolFields(after)) &&
+    containersInSpec(before.spec).every((container, index) => {
+      const env = containersInSpec(after.spec)[index]?.env ?? []
       return (container.env ?? []).every(
         (variable) =>
           variable.name.startsWith(reloaderPrefix) || env.some((other) => isDeepStrictEqual(variable, other)),
@@ -44,17 +44,17 @@ export function isFollowedChange(template: PodTemplate | undefined, next: PodTem
 }
 
 /** Whether two templates differ only in metadata and in what Reloader sets: their pods run the same containers. */
-export function isOnlyRestarted(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
-  return isFollowedChange(template, next) && isFollowedChange(next, template)
+export function haveSameContainers(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
+  return hasOnlyToolChanges(template, next) && hasOnlyToolChanges(next, template)
 }
 
 /** The containers and init containers of a pod or a template. */
-export function containersIn({ containers = [], initContainers = [] }: PodSpec = {}): readonly Container[] {
+export function containersInSpec({ containers = [], initContainers = [] }: PodSpec = {}): readonly Container[] {
   return [...containers, ...initContainers]
 }
 
 /** A template without metadata and environment variables. */
-function withoutFollowedFields({ metadata: _metadata, spec, ...rest }: PodTemplate): unknown {
+function withoutToolFields({ metadata: _metadata, spec, ...rest }: PodTemplate): unknown {
   const withoutEnv = (list: Container[] | undefined) => list?.map(({ env: _env, ...container }) => container)
   const containers = withoutEnv(spec?.containers)
   const initContainers = withoutEnv(spec?.initContainers)
@@ -68,23 +68,24 @@ function withoutHash({ metadata, ...rest }: PodTemplate): unknown {
 
 /** Whether a pod has the containers of a template, with their images. */
 export function hasImagesOf(template: PodTemplate | undefined, { spec }: Pod): boolean {
-  return containersIn(template?.spec).every(({ name, image }) =>
-    containersIn(spec).some((container) => container.name === name && container.image === image),
+  return containersInSpec(template?.spec).every(({ name, image }) =>
+    containersInSpec(spec).some((container) => container.name === name && container.image === image),
   )
 }
 
 /** Removes absent, null and empty values at every level, and sorts the keys. */
 function normalise(value: unknown): unknown {
-  return prune(value) ?? {}
+  return withoutEmptyValues(value) ?? {}
 }
 
 /** A value without empty values; undefined if nothing is left. */
-function prune(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => prune(item) ?? null)
+function withoutEmptyValues(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.length === 0 ? undefined : value.map((item) => withoutEmptyValues(item) ?? null)
   if (typeof value !== 'object' || value === null) return value ?? undefined
   const entries = Object.keys(value)
     .sort()
-    .map((key) => [key, prune((value as Fields)[key])] as const)
+    .map((key) => [key, withoutEmptyValues((value as Fields)[key])] as const)
     .filter(([, pruned]) => pruned !== undefined)
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
@@ -143,18 +144,18 @@ function fieldChanges(before: object = {}, after: object = {}): readonly string[
   const names = new Set(['image', ...Object.keys(after), ...Object.keys(before)])
   return [...names].flatMap((name) => {
     const [old, now] = [(before as Fields)[name], (after as Fields)[name]]
-    if (listsByName.has(name) || isSame(old, now)) return []
+    if (listsByName.has(name) || isEqualValue(old, now)) return []
     const isShown = shownFields.has(name) || (typeof old !== 'object' && typeof now !== 'object')
-    return [isShown ? `${name} ${textOf(old)} → ${textOf(now)}` : `${name} changed`]
+    return [isShown ? `${name} ${valueText(old)} → ${valueText(now)}` : `${name} changed`]
   })
 }
 
 /** Whether two values are equal; absent, null and empty values are equal too. */
-function isSame(a: unknown, b: unknown): boolean {
+function isEqualValue(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(normalise(a), normalise(b))
 }
 
-function textOf(value: unknown): string {
+function valueText(value: unknown): string {
   if (value === undefined) return '(none)'
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text

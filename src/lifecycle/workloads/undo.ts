@@ -18,16 +18,16 @@ import { jobsRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { isSettled } from './pod-state.ts'
 import {
-  createdAt,
+  creationTimestampOf,
   findRevision,
   hashLabel,
-  isReused,
-  newestOf,
-  numberOf,
+  isRestoredRevision,
+  newestRevision,
+  revisionNumber,
   revisionsOfWorkload,
   templateOf,
 } from './revision.ts'
-import { containersIn, isOnlyRestarted, isSameTemplate } from './template.ts'
+import { containersInSpec, haveSameContainers, isSameTemplate } from './template.ts'
 
 /** `kubectl rollout undo` of a Deployment, StatefulSet or DaemonSet (pkg/polymorphichelpers/rollback.go in kubectl). */
 export const undoRule: UndoRule<Workload> = { availableRevision, find: findUndo }
@@ -43,14 +43,14 @@ interface Revisions {
   podsOf(revision: KubeObject): readonly PodView[]
 }
 
-function revisionsOf(object: Workload, reader: Reader): Revisions {
+function findRevisions(object: Workload, reader: Reader): Revisions {
   const { uid } = object.metadata
   const template = templateOf(object)
   const all = revisionsOfWorkload(uid, reader.knownOwned)
   return {
     all,
     present: findRevision(template, all),
-    older: all.filter((each) => !Number.isNaN(numberOf(each)) && !isSameTemplate(templateOf(each), template)),
+    older: all.filter((each) => !Number.isNaN(revisionNumber(each)) && !isSameTemplate(templateOf(each), template)),
     podsOf: (revision) => {
       const pods = isOfKind(revision, 'ReplicaSet')
         ? reader.knownOwned(revision.metadata.uid, 'Pod')
@@ -69,13 +69,13 @@ function isOfRevision({ metadata }: Pod, { metadata: { name, labels } }: KubeObj
 /** See `UndoRule.availableRevision`. A revision is available if all its pods are. */
 function availableRevision(object: Workload, reader: Reader): number | undefined {
   if (condition(object, 'Available')?.status === 'False') return undefined
-  const { older, podsOf } = revisionsOf(object, reader)
-  const newest = newestOf(older.filter((revision) => isAvailable(revision, podsOf(revision), reader)))
-  return newest && numberOf(newest)
+  const { older, podsOf } = findRevisions(object, reader)
+  const newest = newestRevision(older.filter((revision) => isRevisionAvailable(revision, podsOf(revision), reader)))
+  return newest && revisionNumber(newest)
 }
 
 /** Whether a revision has pods that are all available. If the revision is a ReplicaSet, its counts must show this too. */
-function isAvailable(revision: KubeObject, pods: readonly PodView[], reader: Reader): boolean {
+function isRevisionAvailable(revision: KubeObject, pods: readonly PodView[], reader: Reader): boolean {
   const areSettled = pods.every((pod) => isSettled(pod, reader))
   if (!isOfKind(revision, 'ReplicaSet')) return areSettled && pods.length > 0
   const { spec = {}, status = {} } = revision
@@ -85,21 +85,21 @@ function isAvailable(revision: KubeObject, pods: readonly PodView[], reader: Rea
 
 /** See `UndoRule.find`. */
 function findUndo(object: Workload, number: number | undefined, problem: Problem | undefined, reader: Reader): Undo {
-  const revisions = revisionsOf(object, reader)
-  const serving = servingOf(object, revisions, reader)
+  const revisions = findRevisions(object, reader)
+  const serving = servingRevision(object, revisions, reader)
   const known = serving && { serving }
-  const revision = revisions.older.find((each) => numberOf(each) === number)
+  const revision = revisions.older.find((each) => revisionNumber(each) === number)
   if (number === undefined || revision === undefined)
     return { ...known, obstacle: 'no older revision had all its pods ready and settled at the start' }
   const [before, after] = [templateOf(revision), templateOf(object)]
-  const since = releaseOf(object) === undefined ? undefined : madeAt(revision, revisions, reader)
+  const since = helmReleaseOf(object) === undefined ? undefined : previousRevisionCreatedAt(revision, revisions, reader)
   const areReady = revisions.podsOf(revision).every(({ ready }) => ready)
   const blocked =
     ownerObstacle(object) ??
     strategyObstacle(object) ??
     hookObstacle(object, revisions, reader) ??
     (areReady ? undefined : `its revision ${number} is not ready any more either, so this change may not be the cause`)
-  const isOnlyRestart = blocked === undefined && isOnlyRestarted(before, after)
+  const isOnlyRestart = blocked === undefined && haveSameContainers(before, after)
   const obstacle =
     blocked ??
     (isOnlyRestart ? 'its containers are the same in both revisions' : changeObstacle(before, after, problem))
@@ -113,17 +113,17 @@ function findUndo(object: Workload, number: number | undefined, problem: Problem
 }
 
 /** What serves while the object is not ready; undefined if unknown, or if the object wants no pod. */
-function servingOf(
+function servingRevision(
   object: Workload,
   { all, present, older, podsOf }: Revisions,
   reader: Reader,
 ): ServingRevision | undefined {
   const readyOf = (revision: KubeObject) => podsOf(revision).filter(({ ready }) => ready).length
-  const revision = newestOf(older.filter((each) => readyOf(each) > 0))
+  const revision = newestRevision(older.filter((each) => readyOf(each) > 0))
   const wanted = object.spec?.replicas ?? object.status?.desiredNumberScheduled ?? 1
   if (revision !== undefined) {
-    const images = containersIn(templateOf(revision)?.spec).flatMap(({ image }) => image ?? [])
-    return { revision: numberOf(revision), images, ready: readyOf(revision), wanted }
+    const images = containersInSpec(templateOf(revision)?.spec).flatMap(({ image }) => image ?? [])
+    return { revision: revisionNumber(revision), images, ready: readyOf(revision), wanted }
   }
   const settled = present === undefined ? 0 : podsOf(present).filter((pod) => isSettled(pod, reader)).length
   const mayCrash = settled === 0 && all.some((each) => readyOf(each) > 0)
@@ -133,9 +133,9 @@ function servingOf(
 }
 
 /** When a revision was created, on the runner's clock, if it directly precedes the present one and is not reused. */
-function madeAt(revision: KubeObject, { present }: Revisions, reader: Reader): number | undefined {
-  const isBefore = present !== undefined && numberOf(revision) === numberOf(present) - 1
-  return isBefore && !isReused(revision) ? reader.time(createdAt(revision)) : undefined
+function previousRevisionCreatedAt(revision: KubeObject, { present }: Revisions, reader: Reader): number | undefined {
+  const isBefore = present !== undefined && revisionNumber(revision) === revisionNumber(present) - 1
+  return isBefore && !isRestoredRevision(revision) ? reader.time(creationTimestampOf(revision)) : undefined
 }
 
 /** The domains in labels and annotations of tools that re-apply their objects, or choose the version of these. */
@@ -184,19 +184,19 @@ function ownerObstacle({ metadata }: KubeObject): string | undefined {
   return operator === undefined ? undefined : `${operator} writes it: undo the change there`
 }
 
-function releaseOf({ metadata }: KubeObject): string | undefined {
+function helmReleaseOf({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[nameAnnotation]
 }
 
 /** Asks for the watch of the Jobs in the namespace of an object of a Helm release: some are hooks of the release. */
 export function watchReleaseHooks(object: KubeObject, reader: Reader): void {
-  if (releaseOf(object) !== undefined) reader.watch(jobsRequest(object), 'undo')
+  if (helmReleaseOf(object) !== undefined) reader.watch(jobsRequest(object), 'undo')
 }
 
 /** Why the older version may no longer work: a hook has run for this change, or the hooks are not listed yet. */
 function hookObstacle(object: KubeObject, { present }: Revisions, reader: Reader): string | undefined {
   const changedAt = reader.time(present?.metadata.creationTimestamp) ?? reader.startedAt
-  const release = releaseOf(object)
+  const release = helmReleaseOf(object)
   if (release !== undefined && reader.listState(jobsRequest(object)) === 'pending')
     return 'the hooks of its release are not listed yet'
   const [hook] = reader.known(jobsRequest(object), ({ metadata, status }) => {
@@ -232,34 +232,34 @@ function changeObstacle(
   after: PodTemplate | undefined,
   problem: Problem | undefined,
 ): string | undefined {
-  const innermost = innermostOf(problem)
+  const innermost = rootCauseOf(problem)
   if (innermost === undefined) return undefined
   const { container: name, reason } = innermost
   if (traitsOf(innermost).isOutsideTemplate) return `what fails (${reason}) is not in its template`
   const { missing } = innermost.detail as Partial<Problem<'config-missing'>['detail']>
-  if (missing !== undefined && needs(before, missing)) return `both revisions need ${missing.kind} ${missing.name}`
-  if (name !== undefined && containerOf(after, name) === undefined)
+  if (missing !== undefined && mayReferTo(before, missing)) return `both revisions need ${missing.kind} ${missing.name}`
+  if (name !== undefined && findContainer(after, name) === undefined)
     return `its container ${name} is not in the template of this revision`
   const [old, present] = [before, after].map((template) => causingPart(template, innermost))
   return isDeepStrictEqual(old, present) ? `what fails (${reason}) is the same in both revisions` : undefined
 }
 
-function innermostOf(problem: Problem | undefined): Problem | undefined {
-  return problem?.cause === undefined ? problem : innermostOf(problem.cause)
+function rootCauseOf(problem: Problem | undefined): Problem | undefined {
+  return problem?.cause === undefined ? problem : rootCauseOf(problem.cause)
 }
 
 /** The part of a template that may cause a problem of a container, or of a whole pod. */
 function causingPart(template: PodTemplate | undefined, problem: Problem): unknown {
   const { reason, container: name } = problem
   if (name !== undefined) {
-    const container = containerOf(template, name)
+    const container = findContainer(template, name)
     const isOfImage = traitsOf(problem).field?.container?.[0] === 'image'
     return isOfImage ? container?.image : [container, withoutContainers(template)]
   }
   switch (reason) {
     case 'unschedulable':
     case 'quota-exceeded':
-      return [withoutContainers(template), containersIn(template?.spec).map(({ resources }) => resources ?? {})]
+      return [withoutContainers(template), containersInSpec(template?.spec).map(({ resources }) => resources ?? {})]
     case 'volume-not-mounted':
     case 'claim-pending':
     case 'claim-terminating':
@@ -273,16 +273,16 @@ function causingPart(template: PodTemplate | undefined, problem: Problem): unkno
 }
 
 /** Whether a template may refer to a missing Secret or ConfigMap, or to a missing key in it: it contains these names. */
-function needs(template: PodTemplate | undefined, { name, key }: MissingObject): boolean {
+function mayReferTo(template: PodTemplate | undefined, { name, key }: MissingObject): boolean {
   if (name === undefined) return false
   const { volumes = [] } = template?.spec ?? {}
-  const references = containersIn(template?.spec).map(({ env = [], envFrom = [] }) => [env, envFrom])
+  const references = containersInSpec(template?.spec).map(({ env = [], envFrom = [] }) => [env, envFrom])
   const text = JSON.stringify([volumes, references])
   return [name, key ?? name].every((word) => text.includes(JSON.stringify(word)))
 }
 
-function containerOf(template: PodTemplate | undefined, name: string): Container | undefined {
-  return containersIn(template?.spec).find((container) => container.name === name)
+function findContainer(template: PodTemplate | undefined, name: string): Container | undefined {
+  return containersInSpec(template?.spec).find((container) => container.name === name)
 }
 
 function withoutContainers({ spec = {} }: PodTemplate = {}): object {

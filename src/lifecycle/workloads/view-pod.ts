@@ -4,17 +4,25 @@ import { eventCounters } from '../assess.ts'
 import { trueCondition } from '../conditions.ts'
 import type { ContainerView, PodContainer, PodView } from '../pod-view.ts'
 import { earliestMoment, type GateTime, latestIfAllKnown } from '../proof.ts'
-import { countDeaths, type PodTerms } from './death-count.ts'
-import { type PodObservations, unobserved, withReported } from './observe-pods.ts'
+import { countDeaths, type WorkloadTiming } from './death-count.ts'
+import { type PodObservations, unobserved, withReportedRefusals } from './observe-pods.ts'
+import {
+  autoscalerReport,
+  failedProbeMessages,
+  latestSetupFailure,
+  longestPullMs,
+  postStartHookBeganAt,
+  probeThatKilled,
+  refusedCreationTimes,
+} from './pod-events.ts'
 import { containerOfEvent, containersOf, hasStarted, isReady, isStartError } from './pod-fields.ts'
-import { failedProbes, hookStart, killedBy, refusedTimes, scaleUp, setupFailure, slowestPull } from './pod-reports.ts'
 
 /** Derives what rules read of a pod from its present version, observations and Events. @param events the latest last */
 export function viewPod(
   pod: Pod,
   { seenAt, containers: observed }: PodObservations,
   events: readonly EventObject[],
-  terms: PodTerms,
+  timing: WorkloadTiming,
   gateTime: GateTime,
 ): PodView {
   const { time } = gateTime
@@ -26,50 +34,50 @@ export function viewPod(
     const observations = observed.get(each.container.name) ?? unobserved
     const own = eventsOf.get(each.container.name) ?? []
     const startedAt = time(each.status?.state?.running?.startedAt)
-    const refusals = withReported(observations.refusals, own, seenAt, gateTime)
+    const refusals = withReportedRefusals(observations.refusals, own, seenAt, gateTime)
     return {
       ...each,
       pod,
       // Instances are numbered by the deaths before them.
       running: each.status?.state?.running && observations.instances.get(observations.total),
       waiting: observations.waiting,
-      deaths: countDeaths(observations, createdAt, backOffSince(own, seenAt, gateTime), terms, gateTime),
+      deaths: countDeaths(observations, createdAt, backOffSince(own, seenAt, gateTime), timing, gateTime),
       refusals,
       startedAt,
       // The start of an instance that never started is 1970.
       endBeganAt: each.end?.reason === 'StartError' ? undefined : time(each.end?.startedAt),
       endedAt: time(each.end?.finishedAt),
       probesDueAt: probesDueAt(each, startedAt),
-      isPulling: refusals.size === 0 && own.at(-1)?.reason === 'Pulling' && mayPull(each),
+      isPulling: refusals.size === 0 && own.at(-1)?.reason === 'Pulling' && mayBePulling(each),
       lacksPullSecret,
-      refused: refusedTimes(each, own, time),
-      failedProbes: failedProbes(own),
-      killedBy: killedBy(own),
+      refused: refusedCreationTimes(each, own, time),
+      failedProbes: failedProbeMessages(own),
+      killedBy: probeThatKilled(own),
       failedHook: own.findLast(({ reason }) => reason === 'FailedPostStartHook')?.message,
-      hookStartedAt: hookStart(each, own.at(-1), time),
+      hookStartedAt: postStartHookBeganAt(each, own.at(-1), time),
     }
   })
   const since = (type: string) => time(trueCondition(pod, type)?.lastTransitionTime)
   const ready = isReady(pod) && pod.status?.phase === 'Running'
-  const settledAt = Math.max(0, ...containers.map((each) => settledFrom(each, createdAt, seenAt, gateTime)))
+  const settledAt = Math.max(0, ...containers.map((each) => containerSettledAt(each, createdAt, seenAt, gateTime)))
   const readySince = ready ? since('Ready') : undefined
-  const started = containers.every(hasOnceStarted)
+  const started = containers.every(hasEverStarted)
   // The kubelet's events about an image volume name only its pod (getImageVolumes, pkg/kubelet/kuberuntime).
   const isVolumePulling = eventsOf.get(undefined)?.at(-1)?.reason === 'Pulling'
-  const firstStarts = containers.map((each) => firstStartOf(each, createdAt, gateTime))
+  const firstStarts = containers.map((each) => firstStartedAt(each, createdAt, gateTime))
   return {
     pod,
     seenAt,
-    minReadyMs: terms.minReadyMs,
+    minReadyMs: timing.minReadyMs,
     containers,
     scheduled: (pod.spec?.nodeName ?? '') !== '',
     initialized: trueCondition(pod, 'Initialized') !== undefined || pod.status?.phase === 'Running',
     isPulling:
       containers.some(({ isPulling }) => isPulling) ||
       (isVolumePulling && !containers.some(({ status }) => hasStarted(status))),
-    pulled: containers.every(isPulled),
+    pulled: containers.every(isImagePulled),
     started,
-    running: containers.every(runsOrHasCompleted),
+    running: containers.every(isRunningOrCompleted),
     ready,
     settledAt,
     moments: {
@@ -86,11 +94,11 @@ export function viewPod(
       settled: readySince === undefined ? undefined : Math.max(readySince, settledAt),
     },
     runningStep: runningStep(containers),
-    setupFailure: setupFailure(events, time),
+    setupFailure: latestSetupFailure(events, time),
     hasContainers: events.some((event) => containerOfEvent(event) !== undefined),
     claimFailure: events.findLast(({ reason }) => reason === 'FailedResourceClaimCreation')?.message,
-    scaleUp: scaleUp(pod, events),
-    pullMs: slowestPull(events),
+    scaleUp: autoscalerReport(pod, events),
+    pullMs: longestPullMs(events),
     counters: started ? [] : eventCounters(events),
   }
 }
@@ -105,11 +113,11 @@ function backOffSince(about: readonly EventObject[], seenAt: number, { time }: G
 
 function probesDueAt({ container, status, isInit }: PodContainer, startedAt: number | undefined): number | undefined {
   if (startedAt === undefined || isInit || status?.ready) return undefined
-  return startedAt + (probeSeconds(container.startupProbe) + probeSeconds(container.readinessProbe)) * 1_000
+  return startedAt + (probeLimitSeconds(container.startupProbe) + probeLimitSeconds(container.readinessProbe)) * 1_000
 }
 
 /** How long a probe may fail before it counts. Defaults of the API: period 10 s, failureThreshold 3, timeout 1 s. */
-function probeSeconds(probe: Probe | undefined): number {
+function probeLimitSeconds(probe: Probe | undefined): number {
   if (probe === undefined) return 0
   const { initialDelaySeconds = 0, periodSeconds = 10, failureThreshold = 3, timeoutSeconds = 1 } = probe
   return initialDelaySeconds + periodSeconds * failureThreshold + timeoutSeconds
@@ -120,7 +128,7 @@ function probeSeconds(probe: Probe | undefined): number {
  * container that has died before must stay ready for the settle time. If its start is in the future or before the
  * creation of its pod, the clock of its node is wrong, and the settle time starts at first sight.
  */
-function settledFrom(
+function containerSettledAt(
   { container, isInit, startedAt, endedAt, running, deaths }: ContainerView,
   createdAt: number | undefined,
   observedAt: number,
@@ -141,7 +149,7 @@ function settledFrom(
  * The first known start of a container, by its status. Undefined if the clock of its node is wrong, or if the container
  * runtime never started it: then its start has the time 1970.
  */
-function firstStartOf(
+function firstStartedAt(
   { status, startedAt }: ContainerView,
   createdAt = -Infinity,
   { time }: GateTime,
@@ -150,13 +158,13 @@ function firstStartOf(
   return earliestMoment([startedAt, ...ends].filter((at) => at !== undefined && at >= createdAt))
 }
 
-function runsOrHasCompleted({ status, isInit, runsOnce }: PodContainer): boolean {
+function isRunningOrCompleted({ status, isInit, runsOnce }: PodContainer): boolean {
   if (status?.state?.running) return !isInit
   return (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0
 }
 
 /** Whether a container has run, also if it died since; an init container must have completed. */
-function hasOnceStarted({ status, isInit, end }: PodContainer): boolean {
+function hasEverStarted({ status, isInit, end }: PodContainer): boolean {
   const { running, terminated } = status?.state ?? {}
   if (isInit) return terminated?.exitCode === 0
   return running !== undefined || (end !== undefined && !isStartError(end))
@@ -173,12 +181,12 @@ function runningStep(containers: readonly ContainerView[]): string | undefined {
 const afterPull = /^(?:CreateContainer(?:Config)?|PreCreateHook|PreStartHook|RunContainer)Error$/
 
 /** Whether the image of a container has been pulled: a later step shows it. */
-function isPulled({ status, hookStartedAt }: ContainerView): boolean {
+function isImagePulled({ status, hookStartedAt }: ContainerView): boolean {
   const isAfterPull = (status?.imageID ?? '') !== '' || afterPull.test(status?.state?.waiting?.reason ?? '')
   return hasStarted(status) || isAfterPull || hookStartedAt !== undefined
 }
 
 /** Whether the image of a container may be being pulled, by its state, which may be older than an Event about a pull. */
-function mayPull({ status }: PodContainer): boolean {
+function mayBePulling({ status }: PodContainer): boolean {
   return !hasStarted(status) && status?.state?.waiting?.reason !== 'ImagePullBackOff'
 }

@@ -9,18 +9,18 @@ import type { Judgement, Rule, ServedPort, Serving } from '../rule.ts'
 import { podRequest } from '../selector.ts'
 import { isObserved, observedMilestone } from '../status-age.ts'
 import { portsOf } from './pod-fields.ts'
-import { becamePresentAt } from './revision.ts'
+import { templateBecamePresentAt } from './revision.ts'
 import {
   byImportance,
+  classifyPods,
   countMilestone,
   examinePods,
   lostPodNotes,
   type PodsState,
-  podCount,
+  podCountText,
   podMilestones,
-  sortPods,
-  stuckPods,
-  withMomentOf,
+  stuckPodProblems,
+  withMomentReached,
 } from './revision-pods.ts'
 import { undoRule, watchReleaseHooks } from './undo.ts'
 
@@ -71,7 +71,7 @@ export function workloadRule<Gated extends Workload>(kind: WorkloadKind<Gated>):
     serving: workloadServing,
     changedAt: (workload, reader) => {
       const present = isObserved(workload) ? presentRevision?.(workload, reader) : undefined
-      return becamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
+      return templateBecamePresentAt(workload, present, reader, restoredAt?.(workload, present, reader))
     },
     ...(presentRevision && { undo: undoRule }),
     judge: (workload, reader) => {
@@ -93,7 +93,7 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, reader: RuleRea
   const problems = [...ofPods, ...facts.problems, ...excused].toSorted(byImportance)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
-  const explanation = own && traitsOf(own).yieldsTo === 'pods' ? problems.find(explainsFailure) : undefined
+  const explanation = own && traitsOf(own).yieldsTo === 'pods' ? problems.find(mayExplainFailure) : undefined
   const failure = podFailure ?? explanation ?? own
   reader.milestone(observedMilestone(workload))
   for (const each of podMilestones(state, facts.created, reader)) reader.milestone(each)
@@ -104,12 +104,12 @@ function judgeWorkload(workload: Workload, facts: WorkloadFacts, reader: RuleRea
   reader.hold(scaleHold(facts))
   // The stall clock stops until the controller tries again what was refused.
   if (facts.problems.some((problem) => problem.isRetried)) reader.hold('its controller tries again later')
-  reader.hold(stallHold(state, awaitedEnds(examined), reader))
+  reader.hold(stallHoldOfPods(state, awaitedTerminations(examined), reader))
   return { ready, message, failure: failure ?? 'none', counters: state?.counters, pods }
 }
 
 /** Whether a problem of a pod explains why the workload itself failed, and replaces that failure as the reason. */
-function explainsFailure(problem: Problem): boolean {
+function mayExplainFailure(problem: Problem): boolean {
   return classOf(problem) !== 'slow' && isPodSubject(problem.subject)
 }
 
@@ -150,7 +150,7 @@ export function examineWorkloadPods(
   reader: Reader,
 ): ExaminedPods {
   const { revisionOf, gone, mayFail, replacesOnDelete = false, waitsForTermination = false, areKnown = true } = traits
-  const pods = sortPods(owned, revisionOf, replacesOnDelete && isObserved(workload))
+  const pods = classifyPods(owned, revisionOf, replacesOnDelete && isObserved(workload))
   const isReadable = areKnown && reader.listState(podRequest(workload)) === 'complete'
   const state = isReadable ? examinePods(awaitedPods(pods), reader, gone) : undefined
   const failing = mayFail === undefined ? pods.new : pods.new.filter(mayFail)
@@ -162,12 +162,12 @@ export function examineWorkloadPods(
     state,
     failing: areAll || state === undefined ? state : examinePods(failing, reader, gone),
     excused: excused.length === 0 ? [] : examinePods(excused, reader).problems.map(toExplanation),
-    stuck: waitsForTermination ? stuckPods(endingPods(pods), reader) : [],
+    stuck: waitsForTermination ? stuckPodProblems(terminatingPods(pods), reader) : [],
   }
 }
 
 /** All pods that are being deleted. */
-function endingPods({ leaving, draining }: Pods): readonly Pod[] {
+function terminatingPods({ leaving, draining }: Pods): readonly Pod[] {
   return [...leaving, ...draining]
 }
 
@@ -203,7 +203,7 @@ export function haveSettled(
 function onDeleteNotes({ old, kept, awaitsKept }: Pods): readonly string[] {
   const older = old.length + kept.length
   if (!awaitsKept || older === 0) return []
-  return [`${podCount(older)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
+  return [`${podCountText(older)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
 }
 
 /** How many pods of a workload are of the present revision. */
@@ -217,10 +217,10 @@ interface UpdatedPods {
 
 /** The milestone `updated`. With OnDelete, it is done at once, because the controller replaces no pod by itself. */
 export function updatedMilestone({ awaitsKept }: Pods, { done, total, isDone, leftOver = 0 }: UpdatedPods): Milestone {
-  if (awaitsKept) return { name: 'updated', state: 'done', message: `${done} of ${podCount(total)} updated` }
+  if (awaitsKept) return { name: 'updated', state: 'done', message: `${done} of ${podCountText(total)} updated` }
   const milestone = countMilestone('updated', done, total, 'updated', isDone && leftOver === 0)
   return isDone && leftOver > 0
-    ? { ...milestone, message: `${podCount(leftOver)} of an older revision still running` }
+    ? { ...milestone, message: `${podCountText(leftOver)} of an older revision still running` }
     : milestone
 }
 
@@ -236,7 +236,7 @@ function readyMilestone(
 ): Milestone {
   const ready = state === undefined ? counted : state.settled.length
   const isDone = isReady || (doesCountDecide && ready >= wanted)
-  const milestone = withMomentOf(
+  const milestone = withMomentReached(
     state?.settled ?? [],
     'settled',
     countMilestone('ready', ready, wanted, 'ready', isDone),
@@ -246,16 +246,16 @@ function readyMilestone(
   // The last one settles last.
   const settlesAt = readyPods.length > ready ? latestMoment(readyPods.map(({ moments }) => moments.settled)) : undefined
   if (readyPods.length < wanted || settlesAt === undefined) return milestone
-  return { ...milestone, message: `${podCount(wanted)} ready, settling`, settlesAt }
+  return { ...milestone, message: `${podCountText(wanted)} ready, settling`, settlesAt }
 }
 
 /**
  * The terminating pods that must end before the workload can continue: those of the gated revision, which the
  * controller replaces. Older ones too, if a new pod is created, or gets a node or volume, only after their end.
  */
-function awaitedEnds({ state, pods, waitsForTermination }: ExaminedPods): readonly Pod[] {
+function awaitedTerminations({ state, pods, waitsForTermination }: ExaminedPods): readonly Pod[] {
   const hasNoRoom = state?.problems.map(traitsOf).some(({ awaits }) => awaits === 'node' || awaits === 'volume')
-  return waitsForTermination || hasNoRoom ? endingPods(pods) : pods.leaving
+  return waitsForTermination || hasNoRoom ? terminatingPods(pods) : pods.leaving
 }
 
 /** Why the stall clock is stopped: no node has room for the pods that a scale adds. */
@@ -270,7 +270,11 @@ function scaleHold({ examined: { state }, isScale }: WorkloadFacts): string | un
  * @param state the pods of the gated revision; undefined if they cannot be read
  * @param ending the pods whose end the workload waits for
  */
-export function stallHold(state: PodsState | undefined, ending: readonly Pod[], reader: Reader): string | undefined {
+export function stallHoldOfPods(
+  state: PodsState | undefined,
+  ending: readonly Pod[],
+  reader: Reader,
+): string | undefined {
   if (state?.stallHold !== undefined) return state.stallHold
   // A controller's counts do not show this wait: they include older pods.
   const isAnyUnavailable = state?.pods.some(

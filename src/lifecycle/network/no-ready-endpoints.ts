@@ -16,9 +16,9 @@ import { isReady, isReplaced } from '../workloads/pod-fields.ts'
 import { problemsOfPod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
 import {
-  declaredPorts,
+  declaredPortsText,
+  isPodSelected,
   isPortMissing,
-  isSelectedBy,
   type ReachedPods,
   standaloneWorkloads,
   targetPortIn,
@@ -30,7 +30,7 @@ import {
  * @param unserved the ports without a ready endpoint
  * @param canReadPods whether pods may be read
  */
-export function explainUnserved(
+export function noReadyEndpointsProblem(
   service: Service,
   { pods: all, endpoints }: ReachedPods,
   unserved: readonly ServicePort[],
@@ -50,7 +50,7 @@ export function explainUnserved(
   const selected = (isPartial && able.length > 0 ? able : all).map(({ pod }) => pod)
   if (selected.length === 0) {
     const workloads = standaloneWorkloads(service, reader)
-    const behind = workloads.filter((workload) => isSelectedBy(service, podsMetadata(workload)))
+    const behind = workloads.filter((workload) => isPodSelected(service, podsMetadata(workload)))
     if (behind.length > 0) {
       const names = behind.map((each) => ({ name: shortName(each), replicas: replicasOf(each) }))
       return noEndpoints({ type: 'no-pods', workloads: names })
@@ -62,7 +62,7 @@ export function explainUnserved(
 
   const missing = unserved.find((port) => selected.every((pod) => isPortMissing(pod, port)))
   if (missing !== undefined) {
-    const declared = [...new Set(selected.map(declaredPorts))].filter((ports) => ports !== '')
+    const declared = [...new Set(selected.map(declaredPortsText))].filter((ports) => ports !== '')
     return noEndpoints({ type: 'port-name-missing', port: String(missing.targetPort), declared })
   }
 

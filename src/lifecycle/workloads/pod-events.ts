@@ -4,12 +4,12 @@ import type { GateTime } from '../proof.ts'
 import { condition, eventCount, hasStarted } from './pod-fields.ts'
 
 /*
- * What the Events about a pod report. Besides this, rules read only the time of the latest one (`quietNode`): an Event that
+ * What the Events about a pod report. Besides this, rules read only the time of the latest one (`nodeWithoutReports`): an Event that
  * changes nothing of this requires no new assessment.
  */
 
 /** When the error in the state of a container occurred first and last. @param events the Events about the container */
-export function refusedTimes(
+export function refusedCreationTimes(
   { status }: PodContainer,
   events: readonly EventObject[],
   time: GateTime['time'],
@@ -20,7 +20,7 @@ export function refusedTimes(
 }
 
 /** When the postStart hook of a container began, if it runs. @param last the last Event about the container */
-export function hookStart(
+export function postStartHookBeganAt(
   { container, status }: PodContainer,
   last: EventObject | undefined,
   time: GateTime['time'],
@@ -30,7 +30,7 @@ export function hookStart(
 }
 
 /** The last message about each probe of a container that failed. @param events the Events about the container */
-export function failedProbes(events: readonly EventObject[]): ContainerView['failedProbes'] {
+export function failedProbeMessages(events: readonly EventObject[]): ContainerView['failedProbes'] {
   const probes = (['liveness', 'readiness', 'startup'] as const).flatMap((kind) => {
     const last = events.findLast(
       ({ reason, message }) => reason === 'Unhealthy' && message?.toLowerCase().startsWith(`${kind} probe`),
@@ -41,7 +41,7 @@ export function failedProbes(events: readonly EventObject[]): ContainerView['fai
 }
 
 /** The probe for which the kubelet killed a container. @param events the Events about the container */
-export function killedBy(events: readonly EventObject[]): ContainerView['killedBy'] {
+export function probeThatKilled(events: readonly EventObject[]): ContainerView['killedBy'] {
   const killings = events.filter(({ reason }) => reason === 'Killing')
   return (['liveness', 'startup'] as const).find((kind) =>
     killings.some(({ message }) => message?.includes(`failed ${kind} probe`)),
@@ -59,7 +59,7 @@ const setupFailures: ReadonlySet<string> = new Set([
 ])
 
 /** The latest failed step before the containers of a pod exist. @param events the Events about the pod */
-export function setupFailure(events: readonly EventObject[], time: GateTime['time']): SetupFailure | undefined {
+export function latestSetupFailure(events: readonly EventObject[], time: GateTime['time']): SetupFailure | undefined {
   const failures = events.filter(({ reason }) => setupFailures.has(reason ?? ''))
   // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
   const last =
@@ -78,7 +78,7 @@ const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool
  * (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the cloud), Nominated
  * and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go).
  */
-export function scaleUp(pod: Pod, events: readonly EventObject[]): ScaleUp | undefined {
+export function autoscalerReport(pod: Pod, events: readonly EventObject[]): ScaleUp | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
   const isRefusal = ({ reason, message }: EventObject) =>
     reason === 'NotTriggerScaleUp' ||
@@ -91,7 +91,7 @@ export function scaleUp(pod: Pod, events: readonly EventObject[]): ScaleUp | und
 }
 
 /** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
-export function slowestPull(events: readonly EventObject[]): number | undefined {
+export function longestPullMs(events: readonly EventObject[]): number | undefined {
   const took = events.flatMap(({ reason, message }) => {
     const [, minutes = '0', amount, unit] =
       (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message ?? '')) || []
