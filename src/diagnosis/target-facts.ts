@@ -7,7 +7,7 @@ import { isMarkedBy } from '../lifecycle/custom/behind.ts'
 import { findSubject, problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import type { PodContainer } from '../lifecycle/pod-view.ts'
 import { lastStateOfDeleted } from '../lifecycle/rules.ts'
-import { containersOf, hasStarted, isReady, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
+import { containersOf, hasStarted, isReadyByCondition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import { revisionNumber, revisionsOfWorkload, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
@@ -49,7 +49,7 @@ export class TargetFacts {
     const owners = [uid, ...this.#store.ownedBy(uid, 'ReplicaSet').map(({ metadata }) => metadata.uid)]
     const owned = owners.flatMap((owner) => this.#store.ownedBy(owner, 'Pod'))
     return (isOfKind(object, 'Pod') ? [object] : owned).filter(
-      (pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded' && !isReady(pod),
+      (pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded' && !isReadyByCondition(pod),
     )
   }
 

@@ -13,7 +13,7 @@ import { awaitsDeletion, displayName, nameKey, type Target } from '../plan/targe
 import { maxRecordedAnswers } from '../thresholds.ts'
 import { deniedVerdict, type Verdict } from './outcome.ts'
 import type { AnswerRecord, CheckRecords, RequestRecord } from './run-record.ts'
-import { type GatedTarget, isReady, type TargetState } from './target-state.ts'
+import { type GatedTarget, isTargetReady, type TargetState } from './target-state.ts'
 import type { Targets } from './targets.ts'
 
 /** The checks after the targets are ready (`http-checks`, `hold`). Only a gate with such checks loads this module. */
@@ -69,7 +69,7 @@ export class AfterReady implements Checks {
 
 /** The mistake that no target has the name in a line; undefined while an operator may still deploy that target. */
 function missingText({ reference }: RequestCheck, { all }: Targets): string | undefined {
-  if (all.some(({ rule, state }) => rule.arrival !== undefined && !isReady(state))) return undefined
+  if (all.some(({ rule, state }) => rule.arrival !== undefined && !isTargetReady(state))) return undefined
   const { namespace } = reference
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`
   const gated = all.map(({ name }) => name).join(', ')

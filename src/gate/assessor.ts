@@ -25,7 +25,7 @@ import {
   firstState,
   type GatedTarget,
   hasStallHold,
-  isReady,
+  isTargetReady,
   noRequests,
   objectOf,
   requestsOfReads,
@@ -99,7 +99,7 @@ export class Assessor {
     if (state === before) return
     gated.state = state
     this.#changed.add(gated)
-    if (isReady(before) !== isReady(state) || state.type === 'ended')
+    if (isTargetReady(before) !== isTargetReady(state) || state.type === 'ended')
       for (const other of this.#targets.all)
         if (other.state.assessment?.awaits !== undefined || other.target.hook?.removal !== undefined)
           this.#changed.add(other)
@@ -232,7 +232,7 @@ export class Assessor {
   /** Makes removed hooks ready once all other targets are ready. See `isRemovedHook`. */
   #passRemovedHooks(): void {
     const others = this.#targets.besideHooks
-    if (others.length === 0 || others.some(({ state }) => !isReady(state))) return
+    if (others.length === 0 || others.some(({ state }) => !isTargetReady(state))) return
     for (const gated of this.#targets.open.filter((each) => this.#targets.isRemoved(each))) {
       const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`
       this.apply(gated, { type: 'absence-accepted', text })

@@ -3,7 +3,7 @@ import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { nameKey } from '../plan/target.ts'
 import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { isCause } from './outcome.ts'
-import { type GatedTarget, isReady, verdictSoFar } from './target-state.ts'
+import { type GatedTarget, isTargetReady, verdictSoFar } from './target-state.ts'
 import type { Targets } from './targets.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
@@ -41,8 +41,8 @@ function rootOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedTarget
 
 /** The first target that is not ready, if the given target is a removed hook, which waits for all of them. */
 function awaitedByHook(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
-  if (isReady(gated.state) || !targets.isRemoved(gated)) return undefined
-  return targets.besideHooks.find(({ state }) => !isReady(state))
+  if (isTargetReady(gated.state) || !targets.isRemoved(gated)) return undefined
+  return targets.besideHooks.find(({ state }) => !isTargetReady(state))
 }
 
 /** The first awaited target that is not ready. A target does not wait for itself, nor for what belongs to it. */

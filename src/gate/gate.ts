@@ -36,7 +36,7 @@ import { concludeWorst, deniedVerdict, type TargetOutcome, type Verdict, verdict
 import { type JudgedRunRecord, type JudgedTargetRecord, openConclusion, unlessEmpty } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
-import { type GatedTarget, isReady, objectOf } from './target-state.ts'
+import { type GatedTarget, isTargetReady, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
 import { type Entry, heartbeatText, problemVerdict } from './timeline-entries.ts'
 import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
@@ -550,7 +550,7 @@ export class Gate {
   #failMissingContainers(): void {
     const { all } = this.#targets
     const [first] = all
-    if (first?.state.assessment === undefined || !all.every(({ state }) => isReady(state))) return
+    if (first?.state.assessment === undefined || !all.every(({ state }) => isTargetReady(state))) return
     const pods = all.map(({ state }) => podsOf(objectOf(state), state.assessment?.pods))
     const problem = missingContainerProblem(first.target, pods, this.#settings.expectImages, this.#now)
     if (problem === undefined) return

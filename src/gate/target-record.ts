@@ -16,7 +16,7 @@ import {
   describeState,
   type GatedTarget,
   hasStallHold,
-  isReady,
+  isTargetReady,
   objectOf,
   problemsUnlessReady,
   verdictSoFar,
@@ -88,7 +88,7 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
 function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
   const { state } = gated
   const message =
-    isReady(state) && state.type !== 'absent' && state.assessment !== undefined
+    isTargetReady(state) && state.type !== 'absent' && state.assessment !== undefined
       ? readyMessage(state.assessment.message, state, gated)
       : describeState(state)
   const sentence = problem && sentenceOf(problem)

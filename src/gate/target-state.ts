@@ -169,7 +169,7 @@ export type LoggedProblems = ReadonlyMap<string, Pick<Problem, 'reason' | 'count
 /** The problems that keep a target from ready, or that an ended target had at its end. */
 export function problemsUnlessReady(state: TargetState): readonly Problem[] {
   if (state.type === 'ended') return state.problems
-  return isReady(state) ? [] : (state.assessment?.problems ?? [])
+  return isTargetReady(state) ? [] : (state.assessment?.problems ?? [])
 }
 
 /** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */
@@ -185,14 +185,14 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
     return { outcome, reason, problem: problems.find((each) => each.reason === reason) }
   }
   const [problem] = problems
-  return { outcome: isReady(state) ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
+  return { outcome: isTargetReady(state) ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
 }
 
 /** The state as readable text. */
 export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change') return state.assessment?.message ?? 'waiting for its change to arrive'
   // The last milestone has the reason why an absent object is ready.
-  if (state.type === 'absent' && isReady(state)) return state.milestones.present.at(-1)?.message ?? ''
+  if (state.type === 'absent' && isTargetReady(state)) return state.milestones.present.at(-1)?.message ?? ''
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
   return state.assessment?.message ?? 'not assessed yet'
 }
@@ -228,7 +228,7 @@ export function isUndecided(state: TargetState): state is UnendedState {
   return state.type !== 'ended' && state.readyAt === undefined
 }
 
-export function isReady({ readyAt }: TargetState): boolean {
+export function isTargetReady({ readyAt }: TargetState): boolean {
   return readyAt !== undefined
 }
 

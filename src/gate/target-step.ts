@@ -25,7 +25,7 @@ import {
   type Absent,
   type AwaitingChange,
   holdStall,
-  isReady,
+  isTargetReady,
   isUndecided,
   type LoggedProblems,
   objectOf,
@@ -106,9 +106,9 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     case 'absence-known':
       return afterAbsence(state, context)
     case 'absence-accepted':
-      return state.type === 'present' || isReady(state) ? unchanged : afterAcceptedAbsence(state, event.text, now)
+      return state.type === 'present' || isTargetReady(state) ? unchanged : afterAcceptedAbsence(state, event.text, now)
     case 'list-pending': {
-      if (state.type !== 'present' || !isReady(state) || state.assessment === undefined) return unchanged
+      if (state.type !== 'present' || !isTargetReady(state) || state.assessment === undefined) return unchanged
       const message = 'the objects that its spec selects now are being listed'
       const assessment = { ...state.assessment, ready: false, failure: undefined, message }
       return fallBack(state, assessment, now)
@@ -119,7 +119,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return state.type === 'present' ? afterAssessment(state, event, now, context) : unchanged
     case 'hold-ended': {
       const milestones = finishHold(state.milestones, event.message, now)
-      if (milestones === undefined || !isReady(state)) return unchanged
+      if (milestones === undefined || !isTargetReady(state)) return unchanged
       return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message }] }
     }
     case 'stall-held': {
@@ -150,7 +150,7 @@ function afterFound(
   now: number,
   context: StepContext,
 ): Step {
-  if (state.type === 'absent' && isReady(state) && !awaitsDeletion(context.target)) {
+  if (state.type === 'absent' && isTargetReady(state) && !awaitsDeletion(context.target)) {
     const { entries, ...reopened } = afterFound(awaitingNewHook(state, now, context), event, now, context)
     return { ...reopened, entries: [note('exists again: no longer ready'), ...entries] }
   }
@@ -311,7 +311,7 @@ function afterDeletion(state: UnendedState, now: number, { rule, target }: StepC
   // `--for=delete`: the deletion is what the target waits for.
   if (awaitsDeletion(target)) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
   // The tool removes a hook after success, or before it creates it again: a new one is gated, and none is needed.
-  if (isReady(state) && target.hook?.removal !== undefined) {
+  if (isTargetReady(state) && target.hook?.removal !== undefined) {
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`
     return { state: awaitingNewHook(state, now, { rule }), entries: [note(text)] }
   }
@@ -326,12 +326,13 @@ function deletionText({ deployedBy }: Target): string {
 /** The state of a target whose object was deleted: no longer ready. */
 function withoutObject(state: Absent | Present, deletedAt: number, now: number): Absent {
   const { milestones, stall, seen, assessment } = state
-  const kept = isReady(state) ? restartStall(stall, now) : stall
+  const kept = isTargetReady(state) ? restartStall(stall, now) : stall
   return { type: 'absent', milestones, stall: kept, deletedAt, seen, assessment }
 }
 
 function afterAbsence(state: UnendedState, { target, settings }: StepContext): Step {
-  if (state.type !== 'absent' || isReady(state) || wasDeleted(state) || state.isLogged) return { state, entries: [] }
+  if (state.type !== 'absent' || isTargetReady(state) || wasDeleted(state) || state.isLogged)
+    return { state, entries: [] }
   const timeoutMs = milestoneTimeoutMs('created', target, settings)
   const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
   const hook = 'does not exist: its tool creates it to run it, and removes it after success'
@@ -386,7 +387,7 @@ function afterAssessment(
   const { target, gateTime } = context
   const assessment = withEarlierCause(event.assessment, before.seen, target)
   const fallen =
-    isReady(before) && !assessment.ready ? fallBack(before, assessment, now) : { state: before, entries: [] }
+    isTargetReady(before) && !assessment.ready ? fallBack(before, assessment, now) : { state: before, entries: [] }
   const { seen } = fallen.state
   const isFirstSight = seen.existedBefore && fallen.state.milestones.reached.length === 0
   const when = { now, startedAt: gateTime.startedAt, isFirstSight }
@@ -428,7 +429,7 @@ function afterAssessment(
   }
   if (!assessment.ready) return { state: after, entries }
   const state: Present = { ...after, readyAt: before.readyAt ?? now }
-  if (isReady(before)) return { state, entries }
+  if (isTargetReady(before)) return { state, entries }
   const text = [readyMessage(assessment.message, state, context), ...remarksOf(assessment, target)].join(' · ')
   return { state, entries: [...entries, readyEntry(text)] }
 }

@@ -12,7 +12,7 @@ import { isProven, momentAt } from './proof.ts'
 import type { Hold, Reader } from './reader.ts'
 import type { ServedPort, Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
-import { isReady, isReplaced } from './workloads/pod-fields.ts'
+import { isReadyByCondition, isReplaced } from './workloads/pod-fields.ts'
 
 /** Whether an answer is the expected one. Without `matches`, the part of the body that the answer contains decides. */
 export function isExpectedAnswer({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
@@ -155,7 +155,7 @@ export function choosePort(
 /** The requests of a check that are to be sent now or later. */
 function findQuestions({ check, pods, isAnswered }: AskedCheck, hold: Hold | undefined): readonly Question[] {
   if (isAnswered && hold === undefined) return []
-  const ready = pods.filter(({ pod, port }) => isReady(pod) && port !== undefined)
+  const ready = pods.filter(({ pod, port }) => isReadyByCondition(pod) && port !== undefined)
   return podsToAsk(check, ready, hold).flatMap(({ pod, port, last, wrong }) => {
     const { name, namespace = '', uid = name } = pod.metadata
     const at = dueAt(last, wrong.length > 0, hold)

@@ -7,7 +7,7 @@ import type { Reader } from './reader.ts'
 import type { Serving } from './rule.ts'
 import { ownProblem } from './status-problems.ts'
 import { lastDeathProblem } from './workloads/container-problems.ts'
-import { condition, containersOf, isReady, isReplaced } from './workloads/pod-fields.ts'
+import { condition, containersOf, isReadyByCondition, isReplaced } from './workloads/pod-fields.ts'
 import { problemsOfPod } from './workloads/pod-state.ts'
 
 /**
@@ -53,7 +53,7 @@ function unreadyProblem(object: KubeObject, { message }: Pick<Assessment, 'messa
 
 /** The held pods `before`, and the pods that have become ready since. */
 function withReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): HeldPods {
-  const added = pods.filter((pod) => isReady(pod) && !before.has(pod.metadata.uid))
+  const added = pods.filter((pod) => isReadyByCondition(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
     ? before
     : new Map([...before, ...added.map((pod) => [pod.metadata.uid, deathsOf(reader.podView(pod))] as const)])
@@ -75,7 +75,7 @@ function findBreak(pods: readonly Pod[], held: HeldPods, reader: Reader): Proble
     if (before === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
     const view = reader.podView(pod)
     const dead = view.containers.find(({ container, deaths }) => deaths.total > (before.get(container.name) ?? 0))
-    if (dead === undefined && isReady(pod)) continue
+    if (dead === undefined && isReadyByCondition(pod)) continue
     const [cause] = dead ? [lastDeathProblem(dead, dead.endedAt ?? reader.now)] : problemsOfPod(view, reader)
     return cause ?? lostReadiness(pod, reader)
   }

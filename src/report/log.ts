@@ -340,13 +340,13 @@ function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): stri
   return words.join('  ')
 }
 
-function isReady({ kind, outcome, target }: Entry): boolean {
+function isReadyEntry({ kind, outcome, target }: Entry): boolean {
   return kind === 'verdict' && outcome === 'ready' && target !== undefined
 }
 
 function isAlike(one: Entry, other: Entry): boolean {
   const second = ({ at }: Entry) => Math.floor(at / 1_000)
-  return isReady(one) && isReady(other) && one.text === other.text && second(one) === second(other)
+  return isReadyEntry(one) && isReadyEntry(other) && one.text === other.text && second(one) === second(other)
 }
 
 /** Prints the log of one gate, line by line as it happens. */
@@ -384,7 +384,7 @@ export class LogPrinter {
     if (entry.added !== undefined && this.#layout !== undefined) this.#layout = withTarget(this.#layout, entry.added)
     if (this.#waiting.length === 0) queueMicrotask(() => this.#flush())
     this.#waiting.push(entry)
-    if (!isReady(entry)) this.#flush()
+    if (!isReadyEntry(entry)) this.#flush()
   }
 
   #flush(): void {

@@ -334,7 +334,7 @@ function table({ record, rows, ready, shape }: Page): string[] {
   )
   const withWaiters = (row: Row) => [row, ...(waiters.get(row.target) ?? [])]
   const notReady = rows
-    .filter((row) => !isReady(row) && row.cause === undefined)
+    .filter((row) => !isReadyRow(row) && row.cause === undefined)
     .toSorted((a, b) => urgency(b.target) - urgency(a.target))
     .flatMap(withWaiters)
   const shown = notReady.slice(0, Math.min(unfoldedRows, shape.rows))
@@ -349,13 +349,13 @@ function table({ record, rows, ready, shape }: Page): string[] {
   ]
 }
 
-function isReady({ target }: Row): boolean {
+function isReadyRow({ target }: Row): boolean {
   return target.outcome === 'ready'
 }
 
 /** Whether a target was ready when the gate first read it, with a version that is older than this change. */
 function isUnchanged(row: Row): boolean {
-  return isReady(row) && row.target.change === 'none'
+  return isReadyRow(row) && row.target.change === 'none'
 }
 
 /** The ready targets by the place that shows them. */
@@ -375,7 +375,7 @@ function readyRows(record: RunRecord, rows: readonly Row[], shape: Shape): Ready
   const listed = several(rows.filter(({ target }) => onlyExists(target)))
   const unchanged = several(rows.filter(isUnchanged))
   const took = ({ target }: Row) => (wasReadyAtBegin(target, record) ? 0 : tookMs(target, record))
-  const shown = rows.filter((row) => isReady(row) && !listed.includes(row)).toSorted((a, b) => took(b) - took(a))
+  const shown = rows.filter((row) => isReadyRow(row) && !listed.includes(row)).toSorted((a, b) => took(b) - took(a))
   const changed = shown.filter((row) => !unchanged.includes(row))
   const hasFailed = outcome !== 'progressing' && outcome !== 'ready'
   const inTable = shape.readyRows && !hasFailed && changed.length <= unfoldedRows ? changed : []
@@ -491,7 +491,7 @@ function details(page: Page): string[] {
   const own = rows.filter(({ cause }) => cause === undefined)
   const failing = own.filter(({ target }) => isFailing(target))
   const open = own.filter(({ target }) => target.outcome === 'progressing')
-  const withProblems = own.filter((row) => isReady(row) && row.target.problems.length > 0)
+  const withProblems = own.filter((row) => isReadyRow(row) && row.target.problems.length > 0)
   const notReady = [...failing, ...(failing.length + open.length > unfoldedDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [

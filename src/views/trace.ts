@@ -10,7 +10,7 @@ import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, settingsFor } from '../gate/settings.ts'
-import { isReady } from '../gate/target-state.ts'
+import { isTargetReady } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned, unwatchingReader } from '../lifecycle/custom/behind.ts'
 import type { Reader } from '../lifecycle/reader.ts'
@@ -106,7 +106,7 @@ export class Trace extends View {
       startedAt: this.#settings.startedAt,
       now,
       isLoading,
-      isReady: isReady(state),
+      isReady: isTargetReady(state),
       traced: isJudged ? this.#trace(object, assessment, readerAt(object, now)) : undefined,
       problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       wayBack: this.#wayBack(now),

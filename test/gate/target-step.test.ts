@@ -6,7 +6,7 @@ import {
   firstRequests,
   firstState,
   holdStall,
-  isReady,
+  isTargetReady,
   isUndecided,
   restartStall,
   type StepContext,
@@ -98,7 +98,7 @@ const ended: TargetEvent = { type: 'end', verdict: { outcome: 'stalled', reason:
 
 /** `ready`, or the type of the state. */
 function nameOf(state: TargetState): string {
-  return isReady(state) ? 'ready' : state.type
+  return isTargetReady(state) ? 'ready' : state.type
 }
 
 /** The names of the states that a target goes through, one event a second. */
@@ -304,7 +304,7 @@ describe('whatever happens to a target', () => {
   it('it is ready only by an assessment or by the absence that is awaited', () => {
     let readies = 0
     forEachStep((before, event, { state }) => {
-      if (!isReady(state) || isReady(before)) return
+      if (!isTargetReady(state) || isTargetReady(before)) return
       readies += 1
       if (event.type === 'assessed') expect(event.assessment.ready).toBe(true)
       else expect(event.type).toBe('absence-accepted')
@@ -314,7 +314,7 @@ describe('whatever happens to a target', () => {
 
   it('its verdict is logged when it is ready and when it ends, and only then', () => {
     forEachStep((before, _, { state, entries }) => {
-      const hasTurned = nameOf(state) !== nameOf(before) && (isReady(state) || state.type === 'ended')
+      const hasTurned = nameOf(state) !== nameOf(before) && (isTargetReady(state) || state.type === 'ended')
       const verdicts = entries.filter(({ kind }) => kind === 'verdict').map(({ outcome }) => outcome)
       const outcome = state.type === 'ended' ? state.verdict.outcome : 'ready'
       expect(verdicts).toEqual(hasTurned ? [outcome] : [])

@@ -12,7 +12,7 @@ import { labelsText } from '../../reasons/wording.ts'
 import type { Reader } from '../reader.ts'
 import { podRequest, podsMetadata } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
-import { isReady, isReplaced } from '../workloads/pod-fields.ts'
+import { isReadyByCondition, isReplaced } from '../workloads/pod-fields.ts'
 import { problemsOfPod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
 import {
@@ -71,7 +71,7 @@ export function noReadyEndpointsProblem(
   // During an update the new pods count; the old ones only if there are no others.
   const newPods = staying.filter((pod) => reader.revisionOf(pod) !== 'other')
   const counts = { pods: staying.length, newPods: newPods.length }
-  const readyPods = newPods.filter(isReady).length
+  const readyPods = newPods.filter(isReadyByCondition).length
   if (readyPods > 0) return noEndpoints({ type: 'endpoints-not-made', ...counts, readyPods })
   const [cause] = (newPods.length > 0 ? newPods : staying)
     .flatMap((pod) => problemsOfPod(reader.podView(pod), reader))

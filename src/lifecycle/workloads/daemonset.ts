@@ -3,7 +3,7 @@ import { awaitedPods, gatedPods } from '../pods.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { controllerRevisionRequest, podRequest } from '../selector.ts'
 import { isObserved } from '../status-age.ts'
-import { isReady, isReplaced } from './pod-fields.ts'
+import { isReadyByCondition, isReplaced } from './pod-fields.ts'
 import { podCreationProblems } from './replica-failure.ts'
 import { findRevision, hashLabel, newestRevision, templateCreatedAt } from './revision.ts'
 import { podCountText } from './revision-pods.ts'
@@ -100,7 +100,7 @@ function findPods(set: DaemonSet, reader: Reader): SetPods {
   const present = findTemplateRevision(set, reader)
   const isNew = revisionTest(set, present, reader)
   const owned = reader.owned(podRequest(set), set.metadata.uid)
-  const isFinished = (pod: Pod) => (isOnDelete || isNew(pod)) && !isReplaced(pod) && isReady(pod)
+  const isFinished = (pod: Pod) => (isOnDelete || isNew(pod)) && !isReplaced(pod) && isReadyByCondition(pod)
   const nodes = awaitedNodes(set, owned, isFinished, reader)
   const revisionOf = (pod: Pod) => {
     const isAwaited = nodes.skipReason(nodeNameOf(pod)) === undefined
@@ -194,7 +194,7 @@ function awaitedNodes(
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined
     if (node === undefined) return 'gone'
-    if (!isReady(node)) return 'not ready'
+    if (!isReadyByCondition(node)) return 'not ready'
     const taint = repellingTaint(node, tolerations)
     if (taint !== undefined) return `it has the taint ${taint.key}`
     if (node.spec?.unschedulable === true) return cordoned

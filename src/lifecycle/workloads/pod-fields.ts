@@ -51,8 +51,8 @@ export function condition(object: { status?: { conditions?: Condition[] } }, typ
   return object.status?.conditions?.find((each) => each.type === type)
 }
 
-/** Whether a pod or a node is Ready. */
-export function isReady(object: Parameters<typeof trueCondition>[0]): boolean {
+/** Whether the condition Ready of a pod or a node is True. */
+export function isReadyByCondition(object: Parameters<typeof trueCondition>[0]): boolean {
   return trueCondition(object, 'Ready') !== undefined
 }
 

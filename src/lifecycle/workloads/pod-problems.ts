@@ -10,7 +10,7 @@ import { nodeRequest } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { isProvenMissing } from './container-problems.ts'
 import { deviceError, missingVolumeObject, mountFailure, sandboxErrorDetail } from './kubelet-messages.ts'
-import { condition, hasStarted, isReady } from './pod-fields.ts'
+import { condition, hasStarted, isReadyByCondition } from './pod-fields.ts'
 import { schedulingCauses } from './scheduler-messages.ts'
 
 /** The present problem of a whole pod: before its containers exist, only its conditions and events show it. */
@@ -108,7 +108,7 @@ export function lostNodeToleratedUntil(view: PodView, reader: Reader): number | 
 function nodeNotReadySince(view: PodView, reader: Reader): string | null | undefined {
   const name = nodeWithoutReports(view, reader)
   const [node] = name === undefined ? [] : reader.known(nodeRequest(name))
-  return node === undefined || isReady(node) ? undefined : condition(node, 'Ready')?.lastTransitionTime
+  return node === undefined || isReadyByCondition(node) ? undefined : condition(node, 'Ready')?.lastTransitionTime
 }
 
 function isStarting({ pod: { metadata, status }, scheduled, ready }: PodView): boolean {

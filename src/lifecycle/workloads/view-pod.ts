@@ -15,7 +15,7 @@ import {
   probeThatKilled,
   refusedCreationTimes,
 } from './pod-events.ts'
-import { containerOfEvent, containersOf, hasStarted, isReady, isStartError } from './pod-fields.ts'
+import { containerOfEvent, containersOf, hasStarted, isReadyByCondition, isStartError } from './pod-fields.ts'
 
 /** Derives what rules read of a pod from its present version, observations and Events. @param events the latest last */
 export function viewPod(
@@ -58,7 +58,7 @@ export function viewPod(
     }
   })
   const since = (type: string) => time(trueCondition(pod, type)?.lastTransitionTime)
-  const ready = isReady(pod) && pod.status?.phase === 'Running'
+  const ready = isReadyByCondition(pod) && pod.status?.phase === 'Running'
   const settledAt = Math.max(0, ...containers.map((each) => containerSettledAt(each, createdAt, seenAt, gateTime)))
   const readySince = ready ? since('Ready') : undefined
   const started = containers.every(hasEverStarted)
