@@ -14,11 +14,11 @@ export interface ValueType<T> {
 }
 
 /** A duration as Kubernetes writes it, in milliseconds. */
-export const duration: ValueType<number> = { placeholder: 'DURATION', parse: parseDuration }
+export const requiredDuration: ValueType<number> = { placeholder: 'DURATION', parse: parseDuration }
 
-/** Like `duration`, but an empty text is 0. */
+/** Like `requiredDuration`, but an empty text is 0. */
 export const optionalDuration: ValueType<number> = {
-  ...duration,
+  ...requiredDuration,
   parse: (written, addMistake) => (written === '' ? 0 : parseDuration(written, addMistake)),
 }
 

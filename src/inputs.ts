@@ -2,7 +2,6 @@ import { formatDuration, parseDuration } from './duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote, UserError } from './errors.ts'
 import {
   boolean,
-  duration,
   jobValues,
   lines,
   listOf,
@@ -11,6 +10,7 @@ import {
   optionalDuration,
   type Parse,
   pattern,
+  requiredDuration,
   text,
   type ValueType,
 } from './input-types.ts'
@@ -289,7 +289,7 @@ const definitions = {
     details:
       'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Hooks of Helm and Argo CD are [read](gitops-and-helm.md#helm) too. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects [set options](recipes.md#settings-on-an-object).',
   }),
-  timeoutMs: input(duration, {
+  timeoutMs: input(requiredDuration, {
     name: 'timeout',
     group: 'Clocks',
     default: formatDuration(defaultTimeoutMs),
@@ -297,7 +297,7 @@ const definitions = {
     details:
       "A duration as in Kubernetes: `90s`, `5m`, `1h30m`; `0` turns the clock off. After this time, every resource that is not ready is `timed-out`. A longer `--timeout` of a reference extends the gate's timeout; if you set both, a longer one is a mistake.",
   }),
-  stallTimeoutMs: input(duration, {
+  stallTimeoutMs: input(requiredDuration, {
     name: 'stall-timeout',
     group: 'Clocks',
     default: formatDuration(defaultStallTimeoutMs),
@@ -305,7 +305,7 @@ const definitions = {
     details:
       'A reached milestone or a changed counter is progress; a restart is not. `0` turns the clock off. By default the clock pauses while the resource itself defines a time limit, such as a startup probe. If you set a value, it does not pause.',
   }),
-  settleTimeMs: input(duration, {
+  settleTimeMs: input(requiredDuration, {
     name: 'settle-time',
     group: 'Clocks',
     default: formatDuration(defaultSettleTimeMs),
@@ -350,7 +350,7 @@ const definitions = {
     details:
       'If the pods are ready and a container of that name runs another digest, its resource fails with `image-mismatch`: the tag was moved, or another version was deployed. The resource also fails if no gated pod has such a container.',
   }),
-  awaitChangeMs: input(duration, {
+  awaitChangeMs: input(requiredDuration, {
     name: 'await-change',
     group: 'Clocks',
     default: '0',
@@ -390,7 +390,7 @@ const definitions = {
       `Flags of a line: \`-n\`, \`--expect-status=200-299\`, \`--expect-body=TEXT\`, \`--header='Name: value'\` (a credential is masked), \`--scheme=https\`, \`--timeout=${formatDuration(defaultRequestTimeoutMs)}\`, \`--times=1\` (right answers in a row), \`--each-pod\`.`,
     ),
   }),
-  holdMs: input(duration, {
+  holdMs: input(requiredDuration, {
     name: 'hold',
     group: 'After ready',
     default: '0',
