@@ -5,7 +5,7 @@ import type { KubeObject } from '../src/cluster/objects.ts'
 import { Redactor } from '../src/cluster/redact.ts'
 import { Secrets } from '../src/cluster/secrets.ts'
 import { WatchedRequests } from '../src/cluster/store.ts'
-import { KeyLines } from '../src/cluster/token-shapes.ts'
+import { PrivateKeyRedactor } from '../src/cluster/token-shapes.ts'
 import { EvidenceReader } from '../src/diagnosis/evidence-reader.ts'
 import { explain } from '../src/diagnosis/explain.ts'
 import { parseDuration } from '../src/duration.ts'
@@ -53,7 +53,7 @@ const noMistake = () => {}
 
 /** Secrets that begin like the parts. */
 const knownSecrets = new Secrets()
-for (const part of [...parts, 'eyJ', 'http', 'a…b']) knownSecrets.learnSecret('password', `${part.repeat(20)}|`)
+for (const part of [...parts, 'eyJ', 'http', 'a…b']) knownSecrets.addFromSecret('password', `${part.repeat(20)}|`)
 
 const readers: readonly [string, (text: string) => unknown][] = [
   ['a duration', (text) => parseDuration(text, noMistake)],
@@ -82,8 +82,8 @@ const readers: readonly [string, (text: string) => unknown][] = [
   ['a name in a diagram', mermaidName],
   ['long words', (text) => shortenWords(text, 40)],
   ['secrets in a text', knownSecrets.redact],
-  ['the lines of a key', (text) => new KeyLines().redact(text)],
-  ['what is secret in a value', (text) => new Secrets().learnSecret('password', text.slice(0, 10_000))],
+  ['the lines of a key', (text) => new PrivateKeyRedactor().redact(text)],
+  ['what is secret in a value', (text) => new Secrets().addFromSecret('password', text.slice(0, 10_000))],
 ]
 
 describe.each(readers.map((reader, row) => [...reader, row] as const))('the time for %s', (_, work, row) => {
@@ -95,7 +95,7 @@ describe.each(readers.map((reader, row) => [...reader, row] as const))('the time
 test('the time to redact does not grow with the number of secrets', () => {
   const knowing = (count: number) => {
     const secrets = new Secrets()
-    for (let index = 0; index < count; index += 1) secrets.learnSecret('token', `open-sesame-${index}`)
+    for (let index = 0; index < count; index += 1) secrets.addFromSecret('token', `open-sesame-${index}`)
     return secrets
   }
   const texts = Array.from({ length: 2_000 }, (_, index) => `cannot log in with "open-sesame-${index}" `.repeat(5))
@@ -182,7 +182,7 @@ test.each([
       )
       const gate = createGate([[]], { targets })
       const isMissing = async () => Promise.reject(new ApiError(404, 'not found'))
-      const cluster = { get: isMissing, readLog: isMissing, findDenied: async () => [] }
+      const cluster = { get: isMissing, readLog: isMissing, findDeniedAccess: async () => [] }
       const evidence = new EvidenceReader(gate, cluster, () => {}, 20)
       for (const list of lists) {
         gate.handle([{ type: 'SYNCED', ...list, at: moment(1) }])

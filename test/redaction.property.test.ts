@@ -279,7 +279,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const secretsKnown = new Secrets()
-for (const secret of secretTexts) secretsKnown.learnSecret('password', secret)
+for (const secret of secretTexts) secretsKnown.addFromSecret('password', secret)
 
 test('everything that leaves shows each text of the cluster', async () => {
   const shown = await everyOutput('zebra-quilt', new Secrets())
@@ -383,7 +383,7 @@ describe('what is no secret stays readable', () => {
     const secrets = new Secrets()
     for (const name of names)
       for (const value of values)
-        for (const learn of [secrets.learnSecret, secrets.learnSetting, secrets.learnText]) learn(name, value)
+        for (const learn of [secrets.addFromSecret, secrets.addFromSetting, secrets.addFromText]) learn(name, value)
     expect(texts.length).toBeGreaterThan(1_000)
     const changed = texts.filter((text) => secrets.redact(text) !== text)
     expect(changed).toEqual([])
@@ -438,10 +438,10 @@ describe('what is no secret stays readable', () => {
     fc.assert(
       fc.property(sentence, sentence, fc.constantFrom(' ', '\n', ', ', '": "'), (settings, words, between) => {
         const secrets = new Secrets()
-        for (const secret of secretTexts) secrets.learnSecret('password', secret)
+        for (const secret of secretTexts) secrets.addFromSecret('password', secret)
         for (const value of [...settings, settings.join('\n'), settings.join(' '), JSON.stringify({ name: settings })])
           for (const name of ['LOG_LEVEL', 'config.json', 'ENDPOINT'])
-            for (const learn of [secrets.learnSetting, secrets.learnText]) learn(name, value)
+            for (const learn of [secrets.addFromSetting, secrets.addFromText]) learn(name, value)
         const text = [...words, ...settings].join(between)
         expect(secrets.redact(text)).toBe(text)
       }),

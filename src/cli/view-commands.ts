@@ -153,7 +153,7 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): RunOptions['findR
     const namespace = flags.has('all-namespaces') ? undefined : cluster.namespace
     const scope = { namespace, labelSelector: referenceFlags.get('selector') }
     const list = (request: WatchRequest) =>
-      slots.run(() => cluster.selectPresent(request, request.labelSelector !== undefined))
+      slots.run(() => cluster.tryListObjects(request, request.labelSelector !== undefined))
     const events = list({ ...eventKind, namespace })
     const references = await namespaceObjects(kinds, scope, list)
     await events

@@ -7,9 +7,9 @@ import { maxAnswerBytes, maxErrorBytes, requestMs } from '../thresholds.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { parseJson } from './compact.ts'
 import type { ExecCredential } from './exec-plugin.ts'
-import { ApiError, asConnectionError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized } from './failures.ts'
+import { ApiError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized, toConnectionError } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
-import { formsOf } from './secret-values.ts'
+import { stringsToMask } from './secret-values.ts'
 
 interface ClientOptions {
   readonly clock: Clock
@@ -82,7 +82,7 @@ export class Client {
   }
 
   /** Reads JSON. A Status object that reports a failure is an error too: a proxy may have changed the HTTP status. */
-  json(path: string, options: RequestOptions = {}): Promise<unknown> {
+  requestJson(path: string, options: RequestOptions = {}): Promise<unknown> {
     return this.#withTimeLimit(options, async (signal, extend) => {
       const response = await this.#send(path, options, signal)
       const onBytes = (bytes: number) => {
@@ -102,9 +102,9 @@ export class Client {
     })
   }
 
-  text(path: string, options: RequestOptions = {}): Promise<string> {
+  requestText(path: string, options: RequestOptions = {}): Promise<string> {
     return this.#withTimeLimit(options, async (signal) =>
-      readBody(await this.#send(path, { accept: '*/*', ...options }, signal), options.maxBytes ?? maxAnswerBytes),
+      readTextBody(await this.#send(path, { accept: '*/*', ...options }, signal), options.maxBytes ?? maxAnswerBytes),
     )
   }
 
@@ -112,9 +112,11 @@ export class Client {
    * Opens a stream. The time limit covers only the opening. Reading rejects when the stream breaks or the signal is aborted.
    * Asks for an uncompressed answer, because a proxy that compresses a stream delays its events.
    */
-  async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
+  async openStream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
     const uncompressed = { ...options, encoding: 'identity' } as const
-    const stream = unzipped(await this.#withTimeLimit(options, (signal) => this.#send(path, uncompressed, signal)))
+    const stream = decompressedBody(
+      await this.#withTimeLimit(options, (signal) => this.#send(path, uncompressed, signal)),
+    )
     return addAbortSignal(AbortSignal.any([options.signal, this.#closing.signal]), stream)
   }
 
@@ -128,7 +130,7 @@ export class Client {
     work: (url: URL, request: https.RequestOptions, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     return this.#withTimeLimit(options, (signal) =>
-      this.#authorized(async (session) => {
+      this.#runAuthorized(async (session) => {
         const url = new URL(session.kubeconfig.server + path)
         return work(url, await this.#requestOptions(session, url, options), signal)
       }),
@@ -143,22 +145,22 @@ export class Client {
     try {
       return await withTimeout(this.#options.clock, timeoutMs, signals, work)
     } catch (error) {
-      throw error instanceof ApiError || error instanceof UserError ? error : asConnectionError(error)
+      throw error instanceof ApiError || error instanceof UserError ? error : toConnectionError(error)
     }
   }
 
   #send(path: string, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
-    return this.#authorized((session) => this.#attempt(session, path, options, signal))
+    return this.#runAuthorized((session) => this.#sendOnce(session, path, options, signal))
   }
 
   /** Runs an attempt, and repeats it with new credentials after a 401. */
-  async #authorized<T>(attempt: (session: Session) => Promise<T>): Promise<T> {
+  async #runAuthorized<T>(attempt: (session: Session) => Promise<T>): Promise<T> {
     const session = await this.#currentSession()
     try {
       return await attempt(session)
     } catch (error) {
       if (!isUnauthorized(error)) throw error
-      const renewed = await this.#renew(session).catch((cause) => {
+      const renewed = await this.#renewSession(session).catch((cause) => {
         throw new ApiError(error.status, `${error.message}; reading the credentials again failed: ${cause.message}`)
       })
       return await attempt(renewed)
@@ -167,24 +169,24 @@ export class Client {
 
   async #currentSession(): Promise<Session> {
     const session = this.#session
-    if (session === undefined) return this.#open(() => this.#kubeconfig)
+    if (session === undefined) return this.#openSession(() => this.#kubeconfig)
     const { expiresAt } = session.credential
-    return expiresAt !== undefined && expiresAt <= this.#options.clock.now() ? this.#renew(session) : session
+    return expiresAt !== undefined && expiresAt <= this.#options.clock.now() ? this.#renewSession(session) : session
   }
 
   /** If several requests get a 401 at the same time, the credentials are renewed only once. */
-  async #renew(stale: Session): Promise<Session> {
-    return this.#session === stale ? this.#open(this.#reload) : this.#currentSession()
+  async #renewSession(stale: Session): Promise<Session> {
+    return this.#session === stale ? this.#openSession(this.#reload) : this.#currentSession()
   }
 
-  #open(load: () => Kubeconfig): Promise<Session> {
-    this.#opening ??= this.#read(load).finally(() => {
+  #openSession(load: () => Kubeconfig): Promise<Session> {
+    this.#opening ??= this.#readCredentials(load).finally(() => {
       this.#opening = undefined
     })
     return this.#opening
   }
 
-  async #read(load: () => Kubeconfig): Promise<Session> {
+  async #readCredentials(load: () => Kubeconfig): Promise<Session> {
     const kubeconfig = load()
     kubeconfig.secrets.forEach(this.#mask)
     const { exec, execCluster } = kubeconfig
@@ -197,20 +199,20 @@ export class Client {
           this.#closing.signal,
         )
       : {}
-    for (const secret of [credential.token, credential.key, credential.certificate]) this.#maskForms(secret)
+    for (const secret of [credential.token, credential.key, credential.certificate]) this.#maskCredential(secret)
     this.#session = { kubeconfig, credential }
     return this.#session
   }
 
-  async #attempt(session: Session, path: string, options: RequestOptions, signal: AbortSignal) {
+  async #sendOnce(session: Session, path: string, options: RequestOptions, signal: AbortSignal) {
     const url = new URL(session.kubeconfig.server + path)
     const request = await this.#requestOptions(session, url, options)
     const agent = url.protocol === 'http:' ? this.#httpAgent : this.#httpsAgent
     const sentAt = this.#options.clock.now()
-    const response = await exchange(url, { agent, ...request, signal }, options.post && JSON.stringify(options.post))
-    this.#serverOffset.observe(response.headers.date, sentAt, this.#options.clock.now())
+    const response = await sendRequest(url, { agent, ...request, signal }, options.post && JSON.stringify(options.post))
+    this.#serverOffset.addDateHeader(response.headers.date, sentAt, this.#options.clock.now())
     if (isSuccess(response.statusCode)) return response
-    throw await apiErrorOf(response)
+    throw await readApiError(response)
   }
 
   async #requestOptions(
@@ -233,12 +235,12 @@ export class Client {
     try {
       await kubeconfig.applyTo(request)
     } catch (error) {
-      throw credentialsUnreadable(kubeconfig.user, error)
+      throw unreadableCredentialsError(kubeconfig.user, error)
     }
     const { token } = credential
     if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }
     const headers = request.headers as http.OutgoingHttpHeaders
-    this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
+    this.#maskCredential(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
     // The agent of a proxy makes its own TLS contexts.
     if (kubeconfig.proxy !== undefined || url.protocol === 'http:') return request
     return { ...request, secureContext: this.#secureContextOf(request) }
@@ -252,8 +254,8 @@ export class Client {
     return this.#secureContext.context
   }
 
-  #maskForms(secret: string | undefined): void {
-    if (secret !== undefined && !this.#masked.has(secret)) formsOf(secret).forEach(this.#mask)
+  #maskCredential(secret: string | undefined): void {
+    if (secret !== undefined && !this.#masked.has(secret)) stringsToMask(secret).forEach(this.#mask)
   }
 
   readonly #mask = (secret: string): void => {
@@ -267,7 +269,7 @@ export class Client {
  * Sends one request; resolves with the headers. If the server has just closed a connection of the pool, the request is
  * repeated on another one.
  */
-async function exchange(url: URL, options: https.RequestOptions, body?: string): Promise<IncomingMessage> {
+async function sendRequest(url: URL, options: https.RequestOptions, body?: string): Promise<IncomingMessage> {
   for (;;) {
     const request = (url.protocol === 'https:' ? https : http).request(url, options)
     try {
@@ -284,28 +286,28 @@ async function exchange(url: URL, options: https.RequestOptions, body?: string):
 }
 
 /** The error of a failed request, with the message of its Status object if it has one. */
-export async function apiErrorOf(response: IncomingMessage): Promise<ApiError> {
-  const text = await readBody(response, maxErrorBytes).catch(() => '')
+export async function readApiError(response: IncomingMessage): Promise<ApiError> {
+  const text = await readTextBody(response, maxErrorBytes).catch(() => '')
   const { statusCode = 0, statusMessage, headers } = response
   const line = /^[\w ,.'-]{1,200}\s*$/.test(text) ? text.trim() : ''
   const message = line || statusMessage || 'no reason given'
   // Proxies and load balancers answer in HTML, a server that expects TLS with one line of text.
-  return errorFromStatus(jsonValue(text), statusCode, message, retryAfter(headers['retry-after']))
+  return errorFromStatus(jsonValue(text), statusCode, message, parseRetryAfter(headers['retry-after']))
 }
 
 /** Milliseconds to wait. The API server writes seconds; another form counts as absent. */
-function retryAfter(header: string | undefined): number | undefined {
+function parseRetryAfter(header: string | undefined): number | undefined {
   return /^\d+$/.test(header ?? '') ? Number(header) * 1000 : undefined
 }
 
-function credentialsUnreadable(user: string, error: unknown): UserError {
+function unreadableCredentialsError(user: string, error: unknown): UserError {
   const cause = cutText(errorText(error).replace(/\s+/g, ' '), 500)
   const message = `The credentials of user "${user}" cannot be used: ${cause}`
   return new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
 }
 
 /** The body of an answer, gunzipped if needed: a proxy may compress it although the request forbids it. */
-function unzipped(response: IncomingMessage): Readable {
+function decompressedBody(response: IncomingMessage): Readable {
   // Codings are case-insensitive, and x-gzip is another name (RFC 9110, 8.4.1).
   if (!/^(?:x-)?gzip$/i.test(response.headers['content-encoding'] ?? '')) return response
   // Loaded only for a compressed answer; synchronously, since an error of the response needs a listener at once.
@@ -314,7 +316,7 @@ function unzipped(response: IncomingMessage): Readable {
   return pipeline(response, createGunzip({ flush: constants.Z_SYNC_FLUSH }), () => {})
 }
 
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
+async function readTextBody(response: IncomingMessage, maxBytes: number): Promise<string> {
   return (await readBytes(response, maxBytes)).toString('utf8')
 }
 
@@ -326,7 +328,7 @@ async function readBytes(
   maxBytes: number,
   onBytes: (bytes: number) => void = () => {},
 ): Promise<Buffer> {
-  const stream: AsyncIterable<Buffer> = unzipped(response)
+  const stream: AsyncIterable<Buffer> = decompressedBody(response)
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stream) {

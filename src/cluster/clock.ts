@@ -55,12 +55,12 @@ export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal):
   if (signal.aborted) return
   const { promise, resolve } = Promise.withResolvers<void>()
   const cancel = clock.after(delayMs, resolve)
-  await unlessAborted(promise, signal)
+  await awaitUnlessAborted(promise, signal)
   cancel()
 }
 
 /** The result of the work; undefined if the signal is aborted first: the work continues, and its error is ignored. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+export async function awaitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const stop = () => resolve(undefined)
   signal.addEventListener('abort', stop)
@@ -74,17 +74,17 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 }
 
 /** The result of the work; undefined if `limitMs` have passed first. */
-export async function within<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T | undefined> {
+export async function awaitAtMost<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T | undefined> {
   const late = new AbortController()
   const cancel = clock.after(limitMs, () => late.abort())
   try {
-    return await unlessAborted(work, late.signal)
+    return await awaitUnlessAborted(work, late.signal)
   } finally {
     cancel()
   }
 }
 
-export function noAnswer(limitMs: number): ConnectionError {
+export function noAnswerError(limitMs: number): ConnectionError {
   return new ConnectionError('ETIMEDOUT', `no answer within ${limitMs / 1000} s`)
 }
 
@@ -100,7 +100,7 @@ export async function withTimeout<T>(
 ): Promise<T> {
   const late = new AbortController()
   const signal = AbortSignal.any([...signals, late.signal])
-  const expire = () => late.abort(noAnswer(timeoutMs))
+  const expire = () => late.abort(noAnswerError(timeoutMs))
   let cancel = clock.after(timeoutMs, expire)
   const extend = () => {
     cancel()
@@ -126,7 +126,7 @@ export class ServerOffset {
   #high = Number.POSITIVE_INFINITY
 
   /** `sentAt` and `receivedAt`: milliseconds since the epoch on the local clock. An invalid date is ignored. */
-  observe(date: string | undefined, sentAt: number, receivedAt: number): void {
+  addDateHeader(date: string | undefined, sentAt: number, receivedAt: number): void {
     const written = Date.parse(date ?? '')
     if (Number.isNaN(written)) return
     const low = written - receivedAt

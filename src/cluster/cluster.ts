@@ -3,8 +3,8 @@ import tls from 'node:tls'
 import { maxKindErrors, rediscoveryMs } from '../thresholds.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { collectionPath, type Discovery, discover, type KindState, kindState, serverVersion } from './discovery.ts'
-import { failureOf, isForbidden, isMethodNotSupported, isNotFound, isServerError, notFound } from './failures.ts'
+import { collectionPath, type Discovery, discover, type KindState, kindState, readServerVersion } from './discovery.ts'
+import { failureOf, isForbidden, isMethodNotSupported, isNotFound, isServerError, notFoundError } from './failures.ts'
 import {
   type ApiResource,
   type Failure,
@@ -13,17 +13,17 @@ import {
   requestKey,
   type WatchRequest,
 } from './feed.ts'
-import { type Connection, runInitially } from './initial-requests.ts'
+import { type Connection, retryInitialRequests } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
-import { asKind, type List, listAll, selection, servedKind } from './list-and-watch.ts'
+import { type List, listAll, selectionQuery, servedKind, withKind } from './list-and-watch.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
 import type { PodPort } from './port-forward.ts'
 import { Redactor } from './redact.ts'
-import { FirstLists, Reflector, type Sink, withoutVersion } from './reflector.ts'
+import { FirstLists, Reflector, type Sink, withoutResourceVersion } from './reflector.ts'
 import { Secrets } from './secrets.ts'
-import { covers } from './store.ts'
+import { isSupersetOf } from './store.ts'
 
 /** How `connect` prepares the connection to the API server (`Cluster`). */
 interface ConnectOptions {
@@ -141,8 +141,8 @@ export class Cluster {
       remedy:
         'Bind the user to the ClusterRole system:discovery, and to a role that may get, list and watch the gated resources.',
     }
-    return runInitially(this.#connection, forbidden, async () => {
-      const [{ resources }, version] = await Promise.all([this.#rediscover(), serverVersion(this.#client)])
+    return retryInitialRequests(this.#connection, forbidden, async () => {
+      const [{ resources }, version] = await Promise.all([this.#rediscover(), readServerVersion(this.#client)])
       this.#version = version
       return resources
     })
@@ -152,14 +152,14 @@ export class Cluster {
    * The objects that match a selector, before anything is watched. Repeats the request like `discover`, and throws a
    * `UserError` if only the user can correct the cause, such as a forbidden list.
    */
-  async select(request: WatchRequest): Promise<readonly KubeObject[]> {
+  async listObjects(request: WatchRequest): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request
     const selector = labelSelector === undefined ? '--all' : `-l ${labelSelector}`
     const forbidden = {
       action: `list ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
       remedy: 'Grant get, list and watch on the gated resources.',
     }
-    return (await runInitially(this.#connection, forbidden, () => this.#list(request))).items
+    return (await retryInitialRequests(this.#connection, forbidden, () => this.#list(request))).items
   }
 
   /**
@@ -167,10 +167,10 @@ export class Cluster {
    * watch of these objects begins with this list.
    * @returns undefined if the list is forbidden, or if the server fails at this kind `maxKindErrors` times
    */
-  async selectPresent(request: WatchRequest, metadataOnly: boolean): Promise<readonly KubeObject[] | undefined> {
+  async tryListObjects(request: WatchRequest, metadataOnly: boolean): Promise<readonly KubeObject[] | undefined> {
     const forbidden = { action: `list ${request.kind}`, remedy: '' }
     let errors = 0
-    const list = await runInitially(this.#connection, forbidden, async () => {
+    const list = await retryInitialRequests(this.#connection, forbidden, async () => {
       try {
         return await this.#list(request, metadataOnly)
       } catch (error) {
@@ -186,23 +186,25 @@ export class Cluster {
   /** The present objects of a request. Rejects with a 404 if the server does not have the kind. */
   async #list(request: WatchRequest, metadataOnly?: boolean): Promise<List> {
     const options = { metadataOnly, keepsFieldSets: this.redactor.keepsRecordsOf(request) }
-    return listAll(this.#client, await this.#path(request), request, this.redactor.redact, options)
+    return listAll(this.#client, await this.#collectionPath(request), request, this.redactor.redact, options)
   }
 
   /** One present object. Rejects with a 404 if there is none. */
   async get(reference: ObjectName): Promise<KubeObject> {
-    const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
+    const path = `${await this.#collectionPath(reference)}/${encodeURIComponent(reference.name)}`
     const keepsFieldSets = this.redactor.keepsRecordsOf(reference)
-    return this.redactor.redact(asKind((await this.#client.json(path, { keepsFieldSets })) as object, reference))
+    return this.redactor.redact(
+      withKind((await this.#client.requestJson(path, { keepsFieldSets })) as object, reference),
+    )
   }
 
   /** Lists one object of each request. Returns the refusals of access; other failures are ignored. */
-  async findDenied(requests: readonly WatchRequest[]): Promise<readonly Failure[]> {
+  async findDeniedAccess(requests: readonly WatchRequest[]): Promise<readonly Failure[]> {
     const answers = await Promise.all(
       requests.map(async (request) => {
         try {
-          const query = new URLSearchParams({ ...selection(request), limit: '1' })
-          await this.#client.json(`${await this.#path(request)}?${query}`)
+          const query = new URLSearchParams({ ...selectionQuery(request), limit: '1' })
+          await this.#client.requestJson(`${await this.#collectionPath(request)}?${query}`)
           return undefined
         } catch (error) {
           return isForbidden(error) ? failureOf(error, request) : undefined
@@ -210,12 +212,12 @@ export class Cluster {
       }),
     )
     const pods = requests.filter(({ kind }) => kind === 'Pod')
-    answers.push(...(await Promise.all(pods.map((request) => this.#deniedLogs(request)))))
+    answers.push(...(await Promise.all(pods.map((request) => this.#findDeniedLogs(request)))))
     return answers.flatMap((failure) => failure ?? [])
   }
 
   /** The denial of access to logs in a namespace. The server checks permission first, so the pod need not exist. */
-  async #deniedLogs({ apiVersion, kind, namespace = 'default' }: WatchRequest): Promise<Failure | undefined> {
+  async #findDeniedLogs({ apiVersion, kind, namespace = 'default' }: WatchRequest): Promise<Failure | undefined> {
     const name = 'rollout-gate'
     try {
       await readLog(this.#client, { namespace, pod: name, container: name, previous: false, tailLines: 1 })
@@ -227,10 +229,10 @@ export class Cluster {
 
   /** Watches a request and reports to the sink. A request that is watched already is ignored. */
   watch(request: WatchRequest, sink: Sink): void {
-    const wide = this.#lists.find((each) => covers(each.request, request))
+    const wide = this.#lists.find((each) => isSupersetOf(each.request, request))
     const watched = wide?.request ?? request
     if (this.#closed || this.#reflectors.has(requestKey(watched))) return
-    void this.#follow(watched, sink, { firstList: wide?.list }).run()
+    void this.#addReflector(watched, sink, { firstList: wide?.list }).run()
   }
 
   /** Lists watched requests again. Resolves once the sinks received the differences, or the failure of a request. */
@@ -256,12 +258,14 @@ export class Cluster {
   }
 
   /** Whether the credentials permit this access; undefined if the server does not answer the question. */
-  async permits(access: AccessQuestion): Promise<boolean | undefined> {
+  async isPermitted(access: AccessQuestion): Promise<boolean | undefined> {
     const spec = { resourceAttributes: access }
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec }
     try {
       const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
-      const { status } = Object(await this.#client.json(path, { post: review })) as { status?: { allowed?: unknown } }
+      const { status } = Object(await this.#client.requestJson(path, { post: review })) as {
+        status?: { allowed?: unknown }
+      }
       return status?.allowed === true
     } catch (error) {
       if (isForbidden(error) || isNotFound(error) || isMethodNotSupported(error)) return undefined
@@ -273,8 +277,8 @@ export class Cluster {
    * Sends requests at the start of the gate, and repeats them while the server does not answer, as `discover` does.
    * @throws UserError
    */
-  initially<T>(requests: () => Promise<T>): Promise<T> {
-    return runInitially(this.#connection, { action: 'use the API', remedy: '' }, requests)
+  retryInitialRequests<T>(requests: () => Promise<T>): Promise<T> {
+    return retryInitialRequests(this.#connection, { action: 'use the API', remedy: '' }, requests)
   }
 
   /** Ends all watches; their sinks are not called again. */
@@ -291,7 +295,7 @@ export class Cluster {
     this.#client.close()
   }
 
-  #follow(
+  #addReflector(
     request: WatchRequest,
     sink: Sink,
     first: { readonly known?: KubeObject; readonly firstList?: List | undefined },
@@ -300,10 +304,10 @@ export class Cluster {
       client: this.#client,
       clock: this.#clock,
       redactor: this.redactor,
-      path: () => this.#path(request),
+      path: () => this.#collectionPath(request),
       kindState: () => this.#kindState(request),
       sink,
-      onUnmatched: (object) => this.#followUnmatched(object, sink),
+      onUnmatched: (object) => this.#watchUnmatched(object, sink),
       firstLists: this.#firstLists,
       isSingleCheck: this.#initial.isSingleCheck,
       ...first,
@@ -317,20 +321,20 @@ export class Cluster {
    * api-concepts, "watch"). If another watch contains the object, that watch reports its state. Otherwise the object is
    * watched by name until its deletion. Resolves once the sink received its state.
    */
-  async #followUnmatched(object: KubeObject, sink: Sink): Promise<void> {
-    if ([...this.#reflectors.values()].some((reflector) => reflector.holds(object))) return
+  async #watchUnmatched(object: KubeObject, sink: Sink): Promise<void> {
+    if ([...this.#reflectors.values()].some((reflector) => reflector.hasObject(object))) return
     const { apiVersion, kind, metadata } = object
     const { name, namespace } = metadata
     const request: WatchRequest = { apiVersion, kind, name, namespace }
     const key = requestKey(request)
-    const isDeleted = () => sink({ type: 'DELETED', object })
+    const reportDeletion = () => sink({ type: 'DELETED', object })
     // A watch by name exists already and has reported the deletion.
     if (this.#closed || this.#reflectors.has(key)) {
-      isDeleted()
+      reportDeletion()
       return
     }
     const report = (observation: Observation) => {
-      if (observation.type === 'REFUSED' || observation.type === 'MISSING') isDeleted()
+      if (observation.type === 'REFUSED' || observation.type === 'MISSING') reportDeletion()
       else if ('object' in observation) sink(observation)
       if (['REFUSED', 'MISSING', 'DELETED'].includes(observation.type)) {
         this.#reflectors.delete(key)
@@ -338,14 +342,14 @@ export class Cluster {
       }
     }
     // The known object has no resource version here, because the change with the present version must still be reported.
-    const reflector = this.#follow(request, report, { known: withoutVersion(object) })
+    const reflector = this.#addReflector(request, report, { known: withoutResourceVersion(object) })
     const answered = reflector.refresh()
     void reflector.run()
     await answered
   }
 
   /** The path of a request's collection. Repeats discovery for an unknown kind: its CRD may be new. */
-  async #path(request: WatchRequest): Promise<string> {
+  async #collectionPath(request: WatchRequest): Promise<string> {
     const known = this.#discovered
     const kind = servedKind(request)
     let resource = findResource((known ?? (await this.#rediscover())).resources, kind)
@@ -353,9 +357,9 @@ export class Cluster {
       resource = findResource((await this.#rediscover()).resources, kind)
     }
     if (!resource) {
-      throw notFound(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
+      throw notFoundError(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
     }
-    if (namesNothing(resource, request)) throw notFound(`${request.kind} ${request.name} is not in that scope`)
+    if (hasWrongScope(resource, request)) throw notFoundError(`${request.kind} ${request.name} is not in that scope`)
     return collectionPath(resource, request.namespace)
   }
 
@@ -365,7 +369,7 @@ export class Cluster {
     const isRecent = known !== undefined && this.#clock.now() - known.at < rediscoveryMs
     const kind = servedKind(request)
     const resource = known && findResource(known.resources, kind)
-    if (resource !== undefined && namesNothing(resource, request)) return 'gone'
+    if (resource !== undefined && hasWrongScope(resource, request)) return 'gone'
     const state = isRecent ? kindState(known, kind) : 'served'
     return state === 'served' ? kindState(await this.#rediscover(), kind) : state
   }
@@ -387,6 +391,6 @@ export class Cluster {
  * Whether no object can match a request that has a name: the namespace is missing for a namespaced kind, or is set for a
  * cluster-scoped kind. Custom resources may contain such names. They must not be searched in all namespaces.
  */
-function namesNothing({ namespaced }: ApiResource, { name, namespace }: WatchRequest): boolean {
+function hasWrongScope({ namespaced }: ApiResource, { name, namespace }: WatchRequest): boolean {
   return name !== undefined && namespaced !== (namespace !== undefined)
 }

@@ -53,21 +53,21 @@ function endOfObject(json: Buffer, at: number): number {
  * `known`: equal parts of many objects are kept in memory once.
  * @param value is changed; nothing else may refer to it
  */
-export function shareEqualParts<T>(value: T, known: unknown): T {
-  if (typeof value !== 'object' || value === null || typeof known !== 'object' || known === null)
-    return value === known ? (known as T) : value
-  if (Array.isArray(value) !== Array.isArray(known)) return value
-  const [parts, knownParts] = [value as Record<string, unknown>, known as Record<string, unknown>]
+export function shareEqualParts<T>(value: T, existing: unknown): T {
+  if (typeof value !== 'object' || value === null || typeof existing !== 'object' || existing === null)
+    return value === existing ? (existing as T) : value
+  if (Array.isArray(value) !== Array.isArray(existing)) return value
+  const [parts, existingParts] = [value as Record<string, unknown>, existing as Record<string, unknown>]
   const names = Object.keys(parts)
-  let isSame = names.length === Object.keys(knownParts).length
+  let isSame = names.length === Object.keys(existingParts).length
   for (const name of names) {
-    const other = Object.hasOwn(knownParts, name) ? knownParts[name] : undefined
+    const other = Object.hasOwn(existingParts, name) ? existingParts[name] : undefined
     // If the key is `__proto__`, it is an own key already, so this sets a field and not the prototype.
     const shared = shareEqualParts(parts[name], other)
     parts[name] = shared
     isSame &&= shared === other
   }
-  return isSame ? (known as T) : value
+  return isSame ? (existing as T) : value
 }
 
 /** Like `Array.map`, but returns the same array if nothing changed. */
@@ -99,7 +99,7 @@ export function mapObject(
 }
 
 /** An object without fields by which JavaScript converts it to a text or number: no field of Kubernetes has these names. */
-export function withoutConversions(object: Record<string, unknown>): Record<string, unknown> {
+export function withoutConversionMethods(object: Record<string, unknown>): Record<string, unknown> {
   if (!Object.hasOwn(object, 'toString') && !Object.hasOwn(object, 'valueOf')) return object
   const { toString: _, valueOf: __, ...others } = object
   return others

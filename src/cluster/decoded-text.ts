@@ -18,7 +18,7 @@ export function withoutEscapes(text: string): string {
 }
 
 /** A text without terminal escapes and invisible characters. White space stays. */
-export function strip(text: string): string {
+export function visibleText(text: string): string {
   return mayNeedStripping.test(text) ? text.replace(ansiEscapes, '').replace(invisibles, '') : text
 }
 
@@ -55,10 +55,10 @@ export function decodedTexts(text: string): readonly DecodedText[] {
     found.push(...stripped)
     for (const source of stripped.length === 0 ? [form] : stripped) {
       if (depth === maxDecodings || !mayBeEncoded.test(source.text)) continue
-      const shown = withoutHidden(source)
+      const shown = withoutHiddenEscapes(source)
       // An escaped invisible character may separate the bytes of a character, or begin an octal escape: try both.
       for (const each of shown === source ? [source] : [shown, source]) {
-        const decoded = replaceParts(each, encodedParts, decode)
+        const decoded = replaceParts(each, encodedParts, decodePart)
         if (decoded !== source) add(decoded, depth + 1)
       }
     }
@@ -99,7 +99,7 @@ function replaceParts(
     return replacement
   })
   if (edits.length === 0) return source
-  const partOf = (place: number): readonly [number, number] => {
+  const sourceRangeAt = (place: number): readonly [number, number] => {
     const edit = lastEditUntil(edits, place)
     if (edit === undefined) return [place, place + 1]
     const beyond = place - edit.at - edit.length
@@ -107,7 +107,7 @@ function replaceParts(
   }
   return {
     text,
-    originOf: (start, end) => source.originOf(partOf(start)[0], partOf(end - 1)[1]),
+    originOf: (start, end) => source.originOf(sourceRangeAt(start)[0], sourceRangeAt(end - 1)[1]),
   }
 }
 
@@ -142,9 +142,9 @@ const characterParts =
   /\\(?:[0abfv]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8})|&#(?:\d{1,7}|[xX][0-9A-Fa-f]{1,6});/g
 
 /** The text without escapes of invisible characters. */
-function withoutHidden(source: DecodedText): DecodedText {
+function withoutHiddenEscapes(source: DecodedText): DecodedText {
   if (!/\\|&#/.test(source.text)) return source
-  const shown = replaceParts(source, characterParts, (part) => (strip(decode(part)) === '' ? '' : part))
+  const shown = replaceParts(source, characterParts, (part) => (visibleText(decodePart(part)) === '' ? '' : part))
   return shown.text === source.text ? source : shown
 }
 
@@ -155,7 +155,7 @@ const decodedParts: Readonly<Record<string, string>> = {
   ...{ '\\0': '', '\\a': '', '\\b': '', '\\f': '', '\\v': '' },
 }
 
-function decode(part: string, isCut = false): string {
+function decodePart(part: string, isCut = false): string {
   const known = decodedParts[part]
   if (known !== undefined) return known
   if (part === "'\\''") return "'"

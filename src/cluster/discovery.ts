@@ -25,7 +25,9 @@ const accept = [
  */
 export async function discover(client: Client): Promise<Discovery> {
   const [core, groups] = await Promise.all(
-    ['/api', '/apis'].map(async (path) => read(path, (await client.json(path, { accept })) as DiscoveryAnswer)),
+    ['/api', '/apis'].map(async (path) =>
+      parseDiscovery(path, (await client.requestJson(path, { accept })) as DiscoveryAnswer),
+    ),
   )
   return {
     resources: [...(core?.resources ?? []), ...(groups?.resources ?? [])],
@@ -34,9 +36,9 @@ export async function discover(client: Client): Promise<Discovery> {
 }
 
 /** `v1.34.4`; undefined if `/version` cannot be read. */
-export async function serverVersion(client: Client): Promise<string | undefined> {
+export async function readServerVersion(client: Client): Promise<string | undefined> {
   try {
-    const version = (await client.json('/version')) as { gitVersion?: unknown }
+    const version = (await client.requestJson('/version')) as { gitVersion?: unknown }
     return typeof version?.gitVersion === 'string' ? version.gitVersion : undefined
   } catch (error) {
     if (error instanceof ApiError && !isUnauthorized(error)) return undefined
@@ -71,13 +73,13 @@ interface AggregatedResource {
   readonly subresources?: readonly { readonly subresource: string }[]
 }
 
-function read(path: string, answer: DiscoveryAnswer | null): Discovery {
-  if (Array.isArray(answer?.items)) return fromAggregated(answer.items)
+function parseDiscovery(path: string, answer: DiscoveryAnswer | null): Discovery {
+  if (Array.isArray(answer?.items)) return readAggregatedGroups(answer.items)
   const message = `the server answered ${path} without aggregated discovery, which Kubernetes 1.27 and newer have`
   throw new ConnectionError('EBADMSG', message)
 }
 
-function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
+function readAggregatedGroups(groups: readonly AggregatedGroup[]): Discovery {
   const resources: ApiResource[] = []
   const stale: string[] = []
   for (const each of groups) {

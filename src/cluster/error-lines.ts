@@ -44,13 +44,13 @@ const stackFrame = /^\s+(?:at |File ")/
  * @returns the index of the line; -1 if no line looks like an error
  */
 export function findErrorLine(lines: readonly string[]): number {
-  const exceptions = exceptionLines(lines)
-  return lines.findLastIndex((line, index) => exceptions.has(index) || looksLikeError(line))
+  const exceptions = findExceptionLines(lines)
+  return lines.findLastIndex((line, index) => exceptions.has(index) || isErrorLine(line))
 }
 
 /** The message of a log line, without the other fields of JSON. */
 export function messageOfLine(line: string): string {
-  const fields = parseFields(line)
+  const fields = parseJsonFields(line)
   if (fields === undefined) return line.trim()
   const message = messageFields.map((name) => fields[name]).find((value) => typeof value === 'string' && value !== '')
   const error = errorFields.map((name) => textOfError(fields[name])).find((text) => text !== undefined)
@@ -59,7 +59,7 @@ export function messageOfLine(line: string): string {
 }
 
 /** The first line after each traceback that is not indented: a traceback ends with its exception. */
-function exceptionLines(lines: readonly string[]): ReadonlySet<number> {
+function findExceptionLines(lines: readonly string[]): ReadonlySet<number> {
   const found = new Set<number>()
   let isTraceback = false
   for (const [index, line] of lines.entries()) {
@@ -72,16 +72,16 @@ function exceptionLines(lines: readonly string[]): ReadonlySet<number> {
   return found
 }
 
-function looksLikeError(whole: string): boolean {
-  const line = whole.slice(0, longestRead)
-  const fields = parseFields(whole)
-  const level = fields === undefined ? levelOfText(line) : levelOfFields(fields)
+function isErrorLine(wholeLine: string): boolean {
+  const line = wholeLine.slice(0, longestRead)
+  const fields = parseJsonFields(wholeLine)
+  const level = fields === undefined ? isErrorLevelInText(line) : isErrorLevelInFields(fields)
   if (level !== undefined) return level
-  return !stackFrame.test(line) && errorInText.test(fields === undefined ? line : messageOfLine(whole))
+  return !stackFrame.test(line) && errorInText.test(fields === undefined ? line : messageOfLine(wholeLine))
 }
 
 /** Whether the level of a line is that of an error; undefined without a level. */
-function levelOfText(line: string): boolean | undefined {
+function isErrorLevelInText(line: string): boolean | undefined {
   const word = levelInText
     .exec(line)
     ?.slice(1)
@@ -89,13 +89,13 @@ function levelOfText(line: string): boolean | undefined {
   return word === undefined ? undefined : errorWords.has(word.toLowerCase())
 }
 
-function levelOfFields(fields: Readonly<Record<string, unknown>>): boolean | undefined {
+function isErrorLevelInFields(fields: Readonly<Record<string, unknown>>): boolean | undefined {
   const level = levelFields.map((name) => fields[name]).find((value) => value !== undefined)
   if (typeof level === 'number') return level >= pinoError
   return typeof level === 'string' ? errorWords.has(level.toLowerCase()) : undefined
 }
 
-function parseFields(line: string): Readonly<Record<string, unknown>> | undefined {
+function parseJsonFields(line: string): Readonly<Record<string, unknown>> | undefined {
   const fields = line.startsWith('{') ? jsonValue(line) : undefined
   return isObject(fields) ? fields : undefined
 }

@@ -39,7 +39,9 @@ export function runExecPlugin(
 ): Promise<ExecCredential> {
   const { command } = plugin
   if (plugin.interactiveMode === 'Always') {
-    throw refused(`The kubeconfig's credential program "${command}" requires a terminal (interactiveMode: Always).`)
+    throw credentialsMistake(
+      `The kubeconfig's credential program "${command}" requires a terminal (interactiveMode: Always).`,
+    )
   }
   return new Promise((resolve, reject) => {
     const options = {
@@ -52,7 +54,7 @@ export function runExecPlugin(
     }
     const child = execFile(command, [...(plugin.args ?? [])], options, (error, stdout, stderr) => {
       if (signal.aborted) reject(signal.reason)
-      else if (error) reject(pluginMistake(error, plugin, stderr))
+      else if (error) reject(explainPluginError(error, plugin, stderr))
       else {
         try {
           resolve(parseCredential(command, stdout))
@@ -85,7 +87,7 @@ function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.Proc
   }
 }
 
-function pluginMistake(
+function explainPluginError(
   error: Error & { code?: unknown; killed?: boolean },
   plugin: ExecPlugin,
   stderr: string,
@@ -104,13 +106,13 @@ function pluginMistake(
     ])
   }
   if (error.killed) {
-    return refused(
+    return credentialsMistake(
       `The kubeconfig's credential program "${command}" did not end within ${credentialPluginMs / 1000} s: ` +
         `does it wait for a login? Log in to the cloud in a step before this one.`,
     )
   }
   const output = withoutEnd(oneLine(lastLines(stderr.trim())))
-  return refused(
+  return credentialsMistake(
     `The kubeconfig's credential program "${command}" failed${typeof error.code === 'number' ? ` with exit code ${error.code}` : ''}` +
       `${output ? `: ${output}` : ''}. Log in to the cloud in a step before this one.`,
   )
@@ -127,7 +129,7 @@ function lastLines(output: string): string {
 function parseCredential(command: string, stdout: string): ExecCredential {
   const answer = jsonValue(stdout)
   if (answer === undefined)
-    throw refused(`The kubeconfig's credential program "${command}" printed something that is not JSON.`)
+    throw credentialsMistake(`The kubeconfig's credential program "${command}" printed something that is not JSON.`)
   const text = (name: string) => {
     const value = Object(Object(answer).status)[name]
     return typeof value === 'string' && value !== '' ? value : undefined
@@ -136,12 +138,14 @@ function parseCredential(command: string, stdout: string): ExecCredential {
   const certificate = text('clientCertificateData')
   const key = text('clientKeyData')
   if (token === undefined && certificate === undefined) {
-    throw refused(`The kubeconfig's credential program "${command}" printed neither a token nor a certificate.`)
+    throw credentialsMistake(
+      `The kubeconfig's credential program "${command}" printed neither a token nor a certificate.`,
+    )
   }
   const expiresAt = Date.parse(text('expirationTimestamp') ?? '')
   return { token, certificate, key, expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt }
 }
 
-function refused(message: string): UserError {
+function credentialsMistake(message: string): UserError {
   return new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
 }

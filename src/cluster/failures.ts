@@ -49,18 +49,20 @@ const certificateCodes =
   /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|ERROR_IN_CERT_|ERR_TLS_(CERT|INVALID)|ERR_SSL_|ERR_OSSL_|EPROTO$)/
 
 /** Converts an error that Node throws during a request. */
-export function asConnectionError(error: unknown): ConnectionError {
+export function toConnectionError(error: unknown): ConnectionError {
   if (error instanceof ConnectionError) return error
   const { errors } = Object(error) as { errors?: unknown }
   // A host with several addresses fails with one error each.
   const { code, message } = Object(Array.isArray(errors) ? errors[0] : error) as { code?: unknown; message?: unknown }
   const name = typeof code === 'string' ? code : 'UNKNOWN'
   const text = typeof message === 'string' && message !== '' ? message : name
-  return proxyError(text) ?? new ConnectionError(name, text.replace(/; if the root CA is installed locally.*$/, ''))
+  return (
+    parseProxyError(text) ?? new ConnectionError(name, text.replace(/; if the root CA is installed locally.*$/, ''))
+  )
 }
 
 /** The refusal of a proxy, as the libraries hpagent and socks report it; undefined for other errors. */
-function proxyError(message: string): ConnectionError | undefined {
+function parseProxyError(message: string): ConnectionError | undefined {
   if (/^Socks\S* Authentication failed/i.test(message))
     return new ConnectionError('EPROXYREFUSED', 'the proxy does not accept the credentials')
   const [, status] = /^Bad response: (\d{3})$/.exec(message) ?? []
@@ -75,14 +77,14 @@ export function describeStatus(error: unknown): string {
 }
 
 /** The HTTP status of a failure; 0 without an answer. Only this file interprets it. */
-export function statusOf(error: unknown): number {
+export function httpStatusOf(error: unknown): number {
   return error instanceof ApiError ? error.status : 0
 }
 
 const hasStatus =
   (status: number) =>
   (error: unknown): error is ApiError =>
-    statusOf(error) === status
+    httpStatusOf(error) === status
 
 /** For a log: the container has not started, or has no previous run. Also the answer of a server that expects TLS. */
 export const isBadRequest = hasStatus(400)
@@ -98,7 +100,7 @@ export const isExpired = hasStatus(410)
 
 /** Whether the server answered that it cannot serve a request, as when the conversion webhook of its kind is down. */
 export function isServerError(error: unknown): boolean {
-  return statusOf(error) >= 500
+  return httpStatusOf(error) >= 500
 }
 
 /** Whether the same request may succeed soon: no answer, an overloaded server, or a server error. */
@@ -121,17 +123,17 @@ export function retryAfterOf(error: unknown): number {
 }
 
 /** The error for a missing object or kind. */
-export function notFound(message: string): ApiError {
+export function notFoundError(message: string): ApiError {
   return new ApiError(404, message)
 }
 
 /** The error for a 404 to every request. */
-export function noApiServer({ message }: ApiError): ConnectionError {
+export function noApiServerError({ message }: ApiError): ConnectionError {
   return new ConnectionError('EBADMSG', `status 404 for every request: ${message}`)
 }
 
 /** The error for a 404 if the API server may have the kind. */
-export function unexpectedNotFound({ message }: ApiError): ApiError {
+export function unexpectedNotFoundError({ message }: ApiError): ApiError {
   return new ApiError(503, `status 404, but the kind may exist: ${message}`)
 }
 
@@ -148,7 +150,7 @@ type FailureDetails = Partial<WatchRequest> & {
 
 /** The observation of a failed request; undefined for an expired resource version, which is normal. */
 export function failureOf(error: unknown, details: FailureDetails = {}): Failure | undefined {
-  return failureFromStatus(statusOf(error), errorText(error), details)
+  return failureFromStatus(httpStatusOf(error), errorText(error), details)
 }
 
 /** As `failureOf`, for the HTTP status that a recording contains. */
@@ -171,7 +173,7 @@ export function failureFromStatus(status: number, message: string, details: Fail
 }
 
 /** The HTTP status of a failure: the inverse of `failureFromStatus`. */
-export function codeOf(failure: Failure): number {
+export function statusOfFailure(failure: Failure): number {
   switch (failure.type) {
     case 'UNAVAILABLE':
       return failure.code
@@ -183,7 +185,7 @@ export function codeOf(failure: Failure): number {
 }
 
 export function isUnanswered(failure: Failure): boolean {
-  return codeOf(failure) === 0
+  return statusOfFailure(failure) === 0
 }
 
 /** The access that the API server denies, read from its message. */
@@ -200,7 +202,7 @@ const rbacMessage =
   /User "([^"]{1,300})" cannot [a-z]{1,20} resource "([^"]{1,300})" in API group "([^"]{0,300})"(?: in the namespace "([^"]{1,300})")?/
 
 /** The access that a 403 denies; undefined if its message is not from RBAC. */
-export function deniedAccess(message: string): DeniedAccess | undefined {
+export function parseDeniedAccess(message: string): DeniedAccess | undefined {
   const [, user, resource, group = '', namespace] = rbacMessage.exec(message.slice(0, 2_000)) ?? []
   return user === undefined || resource === undefined ? undefined : { user, resource, group, namespace }
 }

@@ -169,7 +169,7 @@ export function distinctRequests(requests: readonly WatchRequest[]): readonly Wa
 }
 
 /** Whether the credentials do not permit a request (403). */
-export function deniesAccess<E extends Observation>(event: E): event is E & { readonly type: 'REFUSED' } {
+export function isAccessDenied<E extends Observation>(event: E): event is E & { readonly type: 'REFUSED' } {
   return event.type === 'REFUSED' && event.what === 'access'
 }
 

@@ -38,17 +38,17 @@ const elementKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
 }
 
 /** A step for each element of the list `field`, made of the fields that identify it; undefined if no known ones do. */
-export function stepsByKey(field: unknown, elements: readonly unknown[]): readonly PathStep[] | undefined {
-  if (field === 'metrics') return distinct(elements.map(metricStep))
+export function stepsToElements(field: unknown, elements: readonly unknown[]): readonly PathStep[] | undefined {
+  if (field === 'metrics') return distinctSteps(elements.map(metricStep))
   const keys = (typeof field === 'string' && Object.hasOwn(elementKeys, field) && elementKeys[field]) || []
   for (const fields of keys) {
-    const steps = distinct(elements.map((element) => stepTo(element, fields)))
+    const steps = distinctSteps(elements.map((element) => stepToElement(element, fields)))
     if (steps !== undefined) return steps
   }
   return undefined
 }
 
-function stepTo(element: unknown, fields: readonly string[]): Readonly<Record<string, string>> | undefined {
+function stepToElement(element: unknown, fields: readonly string[]): Readonly<Record<string, string>> | undefined {
   if (!isObject(element) || !/^(?:string|number)$/.test(typeof element[fields[0] ?? ''])) return undefined
   const values = fields.flatMap((field) => {
     const value = element[field] ?? ''
@@ -72,14 +72,14 @@ function metricStep(element: unknown): Readonly<Record<string, string>> | undefi
 }
 
 /** The steps, if all are known and different; else undefined. */
-function distinct(steps: readonly (PathStep | undefined)[]): readonly PathStep[] | undefined {
+function distinctSteps(steps: readonly (PathStep | undefined)[]): readonly PathStep[] | undefined {
   const known = steps.filter((step) => step !== undefined)
   const texts = new Set(known.map((step) => JSON.stringify(step)))
   return texts.size === steps.length ? known : undefined
 }
 
 /** A path as one text, in the form of a JSON pointer: `/spec/template/spec/containers/name=app/image`. */
-export function pointerTo(path: readonly PathStep[]): string {
+export function toPointer(path: readonly PathStep[]): string {
   return path
     .map((step) => {
       const text =
@@ -117,7 +117,7 @@ export interface Leaf {
 export function leavesOf(value: unknown, path: readonly PathStep[] = []): readonly Leaf[] {
   if (value === undefined) return []
   if (Array.isArray(value) && value.length > 0) {
-    const steps = stepsByKey(path.at(-1), value)
+    const steps = stepsToElements(path.at(-1), value)
     // The order of init containers matters, so it is a leaf too, unless their steps are indexes.
     const hasOrder = steps !== undefined && path.at(-1) === 'initContainers'
     return value.flatMap((each, index) => {
@@ -135,17 +135,17 @@ export function leavesOf(value: unknown, path: readonly PathStep[] = []): readon
  * The pointers of the fields in a field set of `managedFields` (structured-merge-diff, `fieldpath`). For a list element
  * that no known fields identify, the result contains the list.
  */
-export function ownedPointers(fieldSet: unknown, path: readonly PathStep[] = []): readonly string[] {
+export function pointersOfFieldSet(fieldSet: unknown, path: readonly PathStep[] = []): readonly string[] {
   const fields = isObject(fieldSet) ? Object.entries(fieldSet) : []
   const inner = fields.flatMap(([key, value]) => {
-    const step = stepOf(key, path.at(-1))
-    return step === undefined ? [] : ownedPointers(value, [...path, step])
+    const step = parseFieldSetKey(key, path.at(-1))
+    return step === undefined ? [] : pointersOfFieldSet(value, [...path, step])
   })
-  return inner.length > 0 || path.length === 0 ? inner : [pointerTo(path)]
+  return inner.length > 0 || path.length === 0 ? inner : [toPointer(path)]
 }
 
-function stepOf(key: string, list: PathStep | undefined): PathStep | undefined {
+function parseFieldSetKey(key: string, list: PathStep | undefined): PathStep | undefined {
   if (key.startsWith('f:')) return key.slice(2)
   if (!key.startsWith('k:')) return undefined
-  return stepsByKey(list, [jsonValue(key.slice(2))])?.[0]
+  return stepsToElements(list, [jsonValue(key.slice(2))])?.[0]
 }

@@ -77,7 +77,7 @@ export class Follower {
 
   /** Resolves when the consumer is over or the follower is stopped. Rejects with an error of the consumer. */
   run(): Promise<void> {
-    this.#update()
+    this.#updateWatchesAndTimer()
     return this.#done.promise
   }
 
@@ -111,7 +111,7 @@ export class Follower {
   #beginMoment(): void {
     const now = Math.max(this.#latest + momentMs, this.#clock.now())
     try {
-      this.#advanceUntil(now)
+      this.#handleDeadlinesBefore(now)
     } catch (error) {
       this.#fail(error)
     }
@@ -120,7 +120,7 @@ export class Follower {
 
   #endMoment(): void {
     this.#handleMoment()
-    this.#update()
+    this.#updateWatchesAndTimer()
   }
 
   #handleMoment(): void {
@@ -137,25 +137,25 @@ export class Follower {
   }
 
   /** Starts new watches and sets the timer for the next deadline. */
-  #update(): void {
+  #updateWatchesAndTimer(): void {
     try {
       this.#cancelTimer()
       if (this.#consumer.isOver) this.stop()
       if (this.#isStopped) return
-      this.#watch(this.#consumer.requests)
+      this.#startWatches(this.#consumer.requests)
       this.#onUpdate()
       const next = this.#consumer.nextDeadline()
       if (next === undefined || this.#confirmingAt !== undefined) return
       this.#cancelTimer = this.#clock.after(Math.max(0, next - this.#clock.now()), () => {
         if (this.#moment.size > 0) this.#endMoment()
-        else if (!this.#confirm(next)) this.#advanceTo(next)
+        else if (!this.#confirmDeadline(next)) this.#handleDeadline(next)
       })
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  #watch(requests: readonly WatchRequest[]): void {
+  #startWatches(requests: readonly WatchRequest[]): void {
     if (requests === this.#watched) return
     this.#watched = requests
     for (const request of requests) {
@@ -166,15 +166,15 @@ export class Follower {
   }
 
   /** Advances the consumer through its deadlines before `now`, and confirms the first one that ends a target. */
-  #advanceUntil(now: number): void {
+  #handleDeadlinesBefore(now: number): void {
     while (this.#confirmingAt === undefined && !this.#isStopped && !this.#consumer.isOver) {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || next >= now) return
-      if (!this.#confirm(next)) this.#consumer.advance(next)
+      if (!this.#confirmDeadline(next)) this.#consumer.advance(next)
     }
   }
 
-  #advanceTo(at: number): void {
+  #handleDeadline(at: number): void {
     this.#handleMoment()
     try {
       this.#latest = Math.max(this.#latest, at)
@@ -182,17 +182,17 @@ export class Follower {
     } catch (error) {
       this.#fail(error)
     }
-    this.#update()
+    this.#updateWatchesAndTimer()
   }
 
   /** Lists again the watches that must answer before a deadline. Returns whether there are any. */
-  #confirm(at: number): boolean {
+  #confirmDeadline(at: number): boolean {
     const requests = this.#consumer.requestsToConfirm(at)
     if (requests.length === 0) return false
     this.#confirmingAt = at
     const confirmed = () => {
       this.#confirmingAt = undefined
-      if (!this.#isStopped) this.#advanceTo(at)
+      if (!this.#isStopped) this.#handleDeadline(at)
     }
     this.#cluster.refresh(requests).then(confirmed, this.#done.reject)
     return true

@@ -1,6 +1,6 @@
 import { type MistakeReason, UserError, withoutEnd } from '../errors.ts'
 import { firstInitialRetryMs, maxInitialMs, maxInitialRetryMs } from '../thresholds.ts'
-import { type Clock, noAnswer, sleep, within } from './clock.ts'
+import { awaitAtMost, type Clock, noAnswerError, sleep } from './clock.ts'
 import {
   ApiError,
   ConnectionError,
@@ -31,7 +31,7 @@ interface Forbidden {
  * or the gate's timeout. Throws a `UserError` if the credentials are refused, the certificate is not trusted, access is
  * denied, or no answer comes in time.
  */
-export async function runInitially<T>(
+export async function retryInitialRequests<T>(
   connection: Connection,
   forbidden: Forbidden,
   requests: () => Promise<T>,
@@ -43,12 +43,12 @@ export async function runInitially<T>(
   const attempt = async () => {
     if (!timeoutMs) return requests()
     const leftMs = Math.max(0, startedAt + timeoutMs - clock.now())
-    const ended = await within(
+    const ended = await awaitAtMost(
       clock,
       leftMs,
       requests().then((result) => ({ result })),
     )
-    if (ended === undefined) throw noAnswer(leftMs)
+    if (ended === undefined) throw noAnswerError(leftMs)
     return ended.result
   }
   for (let delayMs = firstInitialRetryMs; ; delayMs = Math.min(2 * delayMs, maxInitialRetryMs)) {
@@ -94,7 +94,9 @@ function explainFailure(
     return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${explainTls(error)}`]
   }
   const way = proxy === undefined ? '' : ` through the proxy ${proxy}`
-  const does = isAnswer(connection, error) ? `answers${way} with ${describeStatus(error)}` : `cannot be reached${way}`
+  const does = hasAnswered(connection, error)
+    ? `answers${way} with ${describeStatus(error)}`
+    : `cannot be reached${way}`
   return [
     'api-unreachable',
     `The cluster ${host} (context "${context}") ${does}: ${message}. ${remedyFor(connection, error)}`,
@@ -102,7 +104,7 @@ function explainFailure(
 }
 
 /** Whether a server answered, but not as an API server with TLS answers a request without TLS. */
-function isAnswer({ server }: Connection, error: ApiError | ConnectionError): boolean {
+function hasAnswered({ server }: Connection, error: ApiError | ConnectionError): boolean {
   if (error instanceof ApiError) return !(isBadRequest(error) && server.startsWith('http:'))
   return error.code === 'EBADMSG' || error.code === 'E2BIG'
 }
@@ -110,7 +112,7 @@ function isAnswer({ server }: Connection, error: ApiError | ConnectionError): bo
 function remedyFor(connection: Connection, error: ApiError | ConnectionError): string {
   const { server, proxy } = connection
   const code = error instanceof ConnectionError ? error.code : ''
-  if (isAnswer(connection, error))
+  if (hasAnswered(connection, error))
     return isTransient(error)
       ? 'Is its control plane healthy (kubectl get --raw "/readyz?verbose")? A load balancer in front of it may have no backend.'
       : 'Is this the address of an API server? A proxy or a login page may answer in its place.'

@@ -6,14 +6,14 @@ import { errorText, UserError, withoutQuotedText } from '../errors.ts'
 import { inClusterContext } from './feed.ts'
 import { isObject } from './objects.ts'
 import {
-  base64,
-  isBase64,
-  isSwitch,
-  looksSecret,
+  isLongBase64,
+  isRandomText,
   maskableLines,
   percentDecoded,
   secretVariable,
-  unique,
+  switchValue,
+  toBase64,
+  uniqueMaskable,
 } from './secret-values.ts'
 
 /* Finds and reads the kubeconfig, and finds its secrets. `kubeconfig.ts` selects its context and checks that. */
@@ -69,18 +69,18 @@ function homeFolder(): string {
  * Throws a `UserError` that quotes no secret.
  */
 export function readKubeconfig(
-  given: string | undefined,
+  input: string | undefined,
   context: string | undefined,
   places: KubeconfigPlaces,
 ): KubeconfigDocument {
-  if (given !== undefined) return interpret(given, places.home)
-  const inCluster = serviceAccount(places)
+  if (input !== undefined) return readFromInput(input, places.home)
+  const inCluster = serviceAccountDocument(places)
   if (inCluster && context === inClusterContext) return inCluster
   const listed = places.env['KUBECONFIG']?.trim()
   if (listed) return readPathList(listed)
   const standard = join(places.home, '.kube', 'config')
   if (places.home !== '' && existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
-  throw mistake(
+  throw kubeconfigMistake(
     `No kubeconfig was found: none is given, $KUBECONFIG is not set, and there is no ~/.kube/config. ${emptySecret}` +
       (inCluster
         ? ' To gate the cluster of the pod that this job runs in, set the input `context` to in-cluster.'
@@ -93,7 +93,7 @@ const emptySecret =
   'If it comes from a secret, the secret is empty or has another name: in a pull request from a fork (and from Dependabot) secrets are not available. Otherwise log in to the cluster first.'
 
 /** If several entries have the same name, the first one is used (kubernetes.io, "Merging kubeconfig files"). */
-function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
+function mergeDocuments(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
   const firstOfEachName = (entries: readonly NamedEntry[]) =>
     entries.filter(({ name }, index) => entries.findIndex((other) => other.name === name) === index)
   return {
@@ -106,26 +106,26 @@ function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
 }
 
 /** Reads a kubeconfig from its text, from base64 of the text, or from the file with this path. */
-function interpret(given: string, home: string): KubeconfigDocument {
-  const text = given.replace(/^\uFEFF/, '').trim()
-  if (text === '') throw mistake(`The kubeconfig is empty. ${emptySecret}`)
-  const file = existingFile(text, home)
+function readFromInput(input: string, home: string): KubeconfigDocument {
+  const text = input.replace(/^\uFEFF/, '').trim()
+  if (text === '') throw kubeconfigMistake(`The kubeconfig is empty. ${emptySecret}`)
+  const file = findExistingFile(text, home)
   if (file) return readFile(file)
-  const decoded = decode(text)
-  if (decoded !== undefined) return parse(decoded, [text])
+  const decoded = decodeBase64(text)
+  if (decoded !== undefined) return parseDocument(decoded, [text])
   if (looksLikePath(text)) {
-    throw mistake(
+    throw kubeconfigMistake(
       `The file ${text} does not exist.${/^[/~]|^[A-Za-z]:/.test(text) ? '' : ` A relative path starts at ${process.cwd()}.`} Is it written by a later step?`,
     )
   }
-  return parse(text)
+  return parseDocument(text)
 }
 
-function existingFile(text: string, home: string): string | undefined {
+function findExistingFile(text: string, home: string): string | undefined {
   if (text.includes('\n') || text.length > 4096) return undefined
   const path = text.startsWith('~/') && home !== '' ? join(home, text.slice(2)) : resolve(text)
   if (!existsSync(path)) return undefined
-  if (statSync(path).isDirectory()) throw mistake(`${text} is a folder; name the kubeconfig file in it.`)
+  if (statSync(path).isDirectory()) throw kubeconfigMistake(`${text} is a folder; name the kubeconfig file in it.`)
   return path
 }
 
@@ -133,12 +133,12 @@ function existingFile(text: string, home: string): string | undefined {
  * Decodes base64 in any form: wrapped, without padding, URL-safe. Undefined for other text: a kubeconfig contains `:`,
  * so it is never valid base64.
  */
-function decode(text: string): string | undefined {
+function decodeBase64(text: string): string | undefined {
   const compact = text.replace(/\s+/g, '')
   if (compact.length < 16 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(compact) || /^[./~]/.test(text)) return undefined
   const decoded = Buffer.from(compact, 'base64').toString('utf8')
   if (decoded.includes('\uFFFD') || !decoded.includes(':')) {
-    throw mistake(
+    throw kubeconfigMistake(
       'The kubeconfig looks like base64, but not of a kubeconfig: it was cut off, or encoded twice. Encode it once: base64 -w0 ~/.kube/config',
     )
   }
@@ -155,11 +155,11 @@ function readPathList(listed: string): KubeconfigDocument {
   const existing = paths.filter((path) => existsSync(path))
   if (existing.length === 0) {
     // Not quoted, because the variable may contain the kubeconfig itself.
-    throw mistake(
+    throw kubeconfigMistake(
       '$KUBECONFIG names no file that exists. Write the file in a step before this one, or give the kubeconfig itself in the input `kubeconfig`.',
     )
   }
-  return { ...merge(existing.map(readFile)), source: `$KUBECONFIG (${existing.join(', ')})` }
+  return { ...mergeDocuments(existing.map(readFile)), source: `$KUBECONFIG (${existing.join(', ')})` }
 }
 
 function readFile(path: string): KubeconfigDocument {
@@ -167,17 +167,17 @@ function readFile(path: string): KubeconfigDocument {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw mistake(`The file ${path} cannot be read: ${errorText(error)}`)
+    throw kubeconfigMistake(`The file ${path} cannot be read: ${errorText(error)}`)
   }
   const content = text.replace(/^\uFEFF/, '').trim()
-  if (content === '') throw mistake(`The file ${path} is empty.`)
-  const decoded = decode(content)
-  const document = decoded === undefined ? parse(content) : parse(decoded, [content])
+  if (content === '') throw kubeconfigMistake(`The file ${path} is empty.`)
+  const decoded = decodeBase64(content)
+  const document = decoded === undefined ? parseDocument(content) : parseDocument(decoded, [content])
   return withAbsolutePaths(document, dirname(resolve(path)))
 }
 
 /** @param encoded the text in base64, as the input contains it: it is secret too */
-function parse(text: string, encoded: readonly string[] = []): KubeconfigDocument {
+function parseDocument(text: string, encoded: readonly string[] = []): KubeconfigDocument {
   let content: unknown
   try {
     content = load(text)
@@ -188,29 +188,32 @@ function parse(text: string, encoded: readonly string[] = []): KubeconfigDocumen
     const flattened = text.includes('\n')
       ? ''
       : ' Its line breaks are gone: quote it in the shell, or give it in base64.'
-    throw mistake(`The kubeconfig is neither YAML nor JSON: ${reason}.${flattened}`, error.mark && error.mark.line + 1)
+    throw kubeconfigMistake(
+      `The kubeconfig is neither YAML nor JSON: ${reason}.${flattened}`,
+      error.mark && error.mark.line + 1,
+    )
   }
   if (!isObject(content)) {
-    throw mistake(
+    throw kubeconfigMistake(
       'The kubeconfig is neither a kubeconfig (YAML or JSON), nor base64 of one, nor the path of an existing file.',
     )
   }
   const currentContext = content['current-context']
   return {
     currentContext: typeof currentContext === 'string' && currentContext !== '' ? currentContext : undefined,
-    clusters: entries(content, 'clusters', 'cluster'),
-    users: entries(content, 'users', 'user'),
-    contexts: entries(content, 'contexts', 'context'),
+    clusters: readNamedEntries(content, 'clusters', 'cluster'),
+    users: readNamedEntries(content, 'users', 'user'),
+    contexts: readNamedEntries(content, 'contexts', 'context'),
     texts: [text, ...encoded],
   }
 }
 
-function entries(content: Section, list: string, body: string): NamedEntry[] {
+function readNamedEntries(content: Section, list: string, body: string): NamedEntry[] {
   const values = content[list] ?? []
-  if (!Array.isArray(values)) throw mistake(`In the kubeconfig, \`${list}\` is not a list.`)
+  if (!Array.isArray(values)) throw kubeconfigMistake(`In the kubeconfig, \`${list}\` is not a list.`)
   return values.map((value, index) => {
     if (!isObject(value) || typeof value['name'] !== 'string' || value['name'] === '') {
-      throw mistake(`In the kubeconfig, entry ${index + 1} of \`${list}\` has no name.`)
+      throw kubeconfigMistake(`In the kubeconfig, entry ${index + 1} of \`${list}\` has no name.`)
     }
     return { name: value['name'], body: isObject(value[body]) ? value[body] : {} }
   })
@@ -239,7 +242,7 @@ function withAbsoluteCommand(exec: Section, folder: string): Section {
 }
 
 /** The kubeconfig of a pod: the API server from its environment, the credentials of its service account. */
-function serviceAccount({ env, serviceAccount: folder }: KubeconfigPlaces): KubeconfigDocument | undefined {
+function serviceAccountDocument({ env, serviceAccount: folder }: KubeconfigPlaces): KubeconfigDocument | undefined {
   const host = env['KUBERNETES_SERVICE_HOST']
   const tokenFile = join(folder, 'token')
   if (!host || !existsSync(tokenFile)) return undefined
@@ -257,7 +260,7 @@ function serviceAccount({ env, serviceAccount: folder }: KubeconfigPlaces): Kube
   }
 }
 
-export function mistake(message: string, line?: number): UserError {
+export function kubeconfigMistake(message: string, line?: number): UserError {
   return new UserError([{ input: 'kubeconfig', message, line }])
 }
 
@@ -270,72 +273,72 @@ const maybeSecret = /token|secret|passw|credential|key/i
  * excluded: masking `}` or `kind: Config` would make every log unreadable. The runner also drops every job output that
  * contains a masked word. So if the name of a setting only suggests a secret, its value must look like one too.
  */
-export function secretsOf(document: KubeconfigDocument): string[] {
-  const values = [...document.users.flatMap(userSecrets), ...document.clusters.flatMap(clusterSecrets)]
+export function secretsOfKubeconfig(document: KubeconfigDocument): string[] {
+  const values = [...document.users.flatMap(secretsOfUser), ...document.clusters.flatMap(secretsOfCluster)]
   const [text, ...encoded] = document.texts
   const lines = [text ?? '', ...encoded].flatMap((whole) => whole.split(/\r?\n/)).map((line) => line.trim())
-  const secretLines = lines.filter((line) => isBase64(line) || values.some((value) => line.includes(value)))
+  const secretLines = lines.filter((line) => isLongBase64(line) || values.some((value) => line.includes(value)))
   const whole = encoded.map((text) => text.replace(/\s+/g, ''))
-  return unique([...values, ...values.map(base64), ...secretLines, ...whole])
+  return uniqueMaskable([...values, ...values.map(toBase64), ...secretLines, ...whole])
 }
 
-function userSecrets({ body }: NamedEntry): string[] {
+function secretsOfUser({ body }: NamedEntry): string[] {
   const { token, username, password } = body
   const exec = isObject(body['exec']) ? body['exec'] : {}
   const provider = isObject(body['auth-provider']) ? body['auth-provider']['config'] : undefined
   return [
-    ...texts(token),
-    ...texts(password),
-    ...(username && password ? [base64(`${username}:${password}`)] : []),
-    ...encodedFile(body['client-certificate-data']),
-    ...encodedFile(body['client-key-data']),
-    ...(isObject(provider) ? secretSettings(Object.entries(provider)) : []),
+    ...maskableTexts(token),
+    ...maskableTexts(password),
+    ...(username && password ? [toBase64(`${username}:${password}`)] : []),
+    ...secretsOfEncodedFile(body['client-certificate-data']),
+    ...secretsOfEncodedFile(body['client-key-data']),
+    ...(isObject(provider) ? secretsOfSettings(Object.entries(provider)) : []),
     ...(Array.isArray(exec['env'])
-      ? secretSettings(exec['env'].map((variable) => [variable?.name, variable?.value]))
+      ? secretsOfSettings(exec['env'].map((variable) => [variable?.name, variable?.value]))
       : []),
-    ...(Array.isArray(exec['args']) ? secretArguments(exec['args']) : []),
+    ...(Array.isArray(exec['args']) ? secretsOfArguments(exec['args']) : []),
   ]
 }
 
 /** The secrets of a cluster entry. Certificates of authorities are excluded, because they are public. */
-function clusterSecrets({ body }: NamedEntry): string[] {
-  return [body['proxy-url'], body['server']].flatMap(urlPassword)
+function secretsOfCluster({ body }: NamedEntry): string[] {
+  return [body['proxy-url'], body['server']].flatMap(passwordOfUrl)
 }
 
-function urlPassword(url: unknown): string[] {
+function passwordOfUrl(url: unknown): string[] {
   const { password } = typeof url === 'string' && URL.canParse(url) ? new URL(url) : { password: '' }
   return password === '' ? [] : [password, percentDecoded(password) ?? password]
 }
 
-function secretSettings(settings: readonly (readonly [unknown, unknown])[]): string[] {
-  return settings.flatMap(([name, value]) => secretSetting(String(name), value))
+function secretsOfSettings(settings: readonly (readonly [unknown, unknown])[]): string[] {
+  return settings.flatMap(([name, value]) => secretLinesOfSetting(String(name), value))
 }
 
 /** Finds the values in `--client-secret=…` and `--client-secret …`. */
-function secretArguments(args: readonly unknown[]): string[] {
+function secretsOfArguments(args: readonly unknown[]): string[] {
   return args.flatMap((argument, index) => {
     const [name = '', value] = String(argument).split(/=(.*)/s)
-    if (name.startsWith('-')) return secretSetting(name, value)
+    if (name.startsWith('-')) return secretLinesOfSetting(name, value)
     const before = String(args[index - 1] ?? '')
-    return before.startsWith('-') && !before.includes('=') ? secretSetting(before, argument) : []
+    return before.startsWith('-') && !before.includes('=') ? secretLinesOfSetting(before, argument) : []
   })
 }
 
 /** The secret lines of a setting's value: all lines if the name is secret; if it may be, the lines that look secret. */
-function secretSetting(name: string, value: unknown): string[] {
-  if (secretVariable.test(name)) return texts(value).filter((line) => !isSwitch.test(line))
-  return maybeSecret.test(name) ? texts(value).filter(looksSecret) : []
+function secretLinesOfSetting(name: string, value: unknown): string[] {
+  if (secretVariable.test(name)) return maskableTexts(value).filter((line) => !switchValue.test(line))
+  return maybeSecret.test(name) ? maskableTexts(value).filter(isRandomText) : []
 }
 
 /** The secrets of a file in base64: the text itself and its decoded lines. Text before and after PEM blocks is public. */
-function encodedFile(data: unknown): string[] {
-  return texts(data).flatMap((text) => {
+function secretsOfEncodedFile(data: unknown): string[] {
+  return maskableTexts(data).flatMap((text) => {
     const content = Buffer.from(text, 'base64').toString('latin1')
     const blocks = content.match(/-----BEGIN [^-]*-----[^-]*-----END [^-]*-----/g) ?? [content]
     return [text, ...blocks.flatMap(maskableLines)]
   })
 }
 
-function texts(value: unknown): string[] {
+function maskableTexts(value: unknown): string[] {
   return typeof value === 'string' || typeof value === 'number' ? maskableLines(String(value)) : []
 }

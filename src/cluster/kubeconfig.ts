@@ -8,11 +8,11 @@ import {
   defaultPlaces,
   type KubeconfigDocument,
   type KubeconfigPlaces,
-  mistake,
+  kubeconfigMistake,
   type NamedEntry,
   readKubeconfig,
   type Section,
-  secretsOf,
+  secretsOfKubeconfig,
 } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
 
@@ -59,7 +59,7 @@ export interface Kubeconfig {
 export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces = defaultPlaces): Kubeconfig {
   const document = readKubeconfig(input.kubeconfig, input.context, places)
   try {
-    return select(document, input, places)
+    return createKubeconfig(document, input, places)
   } catch (error) {
     if (!(error instanceof UserError) || document.source === undefined) throw error
     const found = `The kubeconfig is ${document.source}, because none is given.`
@@ -67,7 +67,7 @@ export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces 
   }
 }
 
-function select(document: KubeconfigDocument, input: KubeconfigInput, places: KubeconfigPlaces): Kubeconfig {
+function createKubeconfig(document: KubeconfigDocument, input: KubeconfigInput, places: KubeconfigPlaces): Kubeconfig {
   const context = chooseContext(document, input.context)
   const cluster = findCluster(document, context)
   const user = findUser(document, context)
@@ -78,34 +78,37 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
   const namespace = input.namespace || context.body['namespace'] || 'default'
   const { exec, token, tokenFile } = user.body
   return {
-    applyTo: applying(cluster, user, proxy ? String(proxy) : undefined),
+    applyTo: createApplyTo(cluster, user, proxy ? String(proxy) : undefined),
     source: document.source,
     context: context.name,
     namespace: String(namespace),
     server: server.replace(/(?<!\/)\/+$/, ''),
     user: user.name,
-    proxy: proxy ? hostOfProxy(String(proxy)) : undefined,
+    proxy: proxy ? proxyWithoutCredentials(String(proxy)) : undefined,
     hasOwnAuthority:
       !proxy && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isObject(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
-    execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
-    secrets: secretsOf(document),
+    execCluster: { ...cluster.body, extensions: undefined, config: execClusterConfig(cluster) },
+    secrets: secretsOfKubeconfig(document),
   }
 }
 
 function chooseContext(document: KubeconfigDocument, wanted: string | undefined): NamedEntry {
   const names = document.contexts.map(({ name }) => name)
   if (names.length === 0) {
-    throw mistake('The kubeconfig has no contexts. Write it with: kubectl config view --raw --minify --flatten')
+    throw kubeconfigMistake(
+      'The kubeconfig has no contexts. Write it with: kubectl config view --raw --minify --flatten',
+    )
   }
   const name = wanted || document.currentContext
   if (name === undefined) {
-    throw mistake(`The kubeconfig has no current-context. Choose one of its contexts: ${names.join(', ')}.`)
+    throw kubeconfigMistake(`The kubeconfig has no current-context. Choose one of its contexts: ${names.join(', ')}.`)
   }
   const context = document.contexts.find((entry) => entry.name === name)
   if (!context) {
     const end = `It has: ${names.join(', ')}.${didYouMean(name, names)}`
-    if (!wanted) throw mistake(`The kubeconfig has no context "${name}", which its current-context names. ${end}`)
+    if (!wanted)
+      throw kubeconfigMistake(`The kubeconfig has no context "${name}", which its current-context names. ${end}`)
     throw new UserError([{ input: 'context', message: `The kubeconfig has no context "${name}". ${end}` }])
   }
   return context
@@ -114,13 +117,15 @@ function chooseContext(document: KubeconfigDocument, wanted: string | undefined)
 function findCluster(document: KubeconfigDocument, { name: context, body }: NamedEntry): NamedEntry {
   const cluster = document.clusters.find(({ name }) => name === body['cluster'])
   if (!cluster) {
-    throw mistake(
+    throw kubeconfigMistake(
       `The context "${context}" of the kubeconfig names the cluster "${body['cluster'] ?? ''}", which is missing.`,
     )
   }
   const server = cluster.body['server']
   if (typeof server !== 'string' || !/^https?:\/\//.test(server) || !URL.canParse(server)) {
-    throw mistake(`The cluster "${cluster.name}" of the kubeconfig has no server address (\`server: https://…\`).`)
+    throw kubeconfigMistake(
+      `The cluster "${cluster.name}" of the kubeconfig has no server address (\`server: https://…\`).`,
+    )
   }
   return cluster
 }
@@ -130,7 +135,9 @@ function findUser(document: KubeconfigDocument, { name: context, body }: NamedEn
   if (!body['user']) return { name: 'anonymous', body: {} }
   const user = document.users.find(({ name }) => name === body['user'])
   if (!user) {
-    throw mistake(`The context "${context}" of the kubeconfig names the user "${body['user']}", which is missing.`)
+    throw kubeconfigMistake(
+      `The context "${context}" of the kubeconfig names the user "${body['user']}", which is missing.`,
+    )
   }
   return user
 }
@@ -141,7 +148,7 @@ function checkCluster({ name, body }: NamedEntry, user: NamedEntry): void {
   const url = new URL(String(body['server']))
   const bare = url.protocol === 'http:' && !isLoopback(hostnameOf(url))
   if (bare && Object.keys(user.body).length > 0 && body['insecure-skip-tls-verify'] !== true) {
-    throw mistake(
+    throw kubeconfigMistake(
       `The cluster "${name}" of the kubeconfig has an http:// address: credentials would be sent unencrypted. Use https://, or set insecure-skip-tls-verify: true.`,
     )
   }
@@ -151,26 +158,26 @@ function checkUser({ name, body }: NamedEntry): void {
   for (const file of ['client-certificate', 'client-key', 'tokenFile']) checkFile(body, file, `user "${name}"`)
   for (const data of ['client-certificate-data', 'client-key-data']) checkPem(body, data, `user "${name}"`)
   const { token, exec } = body
-  if (token === 'REDACTED') throw withoutSecrets(`user "${name}"`)
+  if (token === 'REDACTED') throw removedSecretsMistake(`user "${name}"`)
   if (typeof token === 'string' && /[^\x21-\x7e]/.test(token.trim())) {
-    throw mistake(
+    throw kubeconfigMistake(
       `The token of user "${name}" in the kubeconfig contains blanks or line breaks: was it pasted in pieces?`,
     )
   }
   // Without it, requests are anonymous, and the message about their refusal would recommend to grant access.
   if (body['auth-provider'])
-    throw mistake(
+    throw kubeconfigMistake(
       `User "${name}" in the kubeconfig has an \`auth-provider\`, which Kubernetes removed in 1.26. Use a credential plugin (\`exec\`).`,
     )
-  if (isObject(exec) && !isPlugin(exec)) {
-    throw mistake(
+  if (isObject(exec) && !isValidPlugin(exec)) {
+    throw kubeconfigMistake(
       `The \`exec\` section of user "${name}" in the kubeconfig is invalid: it needs a \`command\`; \`args\` is a list of arguments, and \`env\` a list of \`- name: NAME\` with \`value: VALUE\`.`,
     )
   }
 }
 
 /** Whether the section of a credential plugin has the fields that are needed to run the plugin. */
-function isPlugin({ command, args, env }: Section): boolean {
+function isValidPlugin({ command, args, env }: Section): boolean {
   const isListOf = (value: unknown, isItem: (item: unknown) => boolean) =>
     value === undefined || value === null || (Array.isArray(value) && value.every(isItem))
   return (
@@ -185,7 +192,7 @@ function checkFile(body: Section, setting: string, owner: string): void {
   const path = body[setting]
   // In kubectl, data takes precedence over a file; the file need not exist.
   if (typeof path !== 'string' || path === '' || body[`${setting}-data`] || existsSync(path)) return
-  throw mistake(
+  throw kubeconfigMistake(
     `The ${setting} of the ${owner} in the kubeconfig is the file ${path}, which does not exist on this machine. ` +
       'Write a kubeconfig that contains everything with: kubectl config view --raw --minify --flatten',
   )
@@ -194,34 +201,36 @@ function checkFile(body: Section, setting: string, owner: string): void {
 function checkPem(body: Section, setting: string, owner: string): void {
   const data = body[setting]
   if (data === undefined || data === null || data === '') return
-  if (data === 'DATA+OMITTED' || data === 'REDACTED') throw withoutSecrets(owner)
+  if (data === 'DATA+OMITTED' || data === 'REDACTED') throw removedSecretsMistake(owner)
   if (typeof data === 'string' && Buffer.from(data, 'base64').includes('-----BEGIN ')) return
-  throw mistake(`The ${setting} of the ${owner} in the kubeconfig is not base64 of a PEM file (-----BEGIN …).`)
+  throw kubeconfigMistake(
+    `The ${setting} of the ${owner} in the kubeconfig is not base64 of a PEM file (-----BEGIN …).`,
+  )
 }
 
-function withoutSecrets(owner: string): Error {
-  return mistake(
+function removedSecretsMistake(owner: string): Error {
+  return kubeconfigMistake(
     `The kubeconfig was printed without its secrets (${owner}). Write it with: kubectl config view --raw --minify --flatten`,
   )
 }
 
 /** The content of a certificate or key: the data, else the file. */
-function pemOf({ body }: NamedEntry, setting: string): Buffer | undefined {
+function readPem({ body }: NamedEntry, setting: string): Buffer | undefined {
   const [data, file] = [body[`${setting}-data`], body[setting]]
   if (data) return Buffer.from(String(data), 'base64')
   return file ? readFileSync(String(file)) : undefined
 }
 
 /** Returns a function that applies certificates, token or password, and a proxy. As in kubectl, data precede a file. */
-function applying(cluster: NamedEntry, user: NamedEntry, proxy: string | undefined): Kubeconfig['applyTo'] {
+function createApplyTo(cluster: NamedEntry, user: NamedEntry, proxy: string | undefined): Kubeconfig['applyTo'] {
   let agent: Promise<Agent> | undefined
   return async (request) => {
     const { token, tokenFile, username, password } = user.body
     const serverName = cluster.body['tls-server-name']
-    const ca = pemOf(cluster, 'certificate-authority')
-    const cert = pemOf(user, 'client-certificate')
-    const key = pemOf(user, 'client-key')
-    if (proxy !== undefined) agent ??= agentFor(proxy, String(cluster.body['server']))
+    const ca = readPem(cluster, 'certificate-authority')
+    const cert = readPem(user, 'client-certificate')
+    const key = readPem(user, 'client-key')
+    if (proxy !== undefined) agent ??= createProxyAgent(proxy, String(cluster.body['server']))
     Object.assign(request, {
       ...(cluster.body['insecure-skip-tls-verify'] === true ? { rejectUnauthorized: false } : {}),
       ...(serverName ? { servername: String(serverName) } : {}),
@@ -234,18 +243,18 @@ function applying(cluster: NamedEntry, user: NamedEntry, proxy: string | undefin
     const bearer = tokenFile ? readFileSync(String(tokenFile), 'utf8') : token
     request.headers = {
       ...request.headers,
-      ...impersonation(user),
+      ...impersonationHeaders(user),
       ...(bearer ? { Authorization: `Bearer ${String(bearer).trim()}` } : {}),
     }
   }
 }
 
-function execConfig({ body }: NamedEntry): unknown {
+function execClusterConfig({ body }: NamedEntry): unknown {
   const extensions = Array.isArray(body['extensions']) ? body['extensions'] : []
   return extensions.find((entry) => entry?.name === 'client.authentication.k8s.io/exec')?.extension
 }
 
-function impersonation({ body }: NamedEntry): Record<string, string | string[]> {
+function impersonationHeaders({ body }: NamedEntry): Record<string, string | string[]> {
   const { as, 'as-groups': groups, 'as-uid': uid, 'as-user-extra': extra } = body
   return {
     ...(as ? { 'Impersonate-User': String(as) } : {}),
@@ -276,7 +285,7 @@ export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): st
     url.protocol === 'https:' ? env['HTTPS_PROXY'] || env['https_proxy'] : env['HTTP_PROXY'] || env['http_proxy']
   if (!proxy || isLoopback(host)) return undefined
   const exceptions = (env['NO_PROXY'] || env['no_proxy'] || '').split(',').map((entry) => entry.trim().toLowerCase())
-  if (exceptions.some((entry) => entry !== '' && matchesException(entry, host.toLowerCase(), port))) return undefined
+  if (exceptions.some((entry) => entry !== '' && isNoProxyMatch(entry, host.toLowerCase(), port))) return undefined
   return proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
@@ -290,17 +299,17 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-function matchesException(entry: string, host: string, port: string): boolean {
+function isNoProxyMatch(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true
   const [network, prefix] = entry.split('/')
-  if (network !== undefined && prefix !== undefined && isIP(network)) return inRange(network, Number(prefix), host)
+  if (network !== undefined && prefix !== undefined && isIP(network)) return isInRange(network, Number(prefix), host)
   const withPort = isIP(entry) ? null : /^(.*):(\d+)$/.exec(entry)
   if (withPort && withPort[2] !== port) return false
   const name = (withPort?.[1] ?? entry).replace(/^\[|\]$/g, '').replace(/^\*?\./, '')
   return host === name || (!isIP(host) && host.endsWith(`.${name}`))
 }
 
-function inRange(network: string, prefix: number, host: string): boolean {
+function isInRange(network: string, prefix: number, host: string): boolean {
   const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
   if (isIP(host) === 0 || !(prefix >= 0 && prefix <= (family === 'ipv6' ? 128 : 32))) return false
   // Node loads the class when it is read, which only proxies need.
@@ -310,15 +319,15 @@ function inRange(network: string, prefix: number, host: string): boolean {
 }
 
 /** Scheme and host of a proxy, without its credentials. Throws a `UserError` for another form of address. */
-function hostOfProxy(proxy: string): string {
+function proxyWithoutCredentials(proxy: string): string {
   if (!/^(?:https?|socks\w*):\/\/./.test(proxy) || !URL.canParse(proxy))
-    throw mistake('The address of the proxy (`proxy-url`, HTTPS_PROXY) is not of the form http://HOST:PORT.')
+    throw kubeconfigMistake('The address of the proxy (`proxy-url`, HTTPS_PROXY) is not of the form http://HOST:PORT.')
   const { protocol, host } = new URL(proxy)
   return `${protocol}//${host}`
 }
 
 /** The agent that connects to a server through a proxy. Only gates behind a proxy load its library. */
-async function agentFor(proxy: string, server: string): Promise<Agent> {
+async function createProxyAgent(proxy: string, server: string): Promise<Agent> {
   if (proxy.startsWith('socks')) {
     const { SocksProxyAgent } = await import('socks-proxy-agent')
     // SOCKS5 proxies resolve the name of the server, as in kubectl (golang.org/x/net `internal/socks/client.go`): the name of a

@@ -60,19 +60,19 @@ async function listPages(
   let listBytes = 0
   const onBytes = (bytes: number) => {
     listBytes += bytes
-    if (listBytes > maxListBytes) throw tooLong(request, `${maxListBytes >> 20} MiB`)
+    if (listBytes > maxListBytes) throw listTooLongError(request, `${maxListBytes >> 20} MiB`)
   }
   for (let pages = 1; ; pages++) {
-    if (pages > maxListPages) throw tooLong(request, `${maxListPages.toLocaleString('en')} pages`)
+    if (pages > maxListPages) throw listTooLongError(request, `${maxListPages.toLocaleString('en')} pages`)
     const query = new URLSearchParams({
-      ...selection(request),
+      ...selectionQuery(request),
       ...(limit === undefined ? {} : { limit: String(limit) }),
       ...(continuation === '' ? {} : { continue: continuation }),
     })
-    const page = await client.json(`${path}?${query}`, {
+    const page = await client.requestJson(`${path}?${query}`, {
       ...options,
       onBytes,
-      accept: acceptOf(request, 'list', metadataOnly),
+      accept: acceptHeader(request, 'list', metadataOnly),
     })
     onPage?.()
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
@@ -81,25 +81,25 @@ async function listPages(
       throw new ConnectionError('EBADMSG', `the server answered ${path} with something that is not a list`)
     }
     for (const object of objects ?? []) {
-      if (!isNamed(object))
+      if (!hasName(object))
         throw new ConnectionError('EBADMSG', `the server answered ${path} with an item that is no object`)
-      items.push(redact(asKind(object, request)))
+      items.push(redact(withKind(object, request)))
     }
     continuation = typeof metadata?.['continue'] === 'string' ? metadata['continue'] : ''
     if (continuation === '') return { items, resourceVersion: String(metadata?.['resourceVersion'] ?? '') }
   }
 }
 
-export function isNamed(item: unknown): item is object {
+export function hasName(item: unknown): item is object {
   return isObject(item) && isObject(item['metadata']) && typeof item['metadata']['name'] === 'string'
 }
 
-function tooLong({ kind }: WatchRequest, limit: string): ConnectionError {
+function listTooLongError({ kind }: WatchRequest, limit: string): ConnectionError {
   return new ConnectionError('E2BIG', `the list of ${kind} has more than ${limit}`)
 }
 
 /** Adds `apiVersion` and `kind`, which the items of a list lack. Of a Secret, only some metadata is kept. */
-export function asKind(object: object, { apiVersion, kind }: KindName): KubeObject {
+export function withKind(object: object, { apiVersion, kind }: KindName): KubeObject {
   if (kind === helmRevisions.kind) return asHelmRevision(object as KubeObject)
   if (kind !== secretNames.kind) return { apiVersion, kind, ...object } as KubeObject
   // The annotations of a Secret may contain the whole Secret, as `kubectl apply` writes it.
@@ -133,7 +133,7 @@ function asHelmRevision({ metadata }: KubeObject): KubeObject {
 }
 
 /** Whether a kind is one of the two by which the gate reads the metadata of Secrets. */
-function isOfSecrets(kind: string): boolean {
+function isSecretMetadataKind(kind: string): boolean {
   return kind === secretNames.kind || kind === helmRevisions.kind
 }
 
@@ -142,17 +142,17 @@ function isOfSecrets(kind: string): boolean {
  * `helmRevisions`).
  */
 export function servedKind({ apiVersion, kind }: KindName): KindName {
-  return { apiVersion, kind: isOfSecrets(kind) ? 'Secret' : kind }
+  return { apiVersion, kind: isSecretMetadataKind(kind) ? 'Secret' : kind }
 }
 
 /**
  * The header `Accept` that asks only for the metadata of objects; undefined if whole objects are read
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
  */
-export function acceptOf(
+export function acceptHeader(
   { kind }: KindName,
   verb: 'list' | 'watch',
-  metadataOnly = isOfSecrets(kind),
+  metadataOnly = isSecretMetadataKind(kind),
 ): string | undefined {
   const form = verb === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata'
   return metadataOnly ? `application/json;as=${form};g=meta.k8s.io;v=v1` : undefined
@@ -162,7 +162,7 @@ export function acceptOf(
  * The query that filters the collection on the server. A name becomes a field selector, which a role with `resourceNames`
  * permits too.
  */
-export function selection({ kind, name, labelSelector }: WatchRequest): Record<string, string> {
+export function selectionQuery({ kind, name, labelSelector }: WatchRequest): Record<string, string> {
   const served = kind === helmRevisions.kind ? `${helmPrefix}${name}` : name
   return {
     ...(name === undefined ? {} : { fieldSelector: `metadata.name=${served}` }),
@@ -199,7 +199,7 @@ export class BrokenWatchError extends Error {}
  * Throws a `BrokenWatchError` if an open connection breaks, and the original error if the opening or the probe fails. Never
  * hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
  */
-export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer> {
+export async function* readWatchLines(options: WatchOptions): AsyncGenerator<Buffer> {
   const { client, clock, path, accept, signal, overdueMs, probe, onOpen, onBytes } = options
   const stopping = new AbortController()
   const stop = () => stopping.abort()
@@ -228,7 +228,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
   }
 
   try {
-    const stream = await client.stream(path, { accept, signal: ending, timeoutMs: answerTimeoutMs })
+    const stream = await client.openStream(path, { accept, signal: ending, timeoutMs: answerTimeoutMs })
     isOpen = true
     onOpen()
     restartSilence()

@@ -33,13 +33,13 @@ export async function readLog(
     limitBytes: String(maxLogAnswerBytes),
   })
   try {
-    const text = await client.text(`${logPath(request)}?${query}`, {
+    const text = await client.requestText(`${logPath(request)}?${query}`, {
       timeoutMs: logReadMs,
       maxBytes: maxLogAnswerBytes + 1024,
     })
     return isKubeletRefusal(text)
-      ? { text: undefined, why: explainRefusal(text.trim()) }
-      : { text: lastBytes(redact(text), maxTailBytes) }
+      ? { text: undefined, why: explainKubeletRefusal(text.trim()) }
+      : { text: lastLinesWithin(redact(text), maxTailBytes) }
   } catch (error) {
     const failure = logFailureOf(error)
     if (failure !== 'not-started' && failure !== 'gone') throw error
@@ -73,12 +73,12 @@ function isKubeletRefusal(text: string): boolean {
 }
 
 /** Replaces the message about a removed container, because that message contains the container's id. */
-function explainRefusal(text: string): string {
+function explainKubeletRefusal(text: string): string {
   return /^unable to retrieve container logs|code = NotFound/.test(text) ? 'the node no longer has it' : text
 }
 
 /** The last whole lines that fit into the limit. If even the last line is longer, its end. */
-function lastBytes(text: string, limit: number): string {
+function lastLinesWithin(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return text
   const tail = bytes
@@ -127,11 +127,11 @@ export async function followLog(
     sinceTime: new Date(since).toISOString(),
   })
   const options = { accept: '*/*', timeoutMs, signal }
-  return timestampedLines(await client.stream(`${logPath(request)}?${query}`, options), redact)
+  return readTimestampedLines(await client.openStream(`${logPath(request)}?${query}`, options), redact)
 }
 
-async function* timestampedLines(response: Readable, redact: (text: string) => string): AsyncGenerator<LogLine> {
-  for await (const line of boundedLines(response)) {
+async function* readTimestampedLines(response: Readable, redact: (text: string) => string): AsyncGenerator<LogLine> {
+  for await (const line of readBoundedLines(response)) {
     const [prefix, written = '', fraction = ''] = timestampPrefix.exec(line) ?? []
     const at = Date.parse(written) + Number(`0.${fraction}`)
     if (prefix !== undefined) yield { at, text: cutLine(redact(line.slice(prefix.length))) }
@@ -150,7 +150,7 @@ function cutLine(line: string): string {
  * Splits an answer into lines, of which only the first bytes are kept. The text after the last line break is a line too,
  * unless the stream breaks.
  */
-async function* boundedLines(response: Readable): AsyncGenerator<string> {
+async function* readBoundedLines(response: Readable): AsyncGenerator<string> {
   let kept: Buffer[] = []
   let keptBytes = 0
   const keep = (piece: Buffer) => {
@@ -160,7 +160,7 @@ async function* boundedLines(response: Readable): AsyncGenerator<string> {
     // Also an empty part would keep its whole chunk in memory.
     if (start.length > 0) kept.push(start)
   }
-  const line = () => {
+  const takeLine = () => {
     const text = Buffer.concat(kept).toString('utf8')
     kept = []
     keptBytes = 0
@@ -170,10 +170,10 @@ async function* boundedLines(response: Readable): AsyncGenerator<string> {
     let start = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
       keep(chunk.subarray(start, end))
-      yield line()
+      yield takeLine()
       start = end + 1
     }
     keep(chunk.subarray(start))
   }
-  if (keptBytes > 0) yield line()
+  if (keptBytes > 0) yield takeLine()
 }

@@ -6,12 +6,12 @@ import { groupOf, isObject, type KubeObject } from './objects.ts'
 type FieldCheck = (value: unknown) => readonly string[] | undefined
 type Fields = Readonly<Record<string, FieldCheck>>
 
-const anyOf =
+const hasType =
   (...types: readonly string[]): FieldCheck =>
   (value) =>
     types.includes(typeof value) ? undefined : []
 
-const list =
+const listOf =
   (check: FieldCheck): FieldCheck =>
   (value) => {
     if (!Array.isArray(value)) return []
@@ -41,7 +41,7 @@ const object = (exceptions: Fields = {}): FieldCheck => {
 }
 
 /** Checks a value once: objects share equal parts (`shareEqualParts`), such as the specs of a pod's versions. */
-function once(check: FieldCheck): FieldCheck {
+function cachedCheck(check: FieldCheck): FieldCheck {
   const correct = new WeakSet<object>()
   return (value) => {
     if (!isObject(value)) return check(value)
@@ -52,20 +52,20 @@ function once(check: FieldCheck): FieldCheck {
   }
 }
 
-const text = anyOf('string')
-const scalar = anyOf('string', 'number')
+const text = hasType('string')
+const scalar = hasType('string', 'number')
 const checkObject = object()
-const objects = list(checkObject)
+const objects = listOf(checkObject)
 /** Accepts a list of objects in which none of these fields is missing. */
-const objectsWith = (...names: readonly string[]): FieldCheck =>
-  list((value) => {
+const listOfObjectsWith = (...names: readonly string[]): FieldCheck =>
+  listOf((value) => {
     const path = checkObject(value)
     if (path !== undefined) return path
     const missing = names.find((name) => (value as Record<string, unknown>)[name] === undefined)
     return missing === undefined ? undefined : [missing]
   })
 /** Labels, and a selector that is a bare map of labels: their keys are no field names. */
-const scalars = list(scalar)
+const scalars = listOf(scalar)
 const labels: FieldCheck = (value) => (isObject(value) ? scalars(Object.values(value)) : [])
 const selector: FieldCheck = (value) => (labels(value) === undefined ? undefined : checkObject(value))
 
@@ -77,7 +77,7 @@ const types: readonly (readonly [FieldCheck, string])[] = [
      secretName serviceName startedAt storageClassName subresource time type uid`,
   ],
   [
-    anyOf('number'),
+    hasType('number'),
     `active availableReplicas containerPort count exitCode failed failureThreshold initialDelaySeconds minReadySeconds
      periodSeconds readyReplicas replicas restartCount signal succeeded updatedReplicas`,
   ],
@@ -88,22 +88,22 @@ const types: readonly (readonly [FieldCheck, string])[] = [
     `backend data exec http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
      scaleTargetRef series service startupProbe state status strategy targetRef tcpSocket template terminated updateStrategy waiting`,
   ],
-  [once(checkObject), 'spec'],
+  [cachedCheck(checkObject), 'spec'],
   [
     objects,
     `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions paths ports
      readinessGates rules schedulingGates taints tls tolerations volumeMounts`,
   ],
-  [list(text), 'args command finalizers ownedFields values'],
+  [listOf(text), 'args command finalizers ownedFields values'],
   [labels, 'annotations applied hard labels matchLabels'],
   [selector, 'selector'],
   [object({ service: text }), 'grpc'],
-  [list(object({ status: text })), 'conditions'],
-  [list(object({ conditions: checkObject, addresses: list(text) })), 'endpoints'],
-  [list(object({ image: checkObject })), 'volumes'],
-  [objectsWith('name'), 'containers initContainers'],
+  [listOf(object({ status: text })), 'conditions'],
+  [listOf(object({ conditions: checkObject, addresses: listOf(text) })), 'endpoints'],
+  [listOf(object({ image: checkObject })), 'volumes'],
+  [listOfObjectsWith('name'), 'containers initContainers'],
   // A handwritten object may lack the uid of its owner: then nothing owns it.
-  [objectsWith('apiVersion', 'kind', 'name'), 'ownerReferences'],
+  [listOfObjectsWith('apiVersion', 'kind', 'name'), 'ownerReferences'],
 ]
 
 /** The types of the fields that rules read, by name. */
@@ -140,15 +140,15 @@ const checkedKinds: ReadonlySet<string> = new Set([
  * verdict without an error (`replicas: "three"` compares as NaN), and a defect of a rule must not look like a damaged
  * recording.
  */
-export function objectMistake(object: KubeObject): string | undefined {
-  if (anyOf('number', 'string')(object.metadata.generation) !== undefined) delete object.metadata.generation
+export function explainWrongType(object: KubeObject): string | undefined {
+  if (hasType('number', 'string')(object.metadata.generation) !== undefined) delete object.metadata.generation
   const isChecked = checkedKinds.has(`${groupOf(object.apiVersion)}/${object.kind}`)
-  const path = isChecked ? (nullPart(object) ?? checkObject(object)) : checkObject({ metadata: object.metadata })
+  const path = isChecked ? (pathOfNullPart(object) ?? checkObject(object)) : checkObject({ metadata: object.metadata })
   return path === undefined ? undefined : `its object is invalid: ${path.join('.')} has the wrong type`
 }
 
 /** The path of a part that is null: an object may lack `spec`, but an object whose `spec` is null is damaged. */
-function nullPart(object: KubeObject & { involvedObject?: unknown }): readonly string[] | undefined {
+function pathOfNullPart(object: KubeObject & { involvedObject?: unknown }): readonly string[] | undefined {
   const part = (['spec', 'status', 'involvedObject'] as const).find((name) => object[name] === null)
   return part && [part]
 }

@@ -93,7 +93,7 @@ export function isSameSubject(a: Subject, b: Subject): boolean {
 }
 
 /** The number of pods that an object wants (`spec.replicas`); a DaemonSet has no such field. */
-export function replicasOf({ spec }: KubeObject): number | undefined {
+export function desiredReplicasOf({ spec }: KubeObject): number | undefined {
   return (spec as { readonly replicas?: number } | undefined)?.replicas
 }
 
@@ -187,7 +187,7 @@ export type Workload = KubeObject & {
 /** Controllers set either `count` or `series.count`. */
 export type EventObject = JsonOfKind<api.CoreV1Event>
 
-/** The kinds whose objects have a type here. The fields that are read are checked when they arrive (`objectMistake`). */
+/** The kinds whose objects have a type here. The fields that are read are checked when they arrive (`explainWrongType`). */
 interface TypedKinds {
   DaemonSet: DaemonSet
   Deployment: Deployment
@@ -220,7 +220,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
  * A function that calls `read` once for each object: an object never changes, but is read again after changes of
  * others.
  */
-export function oncePerObject<Result, Of extends object = KubeObject>(
+export function cachePerObject<Result, Of extends object = KubeObject>(
   read: (object: Of) => Result,
 ): (object: Of) => Result {
   const known = new WeakMap<Of, { readonly result: Result }>()
@@ -270,7 +270,7 @@ export function firstOccurrence({ firstTimestamp, eventTime, metadata }: EventOb
  * Sorts events by their last occurrence, earliest first. Some timestamps have only whole seconds, so events of the same
  * second are sorted by resource version.
  */
-export function byLastOccurrence(a: EventObject, b: EventObject): number {
+export function compareLastOccurrence(a: EventObject, b: EventObject): number {
   return secondOf(a) - secondOf(b) || versionOf(a) - versionOf(b)
 }
 
@@ -292,13 +292,13 @@ function versionOf({ metadata: { resourceVersion } }: EventObject): number {
  * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). If a client writes twice within one second,
  * its entry stays the same. A scale, a binding and a deletion leave no entry with a time.
  */
-export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
-  return namesOf(writtenEntries(before, after))
+export function authorsOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
+  return managerNames(writtenEntries(before, after))
 }
 
-/** The clients that changed an object outside its status, as in `authorOf`. */
-export function specAuthorOf(before: KubeObject, after: KubeObject): string | undefined {
-  return namesOf(
+/** The clients that changed an object outside its status, as in `authorsOf`. */
+export function specAuthorsOf(before: KubeObject, after: KubeObject): string | undefined {
+  return managerNames(
     writtenEntries(before, after).filter(
       ({ manager, subresource }) => subresource !== 'status' && manager !== 'unknown',
     ),
@@ -306,27 +306,27 @@ export function specAuthorOf(before: KubeObject, after: KubeObject): string | un
 }
 
 function writtenEntries(before: KubeObject | undefined, after: KubeObject): readonly ManagedFields[] {
-  const known = new Map((before?.metadata.managedFields ?? []).map((entry) => [authorKey(entry), entry.time]))
+  const known = new Map((before?.metadata.managedFields ?? []).map((entry) => [managerKey(entry), entry.time]))
   return (after.metadata.managedFields ?? []).filter(
-    (entry) => !known.has(authorKey(entry)) || known.get(authorKey(entry)) !== entry.time,
+    (entry) => !known.has(managerKey(entry)) || known.get(managerKey(entry)) !== entry.time,
   )
 }
 
-function namesOf(entries: readonly ManagedFields[]): string | undefined {
-  return entries.length === 0 ? undefined : [...new Set(entries.map(authorText))].join(', ')
+function managerNames(entries: readonly ManagedFields[]): string | undefined {
+  return entries.length === 0 ? undefined : [...new Set(entries.map(managerText))].join(', ')
 }
 
-function authorText({ manager = 'somebody', operation, subresource }: ManagedFields): string {
+function managerText({ manager = 'somebody', operation, subresource }: ManagedFields): string {
   const how = [...(operation === 'Apply' ? ['server-side apply'] : []), ...(subresource ? [subresource] : [])]
   return how.length === 0 ? manager : `${manager} (${how.join(', ')})`
 }
 
-function authorKey({ manager, operation, subresource }: ManagedFields): string {
+function managerKey({ manager, operation, subresource }: ManagedFields): string {
   return JSON.stringify([manager, operation, subresource])
 }
 
 /** Whether two versions of an object are equal apart from the status and from what each write changes. */
-export function differsOnlyInStatus(before: KubeObject, after: KubeObject): boolean {
+export function hasOnlyStatusChanges(before: KubeObject, after: KubeObject): boolean {
   const rest = ({ status: _status, metadata, ...object }: KubeObject) => {
     const { resourceVersion: _version, managedFields: _fields, ...others } = metadata
     return { ...object, metadata: others }

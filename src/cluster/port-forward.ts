@@ -2,7 +2,7 @@ import type { RequestOptions } from 'node:https'
 import { Duplex } from 'node:stream'
 import WebSocket from 'ws'
 import { maxMessageBytes } from '../thresholds.ts'
-import { apiErrorOf, type Client } from './client.ts'
+import { type Client, readApiError } from './client.ts'
 import { ConnectionError } from './failures.ts'
 
 export interface PodPort {
@@ -29,10 +29,10 @@ const brokenConnection = 1006
  */
 export function forwardPort(client: Client, { namespace, pod, port }: PodPort, signal: AbortSignal): Promise<Duplex> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`
-  return client.withCredentials(path, { accept: '*/*', signal }, open)
+  return client.withCredentials(path, { accept: '*/*', signal }, openWebSocket)
 }
 
-function open(url: URL, request: RequestOptions, signal: AbortSignal): Promise<Duplex> {
+function openWebSocket(url: URL, request: RequestOptions, signal: AbortSignal): Promise<Duplex> {
   const socket = new WebSocket(url, protocol, { ...request, perMessageDeflate: false, maxPayload: maxMessageBytes })
   // The first messages may come with the event `open`.
   const connection = new PodConnection(socket)
@@ -46,7 +46,7 @@ function open(url: URL, request: RequestOptions, signal: AbortSignal): Promise<D
   socket.once('unexpected-response', (_, response) => {
     // The connection of this response belongs to no agent, so it must be closed here.
     const { socket: refused } = response
-    void apiErrorOf(response).then((error) => {
+    void readApiError(response).then((error) => {
       reject(error)
       refused.destroy()
     })

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { jsonValue } from '../errors.ts'
-import { mapArray, mapObject, withoutConversions } from './compact.ts'
-import { leavesOf, ownedPointers, pointerTo } from './field-paths.ts'
+import { mapArray, mapObject, withoutConversionMethods } from './compact.ts'
+import { leavesOf, pointersOfFieldSet, toPointer } from './field-paths.ts'
 import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
 import { isSecretField } from './secret-values.ts'
 import { Secrets } from './secrets.ts'
@@ -28,7 +28,7 @@ const maxTextLength = 8_192
 const maxDepth = 500
 
 /** Collects the secrets that objects contain, before their values are hashed. */
-export type KnownSecrets = Pick<Secrets, 'learnSecret' | 'learnSetting' | 'learnText' | 'redact'>
+export type KnownSecrets = Pick<Secrets, 'addFromSecret' | 'addFromSetting' | 'addFromText' | 'redact'>
 
 /** The maximum number of cached hashes. All pods of a template have the same environment variables. */
 const maxCachedHashes = 10_000
@@ -61,36 +61,38 @@ export class Redactor {
     this.#key = createSecretKey(key)
     this.#known = known
     const hashVariables = (value: unknown) =>
-      Array.isArray(value) ? mapArray(value, (each) => this.#hashVariable(each)) : this.#walk(value)
+      Array.isArray(value) ? mapArray(value, (each) => this.#hashVariable(each)) : this.#redactValue(value)
     const hashMap = (value: unknown) =>
       isObject(value)
         ? mapObject(value, (setting, name) =>
-            isText(setting) ? this.#hashSetting(name, setting) : this.#hashTexts(this.#walk(setting), name),
+            isTextOrNumber(setting)
+              ? this.#hashSetting(name, setting)
+              : this.#hashTexts(this.#redactValue(setting), name),
           )
-        : this.#walk(value)
+        : this.#redactValue(value)
     const hashVariablesOrMap = (value: unknown) => (isObject(value) ? hashMap(value) : hashVariables(value))
-    const learnArguments = (value: unknown) => {
+    const collectFromArguments = (value: unknown) => {
       if (Array.isArray(value))
-        learnFlags(
-          value.map((each) => (isText(each) ? String(each) : '')),
+        addFromArguments(
+          value.map((each) => (isTextOrNumber(each) ? String(each) : '')),
           known,
         )
-      return this.#walk(value)
+      return this.#redactValue(value)
     }
     // Labels are compared by their values, whatever their names.
-    const walkValues = (value: unknown) =>
+    const redactMapValues = (value: unknown) =>
       isObject(value)
-        ? mapObject(value, (inner, name) => (typeof inner === 'string' ? inner : this.#walkField(inner, name)))
-        : this.#walk(value)
-    const hashTexts = (value: unknown) => this.#hashTexts(this.#walk(value), '')
+        ? mapObject(value, (inner, name) => (typeof inner === 'string' ? inner : this.#redactField(inner, name)))
+        : this.#redactValue(value)
+    const hashTexts = (value: unknown) => this.#hashTexts(this.#redactValue(value), '')
     // The values of a chart: Flux and k3s (`spec.values`, `spec.valuesContent`), Argo CD (`helm`), Cluster API.
     const hashChart = (value: unknown) =>
       isObject(value)
         ? mapObject(value, (inner, name) => {
             if (name === 'parameters') return hashVariables(inner)
-            return name === 'values' ? hashTexts(inner) : this.#walkField(inner, name)
+            return name === 'values' ? hashTexts(inner) : this.#redactField(inner, name)
           })
-        : this.#walk(value)
+        : this.#redactValue(value)
     this.#fields = {
       env: hashVariablesOrMap,
       httpHeaders: hashVariables,
@@ -100,42 +102,43 @@ export class Redactor {
       substitute: hashMap,
       helm: hashChart,
       // In a selector, `values` is a list.
-      values: (value) => (Array.isArray(value) ? this.#walk(value) : hashTexts(value)),
+      values: (value) => (Array.isArray(value) ? this.#redactValue(value) : hashTexts(value)),
       valuesContent: hashTexts,
       valuesObject: hashTexts,
       valuesTemplate: hashTexts,
-      labels: walkValues,
-      matchLabels: walkValues,
-      selector: walkValues,
-      nodeSelector: walkValues,
-      args: learnArguments,
-      command: learnArguments,
-      annotations: (value) => this.#walk(isObject(value) ? this.#learnAnnotations(withoutCopies(value)) : value),
+      labels: redactMapValues,
+      matchLabels: redactMapValues,
+      selector: redactMapValues,
+      nodeSelector: redactMapValues,
+      args: collectFromArguments,
+      command: collectFromArguments,
+      annotations: (value) =>
+        this.#redactValue(isObject(value) ? this.#addFromAnnotations(withoutObjectCopies(value)) : value),
     }
   }
 
   /** Keeps what appliers recorded in these objects, as hashes and paths: `metadata.applied` and `ownedFields`. */
   keepRecordsOf(names: readonly ObjectName[]): void {
     for (const { apiVersion, kind, namespace = '', name } of names) {
-      const key = kindKey({ apiVersion, kind })
+      const key = groupAndKind({ apiVersion, kind })
       this.#recorded.set(key, (this.#recorded.get(key) ?? new Set()).add(`${namespace}/${name}`))
     }
   }
 
   /** Whether records of objects of this kind are kept, so that their field sets are needed. */
   keepsRecordsOf(kind: KindName): boolean {
-    return this.#recorded.has(kindKey(kind))
+    return this.#recorded.has(groupAndKind(kind))
   }
 
   /** The redacted object: a new one that shares unchanged parts with the old one. */
   readonly redact = (original: KubeObject): KubeObject => {
     const { namespace = '', name: ownName } = original.metadata ?? {}
-    const isRecorded = this.#recorded.get(kindKey(original))?.has(`${namespace}/${ownName}`) === true
+    const isRecorded = this.#recorded.get(groupAndKind(original))?.has(`${namespace}/${ownName}`) === true
     const object = mapObject(original as unknown as Json, (value, name) => {
       if (name !== 'metadata' || !isObject(value)) return value
-      return withFieldSets(value, isRecorded ? withPaths : withoutFieldSet)
+      return mapManagedFields(value, isRecorded ? withOwnedFields : withoutFieldSet)
     })
-    const redacted = this.#walk(object) as KubeObject
+    const redacted = this.#redactValue(object) as KubeObject
     const text = isRecorded ? original.metadata.annotations?.[lastApplied] : undefined
     const applied = jsonValue(text ?? '')
     if (!isObject(applied)) return redacted
@@ -153,29 +156,29 @@ export class Redactor {
     // `null` counts as not written.
     const written = leaves.filter(({ value }) => value !== null)
     return Object.fromEntries(
-      written.map(({ path, value }) => [pointerTo(path), this.#hash(JSON.stringify(value))] as const),
+      written.map(({ path, value }) => [toPointer(path), this.#hash(JSON.stringify(value))] as const),
     )
   }
 
-  #walk(value: unknown): unknown {
+  #redactValue(value: unknown): unknown {
     if (typeof value === 'string') return this.#cutText(value)
     if (typeof value !== 'object' || value === null) return value
     if (this.#depth >= maxDepth) return '…'
     this.#depth += 1
     try {
-      if (Array.isArray(value)) return mapArray(value, (item) => this.#walk(item))
+      if (Array.isArray(value)) return mapArray(value, (item) => this.#redactValue(item))
       if (!isObject(value)) return value
       if (isSecretOrConfigMap(value)) return this.#hashObject(value)
-      return mapObject(withoutConversions(value), (field, name) => this.#walkField(field, name))
+      return mapObject(withoutConversionMethods(value), (field, name) => this.#redactField(field, name))
     } finally {
       this.#depth -= 1
     }
   }
 
-  #walkField(value: unknown, name: string): unknown {
-    if (isText(value) && isSecretField(name, String(value))) return this.#hashSetting(name, value)
+  #redactField(value: unknown, name: string): unknown {
+    if (isTextOrNumber(value) && isSecretField(name, String(value))) return this.#hashSetting(name, value)
     const redact = Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined
-    return redact === undefined ? this.#walk(value) : redact(value)
+    return redact === undefined ? this.#redactValue(value) : redact(value)
   }
 
   /** Cuts a long text and adds its hash, so that different texts stay different. Known secrets are replaced first. */
@@ -185,7 +188,7 @@ export class Redactor {
   }
 
   #hash(value: unknown): string {
-    const text = typeof value === 'string' ? value : JSON.stringify(this.#walk(value))
+    const text = typeof value === 'string' ? value : JSON.stringify(this.#redactValue(value))
     let digest = this.#hashes.get(text)
     if (digest === undefined) {
       digest = `hmac:${createHmac('sha256', this.#key).update(text).digest('base64url')}`
@@ -198,54 +201,54 @@ export class Redactor {
   /** Redacts a Secret or ConfigMap, also inside another object. */
   #hashObject(object: Json): Json {
     const isSecret = object['kind'] === 'Secret'
-    if (isSecret) this.#learn(object)
+    if (isSecret) this.#addSecretsOf(object)
     return mapObject(object, (value, name) => {
       if (/^(data|stringData|binaryData)$/.test(name))
         return isObject(value)
           ? mapObject(value, (item, key) => (isSecret ? this.#hash(item) : this.#hashSetting(key, item)))
-          : this.#walk(value)
-      if (name !== 'metadata' || !isObject(value)) return this.#walkField(value, name)
+          : this.#redactValue(value)
+      if (name !== 'metadata' || !isObject(value)) return this.#redactField(value, name)
       return mapObject(value, (field, key) =>
-        key === 'annotations' && isObject(field) ? this.#hashAnnotations(field) : this.#walkField(field, key),
+        key === 'annotations' && isObject(field) ? this.#hashAnnotations(field) : this.#redactField(field, key),
       )
     })
   }
 
-  #learn({ data, stringData, metadata }: Json): void {
-    for (const [name, value] of entriesOf(stringData)) this.#known.learnSecret(name, value)
-    for (const [name, value] of entriesOf(data)) {
+  #addSecretsOf({ data, stringData, metadata }: Json): void {
+    for (const [name, value] of textEntries(stringData)) this.#known.addFromSecret(name, value)
+    for (const [name, value] of textEntries(data)) {
       const text = Buffer.from(value, 'base64').toString()
-      this.#known.learnSecret(name, text.includes('\uFFFD') ? value : text)
+      this.#known.addFromSecret(name, text.includes('\uFFFD') ? value : text)
     }
-    const annotations = isObject(metadata) ? entriesOf(metadata['annotations']) : []
-    for (const [name, value] of annotations) if (secretAnnotation.test(name)) this.#known.learnSecret(name, value)
+    const annotations = isObject(metadata) ? textEntries(metadata['annotations']) : []
+    for (const [name, value] of annotations) if (secretAnnotation.test(name)) this.#known.addFromSecret(name, value)
   }
 
-  #learnAnnotations(annotations: Json): Json {
-    for (const [name, value] of entriesOf(annotations)) this.#known.learnText(name, value)
+  #addFromAnnotations(annotations: Json): Json {
+    for (const [name, value] of textEntries(annotations)) this.#known.addFromText(name, value)
     return annotations
   }
 
   /** The gate's own annotations are inputs, so they stay readable. */
   #hashAnnotations(annotations: Json): Json {
-    return mapObject(withoutCopies(annotations), (value, name) =>
-      name.startsWith('rollout-gate/') ? this.#walk(value) : this.#hash(value),
+    return mapObject(withoutObjectCopies(annotations), (value, name) =>
+      name.startsWith('rollout-gate/') ? this.#redactValue(value) : this.#hash(value),
     )
   }
 
   /** The hash of a setting. An empty text stays: it is no secret, and the server may not store an empty setting. */
   #hashSetting(name: string, value: unknown): unknown {
     if (value === '') return value
-    if (isText(value)) this.#known.learnSetting(name, String(value))
+    if (isTextOrNumber(value)) this.#known.addFromSetting(name, String(value))
     return this.#hash(value)
   }
 
   /** Redacts an item of a list such as `env`: its value becomes a hash. In a custom resource, items may be Secrets. */
   #hashVariable(variable: unknown): unknown {
-    const walked = this.#walk(variable)
+    const walked = this.#redactValue(variable)
     if (!isObject(variable) || !isObject(walked) || variable['value'] === undefined) return walked
     const name = String(walked['name'])
-    const value = isText(variable['value'])
+    const value = isTextOrNumber(variable['value'])
       ? this.#hashSetting(name, variable['value'])
       : this.#hashTexts(walked['value'], name)
     return { ...walked, value }
@@ -262,16 +265,16 @@ export class Redactor {
 }
 
 /** Whether a value is a text, or a number that YAML makes of a password without quotes. */
-function isText(value: unknown): value is string | number {
+function isTextOrNumber(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
 }
 
 /** Learns the secrets in `--password=…` and `--password …`. */
-function learnFlags(args: readonly string[], known: KnownSecrets): void {
-  for (const [index, text] of args.entries()) known.learnText(/^-[^=]*$/.exec(args[index - 1] ?? '')?.[0] ?? '', text)
+function addFromArguments(args: readonly string[], known: KnownSecrets): void {
+  for (const [index, text] of args.entries()) known.addFromText(/^-[^=]*$/.exec(args[index - 1] ?? '')?.[0] ?? '', text)
 }
 
-function entriesOf(value: unknown): (readonly [string, string])[] {
+function textEntries(value: unknown): (readonly [string, string])[] {
   if (!isObject(value)) return []
   return Object.entries(value).flatMap(([name, text]) => (typeof text === 'string' ? [[name, text] as const] : []))
 }
@@ -306,7 +309,7 @@ function isSecretOrConfigMap({ apiVersion, kind }: Json): boolean {
   return (kind === 'Secret' || kind === 'ConfigMap') && (apiVersion === 'v1' || apiVersion === undefined)
 }
 
-function withoutCopies(annotations: Json): Json {
+function withoutObjectCopies(annotations: Json): Json {
   const kept = Object.entries(annotations).filter(([name, value]) => !objectCopy.test(name) && !isObjectCopy(value))
   return kept.length === Object.keys(annotations).length ? annotations : Object.fromEntries(kept)
 }
@@ -324,16 +327,16 @@ function isObjectCopy(value: unknown): boolean {
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** An entry of `managedFields`, unless it is about the status, with the paths of its field set. */
-function withPaths(entry: unknown): unknown {
+function withOwnedFields(entry: unknown): unknown {
   if (!isObject(entry) || entry['subresource'] === 'status') return withoutFieldSet(entry)
-  return { ...(withoutFieldSet(entry) as Json), ownedFields: ownedPointers(entry['fieldsV1']) }
+  return { ...(withoutFieldSet(entry) as Json), ownedFields: pointersOfFieldSet(entry['fieldsV1']) }
 }
 
-function kindKey({ apiVersion, kind }: KindName): string {
+function groupAndKind({ apiVersion, kind }: KindName): string {
   return `${groupOf(apiVersion ?? '')}/${kind}`
 }
 
-function withFieldSets(metadata: Json, map: (entry: unknown) => unknown): Json {
+function mapManagedFields(metadata: Json, map: (entry: unknown) => unknown): Json {
   return mapObject(metadata, (value, name) =>
     name === 'managedFields' && Array.isArray(value) ? value.map(map) : value,
   )

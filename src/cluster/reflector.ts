@@ -28,26 +28,26 @@ import {
   ConnectionError,
   errorFromStatus,
   failureOf,
+  httpStatusOf,
   isExpired,
   isForbidden,
   isMethodNotSupported,
   isNotFound,
   isUnauthorized,
-  noApiServer,
+  noApiServerError,
   retryAfterOf,
-  statusOf,
-  unexpectedNotFound,
+  unexpectedNotFoundError,
 } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
 import {
-  acceptOf,
-  asKind,
+  acceptHeader,
   BrokenWatchError,
-  isNamed,
+  hasName,
   type List,
   listAll,
-  selection,
-  watchLines,
+  readWatchLines,
+  selectionQuery,
+  withKind,
 } from './list-and-watch.ts'
 import { controllerOf, type KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
@@ -130,7 +130,7 @@ export class Reflector {
   }
 
   /** Whether the known objects include this object, with the same uid. */
-  holds(object: KubeObject): boolean {
+  hasObject(object: KubeObject): boolean {
     const { apiVersion, kind } = this.#request
     const isOfKind = kind === object.kind && apiVersion === object.apiVersion
     return isOfKind && this.#objects.get(namespacedName(object))?.metadata.uid === object.metadata.uid
@@ -138,7 +138,7 @@ export class Reflector {
 
   /** Resolves when closed, or with the first list in a single check; never rejects. */
   async run(): Promise<void> {
-    this.#endFirstList = this.#options.firstLists?.begin() ?? this.#endFirstList
+    this.#endFirstList = this.#options.firstLists?.beginList() ?? this.#endFirstList
     while (!this.#closing.signal.aborted) {
       try {
         if (this.#resourceVersion === undefined || this.#refreshes.length > 0) await this.#list()
@@ -179,7 +179,8 @@ export class Reflector {
     const expectedMs = this.#isSynced ? 2 * this.#listMs : 0
     const limitMs = Math.min(Math.max(expectedMs, minRefreshMs), maxRefreshMs)
     const overdue = new AbortController()
-    const stop = refreshes.length === 0 ? () => {} : clock.after(limitMs, () => overdue.abort(this.#tooLong(limitMs)))
+    const stop =
+      refreshes.length === 0 ? () => {} : clock.after(limitMs, () => overdue.abort(this.#listTimeoutError(limitMs)))
     const lastSuccessAt = this.#lastSuccessAt
     const begunAt = clock.now()
     try {
@@ -187,21 +188,21 @@ export class Reflector {
       const usesShortLimit = (refreshes.length > 0 && !isSlow) || this.#failures % 2 === 1
       const list =
         this.#options.firstList ??
-        (await listAll(client, await path(), this.#request, (object) => this.#compact(object), {
+        (await listAll(client, await path(), this.#request, (object) => this.#redactAndShare(object), {
           keepsFieldSets: this.#options.redactor.keepsRecordsOf(this.#request),
           signal: AbortSignal.any([signal, overdue.signal]),
           silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
-          onPage: () => this.#succeed(),
+          onPage: () => this.#recordSuccess(),
         }))
       // A server that was restored from a backup counts again from a lower version. Objects without a version replace the known
       // ones, whose versions are higher.
-      const isRestored = isLower(list.resourceVersion, this.#latestVersion)
-      this.#reportDifferences(isRestored ? list.items.map(withoutVersion) : list.items)
+      const isRestored = isLowerResourceVersion(list.resourceVersion, this.#latestVersion)
+      this.#reportDifferences(isRestored ? list.items.map(withoutResourceVersion) : list.items)
       this.#resourceVersion = list.resourceVersion
       this.#latestVersion = list.resourceVersion
       this.#listMs = clock.now() - begunAt
       if (this.#pollsLeft > 0) this.#failures = 0
-      this.#recovered()
+      this.#reportRecovery()
       if (!this.#isSynced) this.#options.sink({ type: 'SYNCED', ...this.#request })
       this.#isSynced = true
     } catch (error) {
@@ -218,16 +219,16 @@ export class Reflector {
       else this.#listed.push(...refreshes)
       this.#endFirstList()
     }
-    await this.#resolveListed()
+    await this.#resolveRefreshes()
   }
 
-  #tooLong(limitMs: number): ConnectionError {
+  #listTimeoutError(limitMs: number): ConnectionError {
     const { kind } = this.#request
     return new ConnectionError('ETIMEDOUT', `the list of ${kind} did not end within ${Math.round(limitMs / 1000)} s`)
   }
 
   /** Resolves the refreshes whose list is complete or failed. */
-  async #resolveListed(): Promise<void> {
+  async #resolveRefreshes(): Promise<void> {
     const listed = this.#listed
     this.#listed = []
     if (listed.length === 0) return
@@ -246,7 +247,7 @@ export class Reflector {
   async #watch(): Promise<void> {
     const { clock, client, path, firstLists } = this.#options
     const signal = this.#renewInterrupt()
-    if (this.#isFirstWatch) await firstLists?.untilEnded(signal)
+    if (this.#isFirstWatch) await firstLists?.waitForLists(signal)
     if (signal.aborted) return
     this.#isFirstWatch = false
     // Random, so the watches do not all end together.
@@ -256,25 +257,25 @@ export class Reflector {
     try {
       const collection = await path()
       const query = new URLSearchParams({
-        ...selection(this.#request),
+        ...selectionQuery(this.#request),
         watch: 'true',
         allowWatchBookmarks: 'true',
         timeoutSeconds: String(timeoutSeconds),
         resourceVersion: this.#resourceVersion ?? '',
       })
-      const lines = watchLines({
+      const lines = readWatchLines({
         client,
         clock,
         path: `${collection}?${query}`,
-        accept: acceptOf(this.#request, 'watch'),
+        accept: acceptHeader(this.#request, 'watch'),
         signal,
         overdueMs: timeoutSeconds * 1000 + watchOverdueMs,
         probe: (ended) => this.#probe(collection, ended),
         onOpen: () => {
           healthyFrom = clock.now() + healthyWatchMs
-          this.#succeed()
+          this.#recordSuccess()
         },
-        onBytes: () => this.#succeed(),
+        onBytes: () => this.#recordSuccess(),
       })
       for await (const line of lines) {
         this.#handleLine(line)
@@ -307,13 +308,13 @@ export class Reflector {
   }
 
   async #probe(collection: string, signal: AbortSignal): Promise<void> {
-    const query = new URLSearchParams({ ...selection(this.#request), limit: '1' })
-    const list = await this.#options.client.json(`${collection}?${query}`, {
-      accept: acceptOf(this.#request, 'list'),
+    const query = new URLSearchParams({ ...selectionQuery(this.#request), limit: '1' })
+    const list = await this.#options.client.requestJson(`${collection}?${query}`, {
+      accept: acceptHeader(this.#request, 'list'),
       timeoutMs: answerTimeoutMs,
       signal,
     })
-    this.#succeed()
+    this.#recordSuccess()
     this.#checkVersion((list as { metadata?: { resourceVersion?: string } } | null)?.metadata?.resourceVersion)
   }
 
@@ -322,7 +323,8 @@ export class Reflector {
    * changes: another server may be behind, or the server was restored from a backup.
    */
   #checkVersion(version: string | undefined): void {
-    if (isLower(version, this.#resourceVersion)) throw new ApiError(410, 'the server has a lower resource version')
+    if (isLowerResourceVersion(version, this.#resourceVersion))
+      throw new ApiError(410, 'the server has a lower resource version')
   }
 
   /** Handles one event of a watch (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"). */
@@ -337,12 +339,12 @@ export class Reflector {
     const { type, object } = event ?? {}
     if (type === 'ERROR') throw errorFromStatus(object, object?.code ?? 500, 'the watch ended with an error')
     const resourceVersion = object?.metadata?.resourceVersion
-    if (!object || resourceVersion === undefined || (type !== 'BOOKMARK' && !isNamed(object))) {
+    if (!object || resourceVersion === undefined || (type !== 'BOOKMARK' && !hasName(object))) {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent something that is not an event`)
     }
     if (type === 'BOOKMARK') this.#checkVersion(resourceVersion)
     else {
-      const compact = this.#compact(asKind(object, this.#request))
+      const compact = this.#redactAndShare(withKind(object, this.#request))
       if (type === 'DELETED') this.#remove(compact)
       else this.#put(compact)
     }
@@ -370,7 +372,7 @@ export class Reflector {
    * Redacts an object. It shares its equal parts with its last version, or with another object of its controller: the pods
    * of one controller have the same containers, volumes and tolerations.
    */
-  #compact(object: KubeObject): KubeObject {
+  #redactAndShare(object: KubeObject): KubeObject {
     const redacted = this.#options.redactor.redact(object)
     const controller = controllerOf(redacted)
     const sibling = controller === undefined ? undefined : this.#siblings.get(controller)
@@ -402,7 +404,7 @@ export class Reflector {
     if (isExpired(failure)) {
       // An expired version is normal, because the server's history is limited. Only a second expiry in a row delays the next
       // attempt; in a list, it is also reported.
-      if (this.#wasExpired && isListing) this.#report(new ConnectionError('EBADMSG', 'every list has expired'))
+      if (this.#wasExpired && isListing) this.#reportFailure(new ConnectionError('EBADMSG', 'every list has expired'))
       if (this.#wasExpired) await this.#pause(this.#backOffMs())
       this.#wasExpired = true
       return
@@ -411,12 +413,12 @@ export class Reflector {
     if (this.#closing.signal.aborted) return
     // The present objects are unknown until access is granted again.
     if (isForbidden(error)) this.#isSynced = false
-    this.#report(error)
+    this.#reportFailure(error)
     // The objects of a kind are deleted with its CRD. If the CRD was deleted before the watch began, no event reports it.
     if (isKindGone) this.#reportDifferences([])
-    await this.#resolveListed()
+    await this.#resolveRefreshes()
     const retryAfterMs = Math.min(retryAfterOf(error), maxRetryAfterMs)
-    await this.#pause(Math.max(this.#pauseAfter(error), retryAfterMs))
+    await this.#pause(Math.max(this.#pauseMsAfter(error), retryAfterMs))
   }
 
   /**
@@ -429,20 +431,20 @@ export class Reflector {
     try {
       const state = await this.#options.kindState()
       if (state === 'gone') return { error, isKindGone: true }
-      return { error: state === 'other-version' ? error : unexpectedNotFound(error) }
+      return { error: state === 'other-version' ? error : unexpectedNotFoundError(error) }
     } catch (failure) {
-      return { error: isNotFound(failure) ? noApiServer(failure) : failure }
+      return { error: isNotFound(failure) ? noApiServerError(failure) : failure }
     }
   }
 
-  #pauseAfter(error: unknown): number {
+  #pauseMsAfter(error: unknown): number {
     if (isForbidden(error)) return forbiddenBackOffMs
     if (isNotFound(error)) return missingBackOffMs
     return isUnauthorized(error) || isMethodNotSupported(error) ? refusedBackOffMs : this.#backOffMs()
   }
 
-  #report(error: unknown): void {
-    const status = statusOf(error)
+  #reportFailure(error: unknown): void {
+    const status = httpStatusOf(error)
     if (this.#reportedStatus === status) return
     this.#reportedStatus = status
     // The client has already read the credentials again.
@@ -452,11 +454,11 @@ export class Reflector {
     this.#options.sink(failure)
   }
 
-  #succeed(): void {
+  #recordSuccess(): void {
     this.#lastSuccessAt = this.#options.clock.now()
   }
 
-  #recovered(): void {
+  #reportRecovery(): void {
     if (this.#reportedStatus === undefined) return
     this.#reportedStatus = undefined
     this.#options.sink({ type: 'ALIVE', ...this.#request })
@@ -486,12 +488,12 @@ function namespacedName({ metadata }: KubeObject): string {
 }
 
 /** Whether both versions are numbers, as on every server with etcd, and the first is lower. */
-function isLower(version: string | undefined, known: string | undefined): boolean {
+function isLowerResourceVersion(version: string | undefined, known: string | undefined): boolean {
   return Number(version) > 0 && Number(version) < Number(known)
 }
 
 /** The object without its resource version: a version that the server reports then replaces it, whatever its number. */
-export function withoutVersion(object: KubeObject): KubeObject {
+export function withoutResourceVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
 }
@@ -512,7 +514,7 @@ export class FirstLists {
   }
 
   /** Counts a list. The returned function ends it: after the first attempt, successful or not. */
-  begin(): () => void {
+  beginList(): () => void {
     this.#ended ??= new AbortController()
     this.#pending += 1
     let isPending = true
@@ -532,7 +534,7 @@ export class FirstLists {
   }
 
   /** Resolves when no first list is pending, at the latest after `maxFirstListDelayMs` or when the signal is aborted. */
-  async untilEnded(signal: AbortSignal): Promise<void> {
+  async waitForLists(signal: AbortSignal): Promise<void> {
     if (this.#ended === undefined) return
     await sleep(this.#clock, maxFirstListDelayMs, AbortSignal.any([signal, this.#ended.signal]))
   }

@@ -15,7 +15,7 @@ export const secretVariable =
   /(password|passwd|passphrase|token|secret|(?:^|[-_])(?:pass|pwd)|(api|access|private|secret|signing|encryption)[-_]?key)$/i
 
 /** Values of a switch, as in `--use-access-token=true`. */
-export const isSwitch = /^(true|false|none|null)$/i
+export const switchValue = /^(true|false|none|null)$/i
 
 /** Names of values that are shown, such as `username`: a word in one of them is no secret. */
 const publicName =
@@ -38,7 +38,7 @@ export function secretsIn(name: string, value: string): string[] {
   const lines = maskableLines(value)
   const [line = ''] = lines
   const own = lines.length > 1 ? [] : isSecretValue(name, line) ? [line] : []
-  return [...own, ...secretsInside(value, lines)]
+  return [...own, ...secretsInText(value, lines)]
 }
 
 /**
@@ -48,14 +48,14 @@ export function secretsIn(name: string, value: string): string[] {
 export function secretsInSetting(name: string, value: string): string[] {
   const found = secretVariable.test(name)
     ? secretsIn(name, value)
-    : secretsInside(value, maskableLines(value), isRandomKey)
+    : secretsInText(value, maskableLines(value), isRandomKey)
   return found.filter((text) => !isPathOrVariable(text))
 }
 
 /** The secrets in a text: the text itself if its name is secret, and the values of settings with secret names. */
 export function namedSecretsIn(name: string, value: string): string[] {
   if (isSecretField(name, value)) return secretsIn(name, value)
-  return secretsInside(value, maskableLines(value), () => false).filter((text) => !isPathOrVariable(text))
+  return secretsInText(value, maskableLines(value), () => false).filter((text) => !isPathOrVariable(text))
 }
 
 /**
@@ -63,9 +63,9 @@ export function namedSecretsIn(name: string, value: string): string[] {
  * contain the name of a Secret or of a key in it, which is no secret: explanations of a missing Secret show it.
  */
 export function isSecretField(name: string, value: string): boolean {
-  if (!secretVariable.test(name) || value === '' || isSwitch.test(value) || isPathOrVariable(value)) return false
+  if (!secretVariable.test(name) || value === '' || switchValue.test(value) || isPathOrVariable(value)) return false
   const mayBeName = /secret([-_]?key)?$/i.test(name) && !/client[-_]?secret$/i.test(name)
-  return !mayBeName || !/^[a-z0-9][a-z0-9.-]*$/.test(value) || looksSecret(value)
+  return !mayBeName || !/^[a-z0-9][a-z0-9.-]*$/.test(value) || isRandomText(value)
 }
 
 /** Matches the names of headers whose value is a credential: `Authorization`, `Cookie`, `X-Api-Key`. */
@@ -77,25 +77,25 @@ const secretHeader = /(?:auth|authorization|cookie|credentials?|jwt|key|passphra
  * no secrets: the runner drops every job output that contains a masked text.
  */
 export function secretsInHeader(name: string, value: string): string[] {
-  if (value.length < minKeyLength && (!secretHeader.test(name) || isSwitch.test(value)))
-    return unique(secretsInside(value, [value]))
+  if (value.length < minKeyLength && (!secretHeader.test(name) || switchValue.test(value)))
+    return uniqueMaskable(secretsInText(value, [value]))
   const [, scheme = '', credentials = ''] = /^(Basic|Bearer|Token)\s+(\S+)$/i.exec(value) ?? []
   const pair = /^basic$/i.test(scheme) ? Buffer.from(credentials, 'base64').toString() : ''
-  return unique([value, credentials, pair, pair.replace(/^[^:]*:/, ''), ...secretsInside(value, [value])])
+  return uniqueMaskable([value, credentials, pair, pair.replace(/^[^:]*:/, ''), ...secretsInText(value, [value])])
 }
 
 /** The strings to mask for a credential: its lines, as written and in base64. */
-export function formsOf(secret: string): string[] {
+export function stringsToMask(secret: string): string[] {
   const lines = maskableLines(secret)
-  return unique([...lines, ...lines.map(base64)])
+  return uniqueMaskable([...lines, ...lines.map(toBase64)])
 }
 
 /**
  * The secrets among the settings in a text: in JSON, one a line, within a line (`password=x`), and in URLs.
  * @param isUnnamedSecret whether a text is secret although its name does not look so
  */
-function secretsInside(value: string, lines: readonly string[], isUnnamedSecret = isKey): string[] {
-  const inJson = /^\s*[[{]/.test(value) ? namedTexts(jsonValue(value)) : []
+function secretsInText(value: string, lines: readonly string[], isUnnamedSecret = mayBeKey): string[] {
+  const inJson = /^\s*[[{]/.test(value) ? textsWithFieldNames(jsonValue(value)) : []
   const ofLines = lines.length > 1 ? lines.map((line) => lineSetting.exec(line) ?? ['', '', line]) : []
   const inline = [...value.matchAll(inlineSetting)]
   const nested = inline.flatMap(([, , text = '']) => [...text.matchAll(inlineSetting)])
@@ -114,30 +114,31 @@ const lineSetting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["'
 
 /** Whether the value of a setting is secret: it is long enough, and no word that logs contain anyway. */
 function isSecretValue(name: string, text: string): boolean {
-  if (!isWords(text)) return text.length >= (secretVariable.test(name) ? minNamedSecretCharacters : minSecretCharacters)
+  if (!hasOnlyWords(text))
+    return text.length >= (secretVariable.test(name) ? minNamedSecretCharacters : minSecretCharacters)
   const repeatsName = name.toLowerCase().includes(text.toLowerCase())
   return text.length >= minSecretCharacters && !commonWord.test(text) && !publicName.test(name) && !repeatsName
 }
 
 /** Whether a text is a path (`TLS_PRIVATE_KEY=/etc/tls/tls.key`) or a variable: no secret, and errors quote it. */
 function isPathOrVariable(text: string): boolean {
-  return /^(?:\.{0,2}(?:\/[\w.-]+){2,}|\$\([\w.-]+\)|\$\{[\w.-]+\}|\$\w+)$/.test(text) && !looksSecret(text)
+  return /^(?:\.{0,2}(?:\/[\w.-]+){2,}|\$\([\w.-]+\)|\$\{[\w.-]+\}|\$\w+)$/.test(text) && !isRandomText(text)
 }
 
 /** Whether a text has only letters, hyphens and blanks. Such a text is replaced only where it is not part of a word. */
-export function isWords(text: string): boolean {
+export function hasOnlyWords(text: string): boolean {
   return /^[\p{L}\p{M}\s'-]+$/u.test(text)
 }
 
 /** Whether a text without a name may be a key: long, in one word, and no URL. */
-function isKey(text: string): boolean {
-  return text.length >= minKeyLength && !/\s/.test(text) && !/:\/\//.test(text) && !isWords(text)
+function mayBeKey(text: string): boolean {
+  return text.length >= minKeyLength && !/\s/.test(text) && !/:\/\//.test(text) && !hasOnlyWords(text)
 }
 
 /** A key that is neither the id of an object nor a digest. */
 function isRandomKey(text: string): boolean {
   return (
-    isKey(text) && looksSecret(text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha\d{3}:[0-9a-f]+/gi, ''))
+    mayBeKey(text) && isRandomText(text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha\d{3}:[0-9a-f]+/gi, ''))
   )
 }
 
@@ -145,18 +146,18 @@ function isRandomKey(text: string): boolean {
  * Whether a text looks random: 24 letters and digits in a row, or 12 that form four or more words and numbers, such as
  * `k3JH8sdf0QmZ`. Words, names and paths do not.
  */
-export function looksSecret(text: string): boolean {
+export function isRandomText(text: string): boolean {
   return text
     .split(/[^A-Za-z0-9]+/)
     .some((run) => run.length >= 24 || (run.length >= 12 && (run.match(/[A-Z]?[a-z]+|[A-Z]+|\d+/g) ?? []).length >= 4))
 }
 
 /** The texts in a value of JSON with the names of their fields. */
-function namedTexts(value: unknown, name = '', depth = 0): (readonly [name: string, text: string])[] {
+function textsWithFieldNames(value: unknown, name = '', depth = 0): (readonly [name: string, text: string])[] {
   if (typeof value === 'string') return [[name, value]]
   if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return []
   return Object.entries(value).flatMap(([key, inner]) =>
-    namedTexts(inner, Array.isArray(value) ? name : key, depth + 1),
+    textsWithFieldNames(inner, Array.isArray(value) ? name : key, depth + 1),
   )
 }
 
@@ -179,15 +180,15 @@ export function maskableLines(text: string): string[] {
 }
 
 /** Whether a line looks like base64 of a certificate or a kubeconfig: it is longer than any word. */
-export function isBase64(line: string): boolean {
+export function isLongBase64(line: string): boolean {
   return /^[A-Za-z0-9+/_-]{24,}={0,2}$/.test(line)
 }
 
-export function base64(text: string): string {
+export function toBase64(text: string): string {
   return Buffer.from(text).toString('base64')
 }
 
-export function unique(strings: readonly string[]): string[] {
+export function uniqueMaskable(strings: readonly string[]): string[] {
   return [...new Set(strings)].filter((text) => text.length >= minMaskedCharacters)
 }
 

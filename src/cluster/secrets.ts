@@ -1,6 +1,6 @@
 import { maxSecretCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
 import { decodedTexts, withoutInvisible } from './decoded-text.ts'
-import { base64, isBase64, isWords, namedSecretsIn, secretsIn, secretsInSetting } from './secret-values.ts'
+import { hasOnlyWords, isLongBase64, namedSecretsIn, secretsIn, secretsInSetting, toBase64 } from './secret-values.ts'
 import { findTokens, type TextRange } from './token-shapes.ts'
 
 /* The secrets that the process has read, and their replacement in any text. */
@@ -38,7 +38,7 @@ interface SameStart {
 export class Secrets {
   readonly #added = new Set<string>()
   /** The values that were passed to `learnSecret` and `learnSetting`, by name: all pods of a template have the same values. */
-  readonly #learned = new Map<string, Set<string>>()
+  readonly #searched = new Map<string, Set<string>>()
   readonly #names = new Set<string>()
   readonly #byStart = new Map<string, SameStart>()
   /** 1 for each hash of characters with which a secret begins. */
@@ -47,7 +47,7 @@ export class Secrets {
   /** Adds a credential. Texts of fewer than 3 characters are ignored; a short word is replaced where it stands alone. */
   readonly add = (secret: string): void => {
     this.#added.add(secret)
-    this.#insertForms(secret, secret.length < minSecretCharacters && isWords(secret))
+    this.#insertForms(secret, secret.length < minSecretCharacters && hasOnlyWords(secret))
   }
 
   /** Whether `add` was called with this text. */
@@ -56,22 +56,22 @@ export class Secrets {
   }
 
   /** Adds what is secret in a value of a Secret (`secretsIn`), in each form in which a text may quote it. */
-  readonly learnSecret = (name: string, value: string): void => this.#learn(name, value, secretsIn)
+  readonly addFromSecret = (name: string, value: string): void => this.#addFound(name, value, secretsIn)
 
   /** Adds what is secret in a setting, such as an environment variable (`secretsInSetting`). */
-  readonly learnSetting = (name: string, value: string): void => this.#learn(name, value, secretsInSetting)
+  readonly addFromSetting = (name: string, value: string): void => this.#addFound(name, value, secretsInSetting)
 
   /** Adds what is secret by its name in a text that may contain settings, such as an annotation or argument. */
-  readonly learnText = (name: string, value: string): void => this.#learn(name, value, namedSecretsIn)
+  readonly addFromText = (name: string, value: string): void => this.#addFound(name, value, namedSecretsIn)
 
   /**
    * Keeps names readable that the output shows, such as names of targets and namespaces. If a Secret contains such a
    * name as a value, replacing the name would hide nothing. Credentials are replaced in any case.
    */
-  exempt(names: readonly string[]): void {
+  keepReadable(names: readonly string[]): void {
     for (const name of names) {
       this.#names.add(name)
-      const text = searchForm(name)
+      const text = toSearchForm(name)
       const same = this.#byStart.get(text.slice(0, startLength))
       if (this.#added.has(name) || same === undefined) continue
       same.texts.delete(text)
@@ -90,13 +90,13 @@ export class Secrets {
     return found.length === 0 ? text : replaceRanges(text, found)
   }
 
-  #learn(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
-    const learned = this.#learned.get(name) ?? new Set()
+  #addFound(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
+    const learned = this.#searched.get(name) ?? new Set()
     if (value.length > maxSecretCharacters || learned.has(value)) return
-    this.#learned.set(name, learned.add(value))
+    this.#searched.set(name, learned.add(value))
     for (const secret of find(name, value)) {
       if (this.#names.has(secret)) continue
-      this.#insertForms(secret, isWords(secret) || secret.length < minSecretCharacters)
+      this.#insertForms(secret, hasOnlyWords(secret) || secret.length < minSecretCharacters)
     }
   }
 
@@ -106,11 +106,11 @@ export class Secrets {
     // A secret may contain what looks like an encoding. If a text with the secret is decoded, that part is decoded too.
     const decoded = decodedTexts(secret).filter(({ text }) => text.length >= minNamedSecretCharacters)
     for (const { text } of decoded) if (text !== secret) this.#insert(text, isWord)
-    for (const encoded of encodingsOf(secret)) this.#insert(encoded, false)
+    for (const encoded of base64FormsOf(secret)) this.#insert(encoded, false)
   }
 
   #insert(secret: string, isWord: boolean): void {
-    const text = searchForm(secret)
+    const text = toSearchForm(secret)
     if (text.length < startLength) return
     const start = text.slice(0, startLength)
     const same = this.#byStart.get(start) ?? { texts: new Map<string, boolean>(), lengths: [] }
@@ -134,7 +134,7 @@ export class Secrets {
       const start = index - startLength + 1
       if (this.#starts[hash] === 0 || start < from) continue
       if (cutAt !== -1 && cutAt < start) cutAt = text.indexOf('…', start)
-      const length = this.#lengthAt(text, start, cutAt)
+      const length = this.#secretLengthAt(text, start, cutAt)
       if (length === 0) continue
       from = start + length
       found.push([start, from])
@@ -143,12 +143,12 @@ export class Secrets {
   }
 
   /** The length of the secret that begins at `start`, or of its part before the end of a cut text; 0 if none begins. */
-  #lengthAt(text: string, start: number, cutAt: number): number {
+  #secretLengthAt(text: string, start: number, cutAt: number): number {
     const same = this.#byStart.get(text.slice(start, start + startLength))
     if (same === undefined) return 0
     const found = same.lengths.find((length) => {
       const isWord = same.texts.get(text.slice(start, start + length))
-      return isWord === false || (isWord === true && standsAlone(text, start, start + length))
+      return isWord === false || (isWord === true && isStandalone(text, start, start + length))
     })
     if (found !== undefined) return Math.min(found, text.length - start)
     const partLength = cutAt - start
@@ -170,7 +170,7 @@ function replaceRanges(text: string, ranges: readonly TextRange[]): string {
 }
 
 /** A secret in the form that is searched for. */
-function searchForm(secret: string): string {
+function toSearchForm(secret: string): string {
   return unifyBlanks(withoutInvisible(secret))
 }
 
@@ -195,7 +195,7 @@ function nextHash(hash: number, code: number): number {
   return ((hash << 6) ^ code) & 0xffff
 }
 
-function standsAlone(text: string, start: number, end: number): boolean {
+function isStandalone(text: string, start: number, end: number): boolean {
   const isPart = (character: string | undefined) => character !== undefined && /[\p{L}\p{N}_-]/u.test(character)
   return !isPart(text[start - 1]) && !isPart(text[end])
 }
@@ -204,15 +204,15 @@ function standsAlone(text: string, start: number, end: number): boolean {
  * A secret in base64 and base64url, also within a longer text that contains the secret, such as `user:password`. There its
  * first and last characters also encode their neighbours, and are left out.
  */
-function encodingsOf(secret: string): readonly string[] {
+function base64FormsOf(secret: string): readonly string[] {
   // The lines of certificates and keys are many, and no password.
-  if (secret.length > maxEncodedLength || (secret.length >= minPemLine && isBase64(secret))) return []
+  if (secret.length > maxEncodedLength || (secret.length >= minPemLine && isLongBase64(secret))) return []
   const inBase64 = [0, 1, 2].map((offset) => {
     const bytes = Buffer.from('x'.repeat(offset) + secret)
     const first = Math.ceil((offset * 8) / 6)
     return bytes.toString('base64').slice(first, Math.floor((bytes.length * 8) / 6))
   })
-  const encoded = [base64(secret), ...inBase64].filter((text) => text.length >= minSecretCharacters)
+  const encoded = [toBase64(secret), ...inBase64].filter((text) => text.length >= minSecretCharacters)
   const inUrl = encoded.filter((text) => /[+/]/.test(text))
   return [...encoded, ...inUrl.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))]
 }

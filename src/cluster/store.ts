@@ -1,15 +1,15 @@
 import { maxEventsOfObject } from '../thresholds.ts'
 import {
-  deniesAccess,
   type Failure,
   type FeedEvent,
+  isAccessDenied,
   type LogText,
   requestKey,
   type TimedAnswer,
   type WatchRequest,
 } from './feed.ts'
 import {
-  byLastOccurrence,
+  compareLastOccurrence,
   type EventObject,
   groupOf,
   type KindName,
@@ -56,7 +56,7 @@ export class Store {
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
   /** Every event whose involved object has a uid is stored twice: by that uid, and by the object's kind and name. */
-  readonly #eventsByUid = new ByUid<EventsAbout>()
+  readonly #eventsByUid = new MapByUid<EventsAbout>()
   readonly #eventsByName = new Map<string, EventsAbout>()
   /** The last state of each deleted object, by name: a late event must not restore the object. */
   readonly #deleted = new Map<string, KubeObject>()
@@ -113,7 +113,7 @@ export class Store {
       case 'UNAVAILABLE':
       case 'REFUSED':
       case 'MISSING':
-        if (event.kind !== undefined) this.#refuse(event)
+        if (event.kind !== undefined) this.#storeRefusal(event)
         return []
       case 'LOG':
         this.#putLog(event)
@@ -141,7 +141,7 @@ export class Store {
    * The object with this name whose kind in lower case is `word`. It is in this namespace or cluster-scoped; without a
    * namespace, it is in any.
    */
-  find(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
+  findByName(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
     const isWithin = ({ metadata }: KubeObject) =>
       namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace
     for (const objects of this.#byKind.values()) {
@@ -153,7 +153,7 @@ export class Store {
   }
 
   /** The object with that uid, while it exists. */
-  withUid(uid: string): KubeObject | undefined {
+  getByUid(uid: string): KubeObject | undefined {
     return this.#byUid.get(uid)
   }
 
@@ -169,8 +169,8 @@ export class Store {
    * (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/#owner-references-in-object-specifications):
    * an object in another namespace than its owner has a false reference, and is left out.
    */
-  ownedBy<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
-  ownedBy(uid: string | undefined, kind?: string): readonly KubeObject[] {
+  listOwned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
+  listOwned(uid: string | undefined, kind?: string): readonly KubeObject[] {
     const owned = uid === undefined ? undefined : this.#owned.get(uid)
     if (uid === undefined || owned === undefined) return []
     const namespace = this.#byUid.get(uid)?.metadata.namespace
@@ -193,12 +193,12 @@ export class Store {
   }
 
   /** The end of a container's log, if it was read. */
-  log(namespace: string, pod: string, container: string, previous: boolean): LogText | undefined {
+  logOf(namespace: string, pod: string, container: string, previous: boolean): LogText | undefined {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)
   }
 
   /** The answers of a pod to a line of `http-checks`, the oldest first. */
-  answers(check: number, pod: KubeObject): readonly TimedAnswer[] {
+  answersOf(check: number, pod: KubeObject): readonly TimedAnswer[] {
     return this.#answers.get(answersKey(check, pod)) ?? []
   }
 
@@ -213,32 +213,32 @@ export class Store {
    */
   listState(request: WatchRequest): ListState {
     const refusals = this.#refusals(request)
-    if (refusals.some(deniesAccess)) return 'unknown'
+    if (refusals.some(isAccessDenied)) return 'unknown'
     if (this.#syncedNumber(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
   /** Why the objects of a request cannot be read: access is refused, no object exists, or no answer. Else undefined. */
-  refusal(request: WatchRequest): Failure | undefined {
+  refusalOf(request: WatchRequest): Failure | undefined {
     const within = [...this.#refused.values()].filter(
       (refused) =>
-        deniesAccess(refused) &&
+        isAccessDenied(refused) &&
         refused.number > this.#syncedNumber(refused as WatchRequest) &&
-        covers(request, refused as WatchRequest),
+        isSupersetOf(request, refused as WatchRequest),
     )
     const refusals = [...within, ...this.#refusals(request)]
-    return refusals.find(deniesAccess) ?? refusals.at(-1)
+    return refusals.find(isAccessDenied) ?? refusals.at(-1)
   }
 
   /** The refusals of access since the last complete list of their request, in the order of arrival. */
   get deniedAccess(): readonly Failure[] {
     return [...this.#refused.values()].filter(
-      (refused) => deniesAccess(refused) && refused.number > this.#syncedNumber(refused as WatchRequest),
+      (refused) => isAccessDenied(refused) && refused.number > this.#syncedNumber(refused as WatchRequest),
     )
   }
 
   /** Whether objects of this kind have a status subresource; undefined without discovery. */
-  declaresStatus({ apiVersion, kind }: KindName): boolean | undefined {
+  hasStatusSubresource({ apiVersion, kind }: KindName): boolean | undefined {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
   }
 
@@ -247,7 +247,7 @@ export class Store {
     if (this.#refused.size === 0) return []
     const syncedAt = this.#syncedNumber(request)
     return [...this.#refused.values()].filter(
-      (refused) => refused.number > syncedAt && this.#watched.concerns(refused, request),
+      (refused) => refused.number > syncedAt && this.#watched.isReportAbout(refused, request),
     )
   }
 
@@ -258,18 +258,21 @@ export class Store {
     const { kind, namespace } = request
     const places = namespace === undefined ? [undefined] : [undefined, namespace]
     const lists = places.map((place) => this.#synced.get(kindKey(kind, place)))
-    const number = Math.max(0, ...lists.map((list) => list?.findLast((synced) => covers(synced, request))?.number ?? 0))
+    const number = Math.max(
+      0,
+      ...lists.map((list) => list?.findLast((synced) => isSupersetOf(synced, request))?.number ?? 0),
+    )
     this.#syncedNumbers.set(request, number)
     return number
   }
 
-  #refuse(refusal: Failure): void {
+  #storeRefusal(refusal: Failure): void {
     // UNAVAILABLE matters only for requests that read evidence; these have a name.
     if (refusal.type === 'UNAVAILABLE' && refusal.name === undefined) return
     if (refusal.type === 'REFUSED' && refusal.what === 'credentials') return
     const key = requestKey(refusal)
     const last = this.#refused.get(key)
-    if (deniesAccess(refusal) || last === undefined || !deniesAccess(last))
+    if (isAccessDenied(refusal) || last === undefined || !isAccessDenied(last))
       this.#refused.set(key, { ...refusal, number: this.#applied })
   }
 
@@ -332,7 +335,7 @@ export class Store {
     if (before !== undefined && isOutdated(event, before)) return []
     this.#eventsByName.set(subject, byName)
     if (uid !== undefined) this.#eventsByUid.set(uid, within, byUid)
-    for (const events of new Set([byUid, byName])) addEvent(events, event)
+    for (const events of new Set([byUid, byName])) insertSorted(events, event)
     return [{ before, after: event }]
   }
 
@@ -371,7 +374,7 @@ export class Store {
  * Values by the namespace and uid of an object, for what Events report about the object. An Event can name only its own
  * namespace, but any uid: a user who may write Events in one namespace must not affect objects in another one.
  */
-export class ByUid<Value> {
+export class MapByUid<Value> {
   readonly #namespaces = new Map<string, Map<string, Value>>()
 
   get(uid: string, namespace = ''): Value | undefined {
@@ -385,7 +388,7 @@ export class ByUid<Value> {
 }
 
 /** Whether `wide` lists everything that `narrow` lists. A missing version means any. */
-export function covers(wide: Partial<WatchRequest>, narrow: Partial<WatchRequest>): boolean {
+export function isSupersetOf(wide: Partial<WatchRequest>, narrow: Partial<WatchRequest>): boolean {
   return (
     wide.kind === narrow.kind &&
     (wide.apiVersion === undefined ||
@@ -413,20 +416,20 @@ export class WatchedRequests {
    * Whether a report about `reported` concerns `request`. A watched request has its own reports: a wide list may be refused
    * and a narrow one permitted. A request without a watch depends on the watch that covers it.
    */
-  concerns(reported: Partial<WatchRequest>, request: WatchRequest): boolean {
+  isReportAbout(reported: Partial<WatchRequest>, request: WatchRequest): boolean {
     if (reported.kind === undefined) return true
-    if (!covers(reported, request)) return false
+    if (!isSupersetOf(reported, request)) return false
     return requestKey(reported) === requestKey(request) || !this.has(request) || !this.has(reported)
   }
 }
 
 /** Adds an event, sorted by its last occurrence; among equal times it comes last. Replaces its older version. */
-function addEvent(events: EventsAbout, event: EventObject): void {
+function insertSorted(events: EventsAbout, event: EventObject): void {
   const { byName, sorted } = events
   const before = byName.get(event.metadata.name)
   const others = before === undefined ? sorted : sorted.filter((each) => each !== before)
   byName.set(event.metadata.name, event)
-  const place = others.findLastIndex((other) => byLastOccurrence(event, other) >= 0) + 1
+  const place = others.findLastIndex((other) => compareLastOccurrence(event, other) >= 0) + 1
   const all = others.toSpliced(place, 0, event)
   for (const { metadata } of all.slice(0, -maxEventsOfObject)) byName.delete(metadata.name)
   events.sorted = all.slice(-maxEventsOfObject)

@@ -1,4 +1,4 @@
-import { strip } from './decoded-text.ts'
+import { visibleText } from './decoded-text.ts'
 
 /*
  * Where secrets are in a text of which nothing is known: tokens of known vendors, private keys and passwords in URLs, by their
@@ -75,7 +75,7 @@ const maxPasswordLength = 512
  * Where the passwords of URLs are in a text. A password ends at the last `@` before a blank or a quote, since people also
  * write `/` and `@` in it, or where the text is cut.
  */
-function urlPasswordsIn(text: string): readonly TextRange[] {
+function findUrlPasswords(text: string): readonly TextRange[] {
   const found: TextRange[] = []
   beforePassword.lastIndex = 0
   while (beforePassword.exec(text) !== null) {
@@ -91,17 +91,17 @@ function urlPasswordsIn(text: string): readonly TextRange[] {
 
 /** The passwords of all URLs in a text, as written. */
 export function urlPasswords(text: string): readonly string[] {
-  return text.includes('://') ? urlPasswordsIn(text).map(([start, end]) => text.slice(start, end)) : []
+  return text.includes('://') ? findUrlPasswords(text).map(([start, end]) => text.slice(start, end)) : []
 }
 
 /** Where passwords in URLs, private keys, and texts with the shape of a token are in a text. */
 export function findTokens(text: string): readonly TextRange[] {
-  const keys = text.includes('PRIVATE KEY') ? [...matches(text, privateKey), ...matches(text, endOfKey)] : []
-  const passwords = text.includes('://') && /[@…]/.test(text) ? urlPasswordsIn(text) : []
-  return [...keys, ...passwords, ...(text.length < minTokenLength ? [] : matches(text, anyToken))]
+  const keys = text.includes('PRIVATE KEY') ? [...findMatches(text, privateKey), ...findMatches(text, endOfKey)] : []
+  const passwords = text.includes('://') && /[@…]/.test(text) ? findUrlPasswords(text) : []
+  return [...keys, ...passwords, ...(text.length < minTokenLength ? [] : findMatches(text, anyToken))]
 }
 
-function matches(text: string, pattern: RegExp): readonly TextRange[] {
+function findMatches(text: string, pattern: RegExp): readonly TextRange[] {
   // Much faster than `matchAll` for a text without any.
   if (text.search(pattern) === -1) return []
   return Array.from(text.matchAll(pattern), ({ 0: { length }, index }) => [index, index + length] as const)
@@ -111,15 +111,15 @@ function matches(text: string, pattern: RegExp): readonly TextRange[] {
 const maxKeyLines = 250
 
 /** Redacts the lines of one log in their order. It recognises a private key, although each call gets only one line. */
-export class KeyLines {
-  #left = 0
+export class PrivateKeyRedactor {
+  #linesLeft = 0
 
   /** The line, or `***` if it is within a private key. */
   redact(line: string): string {
-    const isInKey = this.#left > 0
-    const last = [...strip(line).matchAll(/-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY/g)].at(-1)
-    if (last === undefined) this.#left = Math.max(0, this.#left - 1)
-    else this.#left = last[1] === 'BEGIN' ? maxKeyLines : 0
+    const isInKey = this.#linesLeft > 0
+    const last = [...visibleText(line).matchAll(/-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY/g)].at(-1)
+    if (last === undefined) this.#linesLeft = Math.max(0, this.#linesLeft - 1)
+    else this.#linesLeft = last[1] === 'BEGIN' ? maxKeyLines : 0
     return isInKey ? '***' : line
   }
 }

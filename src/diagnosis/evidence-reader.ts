@@ -1,4 +1,4 @@
-import { type Clock, Semaphore, within } from '../cluster/clock.ts'
+import { awaitAtMost, type Clock, Semaphore } from '../cluster/clock.ts'
 import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
 import type { ContainerRef, Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
@@ -25,7 +25,7 @@ import {
 interface Readable {
   readLog(request: LogRequest): Promise<LogTail>
   get(reference: ObjectName): Promise<KubeObject>
-  findDenied(requests: readonly WatchRequest[]): Promise<readonly Failure[]>
+  findDeniedAccess(requests: readonly WatchRequest[]): Promise<readonly Failure[]>
 }
 
 const namespaceKind = { apiVersion: 'v1', kind: 'Namespace' } as const
@@ -91,7 +91,7 @@ export class EvidenceReader {
     const { basis, targets } = this.#gate.record()
     if (basis?.denied !== undefined) this.#start('access', () => this.#checkAccess())
     for (const judged of targets) if (judged.outcome !== 'ready') this.#read(judged)
-    await within(clock, limitMs, Promise.all(this.#pending.map(({ reading }) => reading)))
+    await awaitAtMost(clock, limitMs, Promise.all(this.#pending.map(({ reading }) => reading)))
     for (const { giveUp } of this.#pending) giveUp(`no answer within ${limitMs / 1000} s`)
     this.#isClosed = true
   }
@@ -175,7 +175,7 @@ export class EvidenceReader {
   /** Reports the missing access to the targets. Resolves to true: it is not tried again. */
   async #checkAccess(): Promise<boolean> {
     const targets = this.#gate.record().targets.map(({ basis }) => targetWatch(basis.target))
-    const denied = await this.#cluster.findDenied(readRequests(targets)).catch(() => [])
+    const denied = await this.#cluster.findDeniedAccess(readRequests(targets)).catch(() => [])
     for (const failure of denied) this.#observe(failure)
     return true
   }

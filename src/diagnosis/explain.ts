@@ -1,5 +1,5 @@
 import { findErrorLine, messageOfLine } from '../cluster/error-lines.ts'
-import { deniedAccess } from '../cluster/failures.ts'
+import { parseDeniedAccess } from '../cluster/failures.ts'
 import type { LogText } from '../cluster/feed.ts'
 import { describePath, type PathStep } from '../cluster/field-paths.ts'
 import { isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
@@ -70,7 +70,7 @@ function deniedIn({ basis, targets }: JudgedRunRecord, store: Store): HintDetail
   const { wasReadable, access } = basis.denied
   const isClusterWide = targets.some(({ namespace }) => namespace === undefined)
   const others = store.deniedAccess
-    .flatMap(({ message }) => deniedAccess(message) ?? [])
+    .flatMap(({ message }) => parseDeniedAccess(message) ?? [])
     .filter(({ namespace }) => namespace !== undefined || isClusterWide)
   const distinct = new Map([...access, ...others].map((each) => [JSON.stringify(each), each]))
   return { wasReadable, access: [...distinct.values()] }
@@ -213,7 +213,9 @@ function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { den
   const logs = problems
     .flatMap(({ basis }) => problemAndCause(basis))
     .flatMap((problem) => facts.log(problem, false)?.why ?? [])
-  const access = [...refused.map(({ message }) => message), ...logs].flatMap((message) => deniedAccess(message) ?? [])
+  const access = [...refused.map(({ message }) => message), ...logs].flatMap(
+    (message) => parseDeniedAccess(message) ?? [],
+  )
   // If missing access ended the gate, the gate's hint grants it all.
   const isGranted = access.length === 0 || denied !== undefined
   return [...refused.map(({ note }) => note), ...(isGranted ? [] : [describeGrants(access)])]
@@ -257,7 +259,7 @@ function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
 
 /** Whether a log could not be read although the credentials permit it: then the user cannot read it either. */
 function isLost(log: LogText | undefined): boolean {
-  return log?.why !== undefined && log.text === '' && deniedAccess(log.why) === undefined
+  return log?.why !== undefined && log.text === '' && parseDeniedAccess(log.why) === undefined
 }
 
 /** The field of the manifest that the problem is about. */

@@ -32,9 +32,9 @@ export class TargetFacts {
   }
 
   /** The revisions of an object: its ReplicaSets or ControllerRevisions. */
-  ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
+  listOwned(uid: string | undefined, kind: string): readonly KubeObject[] {
     const { snapshot } = this.#record.basis
-    if (snapshot === undefined) return this.#store.ownedBy(uid, kind)
+    if (snapshot === undefined) return this.#store.listOwned(uid, kind)
     return snapshot.filter(
       (object) => object.kind === kind && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
     )
@@ -46,8 +46,8 @@ export class TargetFacts {
     if (outcome !== 'stalled' && outcome !== 'timed-out') return []
     const object = this.get(basis.target)
     const { uid } = object?.metadata ?? {}
-    const owners = [uid, ...this.#store.ownedBy(uid, 'ReplicaSet').map(({ metadata }) => metadata.uid)]
-    const owned = owners.flatMap((owner) => this.#store.ownedBy(owner, 'Pod'))
+    const owners = [uid, ...this.#store.listOwned(uid, 'ReplicaSet').map(({ metadata }) => metadata.uid)]
+    const owned = owners.flatMap((owner) => this.#store.listOwned(owner, 'Pod'))
     return (isOfKind(object, 'Pod') ? [object] : owned).filter(
       (pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded' && !isReadyByCondition(pod),
     )
@@ -71,7 +71,7 @@ export class TargetFacts {
 
   /** The log of the container that has a problem. */
   log({ subject, container = '' }: Problem, previous: boolean): LogText | undefined {
-    return this.#store.log(subject.namespace ?? 'default', subject.name, container, previous)
+    return this.#store.logOf(subject.namespace ?? 'default', subject.name, container, previous)
   }
 
   node(name: string): Node | undefined {
@@ -91,7 +91,7 @@ export class TargetFacts {
     const { namespace } = this.#record
     if (namespace === undefined) return undefined
     const request = { apiVersion: 'v1', kind: 'Namespace', name: namespace }
-    if (this.#store.refusal(request)?.type === 'MISSING') return 'missing'
+    if (this.#store.refusalOf(request)?.type === 'MISSING') return 'missing'
     return this.#store.get(request)?.metadata.deletionTimestamp === undefined ? undefined : 'terminating'
   }
 
@@ -99,7 +99,7 @@ export class TargetFacts {
   refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Failure | undefined {
     const { namespace } = this.#record
     const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
-    return this.#store.refusal({ apiVersion: 'v1', kind, ...where, ...(name === undefined ? {} : { name }) })
+    return this.#store.refusalOf({ apiVersion: 'v1', kind, ...where, ...(name === undefined ? {} : { name }) })
   }
 }
 
@@ -150,7 +150,7 @@ export function explainingNamespace(
  */
 export function revisionChanges(
   { outcome, basis }: Pick<JudgedTargetRecord, 'outcome' | 'basis'>,
-  facts: Pick<TargetFacts, 'get' | 'ownedBy'>,
+  facts: Pick<TargetFacts, 'get' | 'listOwned'>,
 ): Pick<TargetRecord, 'changes' | 'changesSince'> {
   const object = facts.get(basis.target)
   const template = object && templateOf(object)
@@ -159,7 +159,7 @@ export function revisionChanges(
   const available = outcome === 'superseded' ? undefined : basis.availableRevision
   const order = (revision: KubeObject) =>
     revisionNumber(revision) === available ? Infinity : revisionNumber(revision) || 0
-  const older = revisionsOfWorkload(object.metadata.uid, (owner, kind) => facts.ownedBy(owner, kind))
+  const older = revisionsOfWorkload(object.metadata.uid, (owner, kind) => facts.listOwned(owner, kind))
     .toSorted((a, b) => order(b) - order(a))
     .map((revision) => {
       const before = templateOf(revision)

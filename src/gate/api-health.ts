@@ -1,14 +1,14 @@
-import { deniedAccess, isUnanswered } from '../cluster/failures.ts'
+import { isUnanswered, parseDeniedAccess } from '../cluster/failures.ts'
 import {
-  deniesAccess,
   type Failure,
   type FeedEvent,
+  isAccessDenied,
   isFailure,
   requestKey,
   type WatchRequest,
 } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { covers, type Store, type WatchedRequests } from '../cluster/store.ts'
+import { isSupersetOf, type Store, type WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
 import { earliestMoment } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -111,7 +111,7 @@ export class ApiHealth {
     const kinds = pluralOf(refused.kind ?? 'object')
     if (this.#unreadable.has(kinds)) return undefined
     this.#unreadable.set(kinds, refused)
-    const access = [...this.#unreadable.values()].flatMap(({ message }) => deniedAccess(message) ?? [])
+    const access = [...this.#unreadable.values()].flatMap(({ message }) => parseDeniedAccess(message) ?? [])
     const remedy = access.length === this.#unreadable.size ? `. ${describeGrants(access)}` : ` (${refused.message})`
     return `${kinds} cannot be read: continuing with what the controllers report${remedy}`
   }
@@ -120,7 +120,11 @@ export class ApiHealth {
   #restoredBy(event: FeedEvent): readonly string[] {
     const kinds = event.type === 'SYNCED' ? pluralOf(event.kind) : ''
     const refused = this.#unreadable.get(kinds)
-    if (event.type !== 'SYNCED' || refused === undefined || !this.#watched.concerns(event, refused as WatchRequest))
+    if (
+      event.type !== 'SYNCED' ||
+      refused === undefined ||
+      !this.#watched.isReportAbout(event, refused as WatchRequest)
+    )
       return []
     this.#unreadable.delete(kinds)
     return [`${kinds} may be read again`]
@@ -158,7 +162,7 @@ export class ApiHealth {
   }
 
   #dueAt({ failure, lastSuccessAt }: Outage): number {
-    if (deniesAccess(failure)) return lastSuccessAt + withdrawnMs
+    if (isAccessDenied(failure)) return lastSuccessAt + withdrawnMs
     return lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)
   }
 
@@ -175,7 +179,7 @@ export class ApiHealth {
     const outage = failing.find(({ failure }) => refusesCredentials(failure)) ?? first
     const { failure, name = '' } = outage
     const { message } = failure
-    if (deniesAccess(failure)) return deniedVerdict('unknown', { name, wasReadable: true, message })
+    if (isAccessDenied(failure)) return deniedVerdict('unknown', { name, wasReadable: true, message })
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
     if (refusesCredentials(failure)) return verdictOf(outcome, 'credentials-expired', { message })
     const subjects = new Set([...this.#outages.values()].map(outageKey))
@@ -196,12 +200,12 @@ export class ApiHealth {
    */
   silentAt(moment: number, needed: readonly WatchRequest[], watches: readonly WatchRequest[]): readonly WatchRequest[] {
     const listed = [...this.#lists.values()].filter(({ at }) => at >= moment - recentListMs)
-    const unlisted = needed.filter((each) => !listed.some((list) => covers(list, each)))
+    const unlisted = needed.filter((each) => !listed.some((list) => isSupersetOf(list, each)))
     const changed = this.#changes.filter(({ at }) => at >= moment - recentChangeMs)
     const hasChanged = (watch: WatchRequest) =>
       this.#store.list(watch.kind, watch.namespace).length > manyObjects &&
       changed.some(({ object }) => contains(watch, object))
-    return watches.filter((watch) => unlisted.some((each) => covers(watch, each)) && !hasChanged(watch))
+    return watches.filter((watch) => unlisted.some((each) => isSupersetOf(watch, each)) && !hasChanged(watch))
   }
 
   /** The present outages for the heartbeat, one sentence for each kind. */
@@ -216,7 +220,7 @@ export class ApiHealth {
   #fail(failure: Failure & FeedEvent): void {
     const key = requestKey(failure)
     const known = this.#outages.get(key)
-    if (failure.type === 'MISSING' || (deniesAccess(failure) && known?.name === undefined)) {
+    if (failure.type === 'MISSING' || (isAccessDenied(failure) && known?.name === undefined)) {
       // The server answered; the store and the gate handle its refusal.
       if (failure.kind !== undefined) this.#outages.delete(key)
       return
@@ -234,7 +238,7 @@ export class ApiHealth {
   #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
     for (const [key, { failure, name }] of this.#outages) {
       const isOfKind = kind === undefined || failure.kind === undefined || failure.kind === kind
-      const isReported = report !== undefined && (kind === undefined || covers(report, failure))
+      const isReported = report !== undefined && (kind === undefined || isSupersetOf(report, failure))
       const isExact = name !== undefined || failure.type === 'REFUSED' || reportedSuccess(failure) !== undefined
       if (isReported || (!isExact && isOfKind)) this.#outages.delete(key)
     }
@@ -244,7 +248,7 @@ export class ApiHealth {
   #failing(requests: readonly WatchRequest[]): readonly Outage[] {
     return [...this.#outages.values()].filter(
       ({ failure }) =>
-        refusesCredentials(failure) || requests.some((request) => this.#watched.concerns(failure, request)),
+        refusesCredentials(failure) || requests.some((request) => this.#watched.isReportAbout(failure, request)),
     )
   }
 }
@@ -289,7 +293,7 @@ function wholeSeconds(ms: number): string {
 function contains({ labelSelector, ...watch }: WatchRequest, { apiVersion, kind, metadata }: KubeObject): boolean {
   const { namespace, name, labels = {} } = metadata
   return (
-    covers(watch, { apiVersion, kind, namespace, name }) &&
+    isSupersetOf(watch, { apiVersion, kind, namespace, name }) &&
     (labelSelector === undefined || matchesSelector(labelSelector, labels))
   )
 }

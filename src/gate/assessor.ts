@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type EventObject, isOfKind, type KubeObject, lastOccurrence, nameOf, type Pod } from '../cluster/objects.ts'
-import { type Change, covers } from '../cluster/store.ts'
+import { type Change, isSupersetOf } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
 import { assess } from '../lifecycle/assess.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
@@ -195,7 +195,7 @@ export class Assessor {
   concernedByList(list: WatchRequest): readonly GatedTarget[] {
     return this.#targets.unended.filter(
       ({ target, reads }) =>
-        target.selector !== undefined || covers(list, targetWatch(target)) || reads?.awaits(list) === true,
+        target.selector !== undefined || isSupersetOf(list, targetWatch(target)) || reads?.awaits(list) === true,
     )
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { differsOnlyInStatus, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
+import { hasOnlyStatusChanges, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import { type GateTime, mayBeSinceStart } from '../lifecycle/proof.ts'
 import {
   compareRecord,
@@ -135,7 +135,7 @@ function scalerOf({ managedFields = [] }: KubeObject['metadata']): ManagedFields
 
 /** Whether two versions differ in their status, and in nothing else. */
 function hasOnlyNewStatus(before: KubeObject, now: KubeObject): boolean {
-  return !isDeepStrictEqual(before.status, now.status) && differsOnlyInStatus(before, now)
+  return !isDeepStrictEqual(before.status, now.status) && hasOnlyStatusChanges(before, now)
 }
 
 function wasWritten({ metadata }: KubeObject, { time, startedAt }: GateTime): boolean {

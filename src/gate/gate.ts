@@ -1,14 +1,14 @@
 import {
-  deniesAccess,
   type FeedEvent,
+  isAccessDenied,
   isFailure,
   requestKey,
   type TimedAnswer,
   type WatchRequest,
 } from '../cluster/feed.ts'
-import { objectMistake } from '../cluster/object-schema.ts'
+import { explainWrongType } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
-import { covers, Store, WatchedRequests } from '../cluster/store.ts'
+import { isSupersetOf, Store, WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
 import { type Question, requestText } from '../lifecycle/assessment.ts'
 import { isLateEvidence, isOnlyEvidence } from '../lifecycle/evidence-snapshot.ts'
@@ -180,7 +180,7 @@ export class Gate {
   gatedPods(index: number): readonly Pod[] {
     const { state } = this.#targets.all[index] ?? {}
     const pods = state && podsOf(objectOf(state), state.assessment?.pods)
-    return pods === undefined ? [] : presentPods(pods, (uid) => this.store.withUid(uid))
+    return pods === undefined ? [] : presentPods(pods, (uid) => this.store.getByUid(uid))
   }
 
   /** The moment of the next deadline; undefined when the gate has ended. */
@@ -194,7 +194,7 @@ export class Gate {
     const needed = ending.flatMap((gated) => [...gated.requests.needed, ...gated.requests.explaining])
     const silent = at >= this.#confirmAt ? this.#silentWatches : []
     return this.requests.filter(
-      (present) => silent.includes(present) || needed.some((request) => covers(present, request)),
+      (present) => silent.includes(present) || needed.some((request) => isSupersetOf(present, request)),
     )
   }
 
@@ -237,7 +237,7 @@ export class Gate {
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
-    if (deniesAccess(event)) this.#handleRefusal(event)
+    if (isAccessDenied(event)) this.#handleRefusal(event)
     const concerned = this.#applyEvent(event)
     const hasTurned = isGood !== this.#health.isGood
     if (hasTurned) this.#lastContactAt = this.#now
@@ -280,7 +280,7 @@ export class Gate {
 
   /** Whether an event contains no object with fields of wrong types. Such an object ends its target, or is ignored. */
   #isValid(event: FeedEvent): boolean {
-    const mistake = 'object' in event ? objectMistake(event.object) : undefined
+    const mistake = 'object' in event ? explainWrongType(event.object) : undefined
     if (!('object' in event) || mistake === undefined) return true
     if (!this.#assessor.refuse(event.object, mistake)) {
       const text = `${shortName(event.object)} is ignored: ${mistake}`
@@ -484,7 +484,7 @@ export class Gate {
       return
     }
     const gated = this.#targets.all.find(
-      ({ target }) => event.kind !== undefined && this.#watched.concerns(event, targetWatch(target)),
+      ({ target }) => event.kind !== undefined && this.#watched.isReportAbout(event, targetWatch(target)),
     )
     if (gated === undefined) {
       const refusal = this.#targets.isOptional(event) ? undefined : this.#health.refuse(event)

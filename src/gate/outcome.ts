@@ -1,4 +1,4 @@
-import { deniedAccess } from '../cluster/failures.ts'
+import { parseDeniedAccess } from '../cluster/failures.ts'
 import type { Target } from '../plan/target.ts'
 import { type ReasonCode, type ReasonDetails, sentenceOfReason, traitsOf } from '../reasons/reasons.ts'
 import { type HintFacts, joinSubject, type Sentence } from '../reasons/spec.ts'
@@ -52,7 +52,7 @@ export function absentVerdict<O extends TargetOutcome>(
 
 /** The verdict of a target that the gate cannot read, or can no longer read. */
 export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: ReasonDetails['forbidden']): Verdict<O> {
-  const access = [deniedAccess(detail.message) ?? []].flat()
+  const access = [parseDeniedAccess(detail.message) ?? []].flat()
   const { wasReadable } = detail
   return { ...verdictOf(outcome, 'forbidden', detail), denied: { wasReadable, access } }
 }

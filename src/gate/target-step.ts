@@ -1,4 +1,4 @@
-import { type KubeObject, specAuthorOf } from '../cluster/objects.ts'
+import { type KubeObject, specAuthorsOf } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { takeEvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
@@ -218,7 +218,7 @@ function afterAwaitedChange(
 ): Step {
   const listed = state.listed ?? (isFirstSight ? object : undefined)
   const { manifest } = context.target
-  const declaresStatus = context.store.declaresStatus(context.target)
+  const declaresStatus = context.store.hasStatusSubresource(context.target)
   const same = listed?.metadata.uid === object.metadata.uid ? listed : undefined
   const haveImagesArrived = context.haveImagesArrived(object, manifest === undefined ? same : undefined)
   const open = manifest && listed && openFields(listed, object, manifest)
@@ -262,7 +262,7 @@ function supersededVerdict(
   object: KubeObject,
 ): Verdict<'superseded'> {
   const who = {
-    author: specAuthorOf(gated, object),
+    author: specAuthorsOf(gated, object),
     isRecreated: gated.metadata.uid !== object.metadata.uid,
   }
   if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { deniesAccess, type Failure, type WatchRequest } from '../cluster/feed.ts'
+import { type Failure, isAccessDenied, type WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, nameOf, type ObjectName } from '../cluster/objects.ts'
-import { covers, type Store } from '../cluster/store.ts'
+import { isSupersetOf, type Store } from '../cluster/store.ts'
 import { type Assessment, isOnlyWaiting } from '../lifecycle/assessment.ts'
 import { earliestMoment, latestMoment } from '../lifecycle/proof.ts'
 import type { Hold } from '../lifecycle/reader.ts'
@@ -124,7 +124,7 @@ export class Targets {
 
   /** Whether only warnings need what a request reads. */
   isOptional(request: Partial<WatchRequest>): boolean {
-    const isRead = (each: WatchRequest) => covers(request, each)
+    const isRead = (each: WatchRequest) => isSupersetOf(request, each)
     return (
       this.all.some((gated) => [...gated.requests.optional, ...gated.requests.undo].some(isRead)) &&
       !this.all.some((gated) => [...gated.requests.needed, ...gated.requests.explaining].some(isRead))
@@ -177,14 +177,14 @@ export class Targets {
   /** Whether access to a target is refused, its kind is not served, or a recording does not contain it. */
   isUnreadable(target: Target): boolean {
     const request = targetWatch(target)
-    const isMissing = this.#parts.store.refusal(request)?.type === 'MISSING'
+    const isMissing = this.#parts.store.refusalOf(request)?.type === 'MISSING'
     return isMissing || this.#parts.store.listState(request) === 'unknown'
   }
 
   /** The first denial of access to what these targets need; undefined if nothing is denied. */
   denialOf(targets: readonly GatedTarget[]): Failure | undefined {
     const needed = targets.flatMap(({ requests }) => requests.needed)
-    return needed.flatMap((request) => this.#parts.store.refusal(request) ?? []).find(deniesAccess)
+    return needed.flatMap((request) => this.#parts.store.refusalOf(request) ?? []).find(isAccessDenied)
   }
 
   /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */

@@ -1,6 +1,6 @@
 import { distinctRequests, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { covers, Store } from '../cluster/store.ts'
+import { isSupersetOf, Store } from '../cluster/store.ts'
 import { assess } from '../lifecycle/assess.ts'
 import { createGateTime } from '../lifecycle/proof.ts'
 import type { Rule } from '../lifecycle/rule.ts'
@@ -49,7 +49,7 @@ export function isConsolidated(
   const key = requestKey(request)
   return (
     watched.some((each) => requestKey(each) === key) &&
-    needed.some((each) => covers(request, each)) &&
+    needed.some((each) => isSupersetOf(request, each)) &&
     !needed.some((each) => requestKey(each) === key)
   )
 }

@@ -1,5 +1,5 @@
 import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
-import { type Clock, sleep, unlessAborted } from '../cluster/clock.ts'
+import { awaitUnlessAborted, type Clock, sleep } from '../cluster/clock.ts'
 import { type EndedRunRecord, emptyRecord, type RunRecord } from '../gate/run-record.ts'
 import { type ExtraName, type Inputs, knownExtras } from '../inputs.ts'
 import { forReaders } from '../report/redact-record.ts'
@@ -248,7 +248,7 @@ export class UpdateThrottle {
     const stop = this.#clock.after(limitMs, () => late.abort())
     const signal = AbortSignal.any([late.signal, ending])
     try {
-      const shown = await unlessAborted(
+      const shown = await awaitUnlessAborted(
         this.#extra.show(record, signal).then(() => true),
         signal,
       )

@@ -1,4 +1,4 @@
-import { asConnectionError } from '../cluster/failures.ts'
+import { toConnectionError } from '../cluster/failures.ts'
 import { errorText } from '../errors.ts'
 import { type ExtraName, knownExtras } from '../inputs.ts'
 import { safeLine } from '../report/escape.ts'
@@ -36,7 +36,7 @@ export function readFailure(error: unknown, now: number): GitHubFailure {
   const { status, message, response } = error
   // Without a response, octokit's error has the status 500, and its cause is the error of `fetch`.
   if (response === undefined) {
-    const { certificate, code } = asConnectionError(Object(Object(error.cause).cause))
+    const { certificate, code } = toConnectionError(Object(Object(error.cause).cause))
     // A broken handshake (`ERR_SSL_…`, `EPROTO`) may succeed next time; an untrusted certificate does not.
     const isUntrusted = certificate && !/^(ERR_SSL_|EPROTO)/.test(code)
     return fail(isUntrusted ? 'invalid' : 'temporary', `GitHub could not be reached (${message})`)

@@ -1,4 +1,4 @@
-import { deniesAccess, type FeedEvent, isFailure } from '../cluster/feed.ts'
+import { type FeedEvent, isAccessDenied, isFailure } from '../cluster/feed.ts'
 import type { KubeObject, ObjectName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Problem } from '../reasons/reasons.ts'
@@ -18,7 +18,7 @@ export function takeEvidenceSnapshot(
   problems: readonly Problem[],
   store: Store,
 ): EvidenceSnapshot {
-  const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(object?.metadata.uid, kind))
+  const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.listOwned(object?.metadata.uid, kind))
   const subjects = problems.flatMap(problemAndCause).flatMap((problem) => findSubject(problem, store) ?? [])
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
 }
@@ -39,7 +39,7 @@ export function isOnlyEvidence(event: FeedEvent, isTarget: (reference: ObjectNam
 
 /** Whether an event after the verdict explains it: a Node, a Namespace, or the refused access that ended the gate. */
 export function isLateEvidence(event: FeedEvent): boolean {
-  return deniesAccess(event) || (event.type === 'ADDED' && kindsRead.has(event.object.kind))
+  return isAccessDenied(event) || (event.type === 'ADDED' && kindsRead.has(event.object.kind))
 }
 
 /** The object that has a problem: the target, or an object that it depends on, such as a pod. */

@@ -1,4 +1,4 @@
-import { controllerOf, isOfKind, type KubeObject, oncePerObject, type Pod } from '../cluster/objects.ts'
+import { cachePerObject, controllerOf, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 
 /**
@@ -29,8 +29,8 @@ export function podsOf(object: KubeObject | undefined, assessed: Pods | undefine
 }
 
 /** The uid of the workload that a controller of pods belongs to: of the owner of a ReplicaSet, else of the controller itself. */
-export function workloadUid(controller: string, store: Pick<Store, 'withUid'>): string {
-  const object = store.withUid(controller)
+export function workloadUid(controller: string, store: Pick<Store, 'getByUid'>): string {
+  const object = store.getByUid(controller)
   return (isOfKind(object, 'ReplicaSet') ? controllerOf(object) : undefined) ?? controller
 }
 
@@ -57,7 +57,7 @@ export function presentPods(pods: Pods, podWithUid: (uid: string) => KubeObject 
 export type PodRevision = 'gated' | 'kept' | 'other'
 
 /** How the gated and the kept pods belong to a workload, by uid. Cached: a Service needs it for each of its pods. */
-export const revisionsByUid = oncePerObject((pods: Pods): ReadonlyMap<string | undefined, PodRevision> => {
+export const revisionsByUid = cachePerObject((pods: Pods): ReadonlyMap<string | undefined, PodRevision> => {
   const revisions = new Map<string | undefined, PodRevision>()
   for (const { metadata } of gatedPods(pods)) revisions.set(metadata.uid, 'gated')
   for (const { metadata } of pods.kept) revisions.set(metadata.uid, 'kept')

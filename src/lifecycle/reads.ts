@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import { controllerOf, type EventObject, isOfKind, type KubeObject, type Pod } from '../cluster/objects.ts'
-import { type Change, covers, type Store } from '../cluster/store.ts'
+import { type Change, isSupersetOf, type Store } from '../cluster/store.ts'
 import { workloadUid } from './pods.ts'
 
 /**
@@ -116,7 +116,7 @@ export class Reads {
 
   /** Whether the assessment has read if this list is complete, which it is now. */
   awaits(list: WatchRequest): boolean {
-    return this.#states.some((request) => covers(list, request))
+    return this.#states.some((request) => isSupersetOf(list, request))
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RequestOf } from '../cluster/feed.ts'
-import { type KubeObject, type LabelSelector, oncePerObject, type PodTemplate } from '../cluster/objects.ts'
+import { cachePerObject, type KubeObject, type LabelSelector, type PodTemplate } from '../cluster/objects.ts'
 import type { Labelled } from './rule.ts'
 
 /**
@@ -54,12 +54,12 @@ export function jobsRequest(object: KubeObject): RequestOf<'Job'> {
 }
 
 /** The watch of the ControllerRevisions of a StatefulSet or DaemonSet. */
-export const controllerRevisionRequest = oncePerObject((selecting: Selecting) =>
+export const controllerRevisionRequest = cachePerObject((selecting: Selecting) =>
   selectedRequest('apps/v1', 'ControllerRevision', selecting),
 )
 
 /** The watch of the pods that the selector of an object matches; others may own them. Each assessment asks for it. */
-export const podRequest = oncePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
+export const podRequest = cachePerObject((selecting: Selecting) => selectedRequest('v1', 'Pod', selecting))
 
 /** The metadata that a workload gives its pods, as an object that a selector can be compared with. */
 export function podsMetadata({ spec }: KubeObject): Labelled {

@@ -39,7 +39,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
     }
     const knownOwned: Reader['knownOwned'] = (uid, kind) => {
       reads.owned(uid, kind)
-      return store.ownedBy(uid, kind)
+      return store.listOwned(uid, kind)
     }
     return {
       startedAt,
@@ -68,8 +68,8 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
         reads.history(pod, store)
         return histories.viewOf(pod, now)
       },
-      answers: (check, pod) => store.answers(check, pod),
-      declaresStatus: (kind) => store.declaresStatus(kind),
+      answers: (check, pod) => store.answersOf(check, pod),
+      declaresStatus: (kind) => store.hasStatusSubresource(kind),
     }
   }
   return { observe: (change, now) => toKeyedChange(change, histories.observe(change, now)), at }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml'
 import type { z } from 'zod'
-import { groupOf, isObject, type KindName, type KubeObject, oncePerObject } from '../cluster/objects.ts'
+import { cachePerObject, groupOf, isObject, type KindName, type KubeObject } from '../cluster/objects.ts'
 import { type AddMistake, errorText, type Mistake, UserError, withoutQuotedText } from '../errors.ts'
 import type { MilestoneName } from '../inputs.ts'
 import { expressionMs, expressionSteps } from '../thresholds.ts'
@@ -56,7 +56,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   return {
     condition: (source) => {
       const evaluate = parse(source)
-      return oncePerObject((object) => {
+      return cachePerObject((object) => {
         try {
           return { holds: evaluate(object) === true }
         } catch (error) {
@@ -66,7 +66,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
     },
     text: (source) => {
       const evaluate = parse(source)
-      return oncePerObject((object) => {
+      return cachePerObject((object) => {
         try {
           return firstText(evaluate(object))
         } catch {
@@ -151,7 +151,7 @@ interface CelObject {
 }
 
 /** @throws Error for an object with too many values */
-const fieldsInCel = oncePerObject((object): CelObject => {
+const fieldsInCel = cachePerObject((object): CelObject => {
   let values = 0
   /** Whole numbers of JSON are integers in CEL, as for the API server. */
   const toCel = (value: unknown): unknown => {

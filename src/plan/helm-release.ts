@@ -129,9 +129,12 @@ export function checkReleaseName(text: string, addMistake: AddMistake): void {
 }
 
 /** Returns functions that list objects and the revisions of releases. A kind of a release that may not be listed is skipped. */
-export function selectionReader(selections: readonly Selection[], cluster: Pick<Cluster, 'select' | 'selectPresent'>) {
+export function selectionReader(
+  selections: readonly Selection[],
+  cluster: Pick<Cluster, 'listObjects' | 'tryListObjects'>,
+) {
   const slots = new Semaphore(releaseListsAtOnce)
-  const list = (request: WatchRequest) => slots.run(() => cluster.selectPresent(request, true))
+  const list = (request: WatchRequest) => slots.run(() => cluster.tryListObjects(request, true))
   const ofReleases = selections.filter((each): each is ReleaseSelection => each.release !== undefined)
   const byRelease = Map.groupBy(ofReleases, ({ release }) => releaseText(release))
   const skipped = new Set<string>()
@@ -156,7 +159,7 @@ export function selectionReader(selections: readonly Selection[], cluster: Pick<
   return {
     namesOf: async ({ release, ...request }: Selection): Promise<readonly string[]> =>
       release === undefined
-        ? (await cluster.select(request)).map(({ metadata }) => metadata.name)
+        ? (await cluster.listObjects(request)).map(({ metadata }) => metadata.name)
         : namesOfRelease({ ...request, release }),
     /** Lists the revisions of all releases. Without permission to read its Secrets, a release has no history. */
     readHistories: async (): Promise<void> => {

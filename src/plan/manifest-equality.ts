@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { describePath, describePointer, type PathStep, pointerTo, stepsByKey } from '../cluster/field-paths.ts'
+import { describePath, describePointer, type PathStep, stepsToElements, toPointer } from '../cluster/field-paths.ts'
 import { type Fields, isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import { durationToMs } from '../duration.ts'
@@ -230,7 +230,7 @@ class Comparison {
 
   /** Whether the writer of the live object owns a field, or a field in it. */
   protected owns(path: Path): boolean {
-    return this.#owns(pointerTo(path))
+    return this.#owns(toPointer(path))
   }
 
   protected compareMaps(ours: Fields, theirs: unknown, path: Path): void {
@@ -285,7 +285,7 @@ class Comparison {
   /** Compares elements by the fields that identify them; false if nothing identifies them. */
   private compareByKey(ours: readonly unknown[], theirs: readonly unknown[], path: Path): boolean {
     const name = path.at(-1)
-    const [steps, liveSteps] = [stepsByKey(name, ours), stepsByKey(name, theirs)]
+    const [steps, liveSteps] = [stepsToElements(name, ours), stepsToElements(name, theirs)]
     if (steps === undefined || liveSteps === undefined) return false
     const live = new Map(theirs.map((each, index) => [stepKey(liveSteps[index]), each]))
     for (const [index, each] of ours.entries())
@@ -349,7 +349,7 @@ class CustomComparison extends Comparison {
   protected override add(path: Path, manifest: unknown, live: unknown): void {
     // The controller or its webhook may remove an empty field.
     const isEmpty = isZero(manifest) || isEmptyDeep(manifest)
-    if (live === undefined && isEmpty && !Object.hasOwn(this.#applied, pointerTo(path))) return
+    if (live === undefined && isEmpty && !Object.hasOwn(this.#applied, toPointer(path))) return
     super.add(path, manifest, live)
   }
 
@@ -591,7 +591,7 @@ export function findDriftedFields(manifest: ManifestObject, live: KubeObject): r
   const isKnown = record !== undefined && isApplied(record) && (hasValues || applier?.operation === 'Apply')
   if (!isKnown || applier?.ownedFields === undefined) return found
   const owns = ownershipOf(applier.ownedFields)
-  return found.filter(({ path }) => !owns(pointerTo(path)))
+  return found.filter(({ path }) => !owns(toPointer(path)))
 }
 
 /*

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { constants, createGunzip } from 'node:zlib'
-import { mapArray, mapObject, withoutConversions } from '../cluster/compact.ts'
+import { mapArray, mapObject, withoutConversionMethods } from '../cluster/compact.ts'
 import { failureFromStatus } from '../cluster/failures.ts'
 import type { Failure, FeedEvent } from '../cluster/feed.ts'
-import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
+import { explainWrongType, isKubeObject } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { errorText, jsonValue, UserError } from '../errors.ts'
@@ -141,7 +141,7 @@ function failureIn(written: WrittenEvent): Failure | undefined {
 function whyUnusable(event: WrittenEvent, eventMistake: (type: string, line: object) => string | undefined) {
   const { type, object } = event
   if (!['ADDED', 'MODIFIED', 'DELETED'].includes(type)) return eventMistake(type, event)
-  return isKubeObject(object) ? objectMistake(object) : 'its object lacks apiVersion, kind or name'
+  return isKubeObject(object) ? explainWrongType(object) : 'its object lacks apiVersion, kind or name'
 }
 
 function parse(line: string): unknown {
@@ -215,5 +215,5 @@ export function limitObject(value: unknown, depth = 0): unknown {
   const limit = (item: unknown) => limitObject(item, depth + 1)
   return Array.isArray(value)
     ? mapArray(value, limit)
-    : mapObject(withoutConversions(value as Record<string, unknown>), limit)
+    : mapObject(withoutConversionMethods(value as Record<string, unknown>), limit)
 }

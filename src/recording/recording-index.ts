@@ -1,14 +1,14 @@
 import {
   type ApiResource,
-  deniesAccess,
   type FeedEvent,
+  isAccessDenied,
   isFailure,
   requestKey,
   type WatchRequest,
 } from '../cluster/feed.ts'
 import type { KindName, ObjectMeta } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
-import { covers } from '../cluster/store.ts'
+import { isSupersetOf } from '../cluster/store.ts'
 import { isOfRelease, type Selection } from '../plan/helm-release.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
@@ -39,7 +39,7 @@ export class RecordingIndex {
       const known = this.#kindIndex(apiVersion, kind)
       known.isListed ||= event.type === 'SYNCED'
       this.#addNamespace(known, namespace)
-      if (event.type !== 'SYNCED' && !deniesAccess(event)) return
+      if (event.type !== 'SYNCED' && !isAccessDenied(event)) return
       this.#answered.set(requestKey(event), { apiVersion, kind, namespace, name, labelSelector })
     } else if ('object' in event) {
       const { apiVersion, kind, metadata } = event.object
@@ -59,7 +59,7 @@ export class RecordingIndex {
 
   /** Whether the recording contains the first list of a request, or its refusal. */
   hasAnswer(request: WatchRequest): boolean {
-    for (const known of this.#answered.values()) if (covers(known, request)) return true
+    for (const known of this.#answered.values()) if (isSupersetOf(known, request)) return true
     return false
   }
 

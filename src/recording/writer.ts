@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { constants, createGzip, type Gzip } from 'node:zlib'
-import { codeOf } from '../cluster/failures.ts'
+import { statusOfFailure } from '../cluster/failures.ts'
 import type { FeedEvent, Observation } from '../cluster/feed.ts'
 import { redactTexts } from '../cluster/redact.ts'
 import type { GateSettings } from '../gate/settings.ts'
@@ -40,10 +40,10 @@ function fieldsOf(observation: Observation): object {
     }
     case 'REFUSED': {
       const { type: _type, what: _what, final, ...rest } = observation
-      return { type: 'ERROR', code: codeOf(observation), ...rest, final: final || undefined }
+      return { type: 'ERROR', code: statusOfFailure(observation), ...rest, final: final || undefined }
     }
     case 'MISSING':
-      return { ...observation, type: 'ERROR', code: codeOf(observation) }
+      return { ...observation, type: 'ERROR', code: statusOfFailure(observation) }
     default:
       return observation
   }

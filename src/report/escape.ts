@@ -1,4 +1,4 @@
-import { strip } from '../cluster/decoded-text.ts'
+import { visibleText } from '../cluster/decoded-text.ts'
 import { shortenMiddle } from '../reasons/wording.ts'
 
 /**
@@ -22,7 +22,7 @@ const zeroWidthSpace = '\u200b'
  * @param limit maximum length of the result; longer text ends in `…`
  */
 export function safeLine(text: string, limit = maxLineLength): string {
-  const line = strip(text.slice(0, limit * 4).toWellFormed())
+  const line = visibleText(text.slice(0, limit * 4).toWellFormed())
     .replace(lineBreak, ' ')
     .replaceAll('\t', '  ')
     .replaceAll('##[', '## [')

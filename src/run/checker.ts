@@ -5,14 +5,14 @@ import { connect as connectTls } from 'node:tls'
 import { type Clock, withTimeout } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import {
-  asConnectionError,
   ConnectionError,
   failureOf,
+  httpStatusOf,
   isForbidden,
   isNotFound,
   isTimeout,
   isUnauthorized,
-  statusOf,
+  toConnectionError,
 } from '../cluster/failures.ts'
 import type { Answer, Observation } from '../cluster/feed.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
@@ -124,7 +124,7 @@ export class Checker {
       if (error instanceof UserError)
         return { type: 'REFUSED', what: 'credentials', message: errorText(error), final: true }
       // A 404 is no reason for a warning: once the watch reports that the pod is gone, the gate no longer asks it.
-      if (statusOf(error) !== 0 && !isNotFound(error)) this.#warn(errorText(error))
+      if (httpStatusOf(error) !== 0 && !isNotFound(error)) this.#warn(errorText(error))
       return undefined
     }
   }
@@ -194,19 +194,19 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
  */
 export async function reviewAccess(
   checks: readonly RequestCheck[],
-  cluster: Pick<Cluster, 'permits' | 'initially'>,
+  cluster: Pick<Cluster, 'isPermitted' | 'retryInitialRequests'>,
 ): Promise<void> {
   const review = async ([namespace, [check]]: readonly [string, readonly RequestCheck[]]): Promise<
     MistakeWithReason[]
   > => {
     const access = { resource: 'pods', subresource: 'portforward', namespace }
-    const answers = await Promise.all(['get', 'create'].map((verb) => cluster.permits({ verb, ...access })))
+    const answers = await Promise.all(['get', 'create'].map((verb) => cluster.isPermitted({ verb, ...access })))
     if (check === undefined || !answers.includes(false)) return []
     const message = `The credentials do not permit to forward ports of pods in namespace ${namespace}. Add this rule to the user's Role: {apiGroups: [""], resources: ["pods/portforward"], verbs: ["get", "create"]}.`
     return [{ input: 'http-checks', line: check.line, message, reason: 'forbidden' }]
   }
   const byNamespace = [...Map.groupBy(checks, ({ reference: { namespace = '' } }) => namespace)]
-  throwMistakes((await cluster.initially(() => Promise.all(byNamespace.map(review)))).flat())
+  throwMistakes((await cluster.retryInitialRequests(() => Promise.all(byNamespace.map(review)))).flat())
 }
 
 /**
@@ -341,7 +341,7 @@ const errors: Readonly<Record<string, string>> = {
 /** Why an exchange rejected, as a part of a sentence. */
 export function noAnswerText(cause: unknown, timeoutMs: number): string {
   if (isTimeout(cause)) return `timed out: no complete answer within ${timeoutMs / 1000} s`
-  const { code, message } = asConnectionError(cause)
+  const { code, message } = toConnectionError(cause)
   const known = errors[code] ?? phrases.find(([phrase]) => phrase.test(message))?.[1]
   return known ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : message)
 }

@@ -1,5 +1,5 @@
-import { type Clock, Semaphore, within } from '../cluster/clock.ts'
-import { isForbidden, retryAfterOf, statusOf } from '../cluster/failures.ts'
+import { awaitAtMost, type Clock, Semaphore } from '../cluster/clock.ts'
+import { httpStatusOf, isForbidden, retryAfterOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/logs.ts'
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
@@ -134,7 +134,7 @@ export class LiveLogs {
 
   async #finish(streams: readonly Stream[], limitMs: number): Promise<void> {
     if (streams.length === 0) return
-    const ended = await within(this.#options.clock, limitMs, Promise.all(streams.map(({ log }) => log.finish())))
+    const ended = await awaitAtMost(this.#options.clock, limitMs, Promise.all(streams.map(({ log }) => log.finish())))
     if (ended === undefined)
       this.#warn('late', 'The last lines of some logs may be missing: the cluster did not return them in time.')
     for (const { log } of streams) log.close()
@@ -185,7 +185,7 @@ export class LiveLogs {
   #warnUnreadable({ namespace, pod, container }: ContainerRef, error: unknown): void {
     const remedy = isForbidden(error) ? ' Logs require permission to `get` `pods/log`.' : ''
     this.#warn(
-      `${namespace} ${statusOf(error)}`,
+      `${namespace} ${httpStatusOf(error)}`,
       `The log of pod ${pod}, container ${container} cannot be shown: ${errorText(error)}.${remedy} The gate continues without it.`,
     )
   }

@@ -1,4 +1,4 @@
-import { type Clock, unlessAborted } from '../cluster/clock.ts'
+import { awaitUnlessAborted, type Clock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { ApiResource, FeedEvent, Observation } from '../cluster/feed.ts'
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
@@ -33,7 +33,7 @@ export async function planLiveRun(
   awaited: readonly Target[],
   until: AbortSignal,
 ): Promise<LiveRun | undefined> {
-  const planned = await unlessAborted(planTargets(source, kinds, awaited, until), until)
+  const planned = await awaitUnlessAborted(planTargets(source, kinds, awaited, until), until)
   return planned && new LiveRun(source, await completePlan(source, planned))
 }
 
@@ -90,7 +90,7 @@ export class LiveRun extends Run {
     // A gate that awaits a change compares the live objects with the manifests.
     this.plan = plan.settings.awaitChangeMs > 0 ? withComparableManifests(plan, cluster.redactor) : plan
     this.output = new RedactedOutput(reporter, secrets, clock)
-    secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, cluster.context]))
+    secrets.keepReadable(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, cluster.context]))
     // Manifests contain the Secrets and pod templates that the cluster will return.
     for (const { object } of plan.manifests.values()) cluster.redactor.redact(object as unknown as KubeObject)
   }

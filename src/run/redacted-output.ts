@@ -1,7 +1,7 @@
-import { type Clock, within } from '../cluster/clock.ts'
+import { awaitAtMost, type Clock } from '../cluster/clock.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
-import { KeyLines } from '../cluster/token-shapes.ts'
+import { PrivateKeyRedactor } from '../cluster/token-shapes.ts'
 import type { RunRecord } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import type { Source } from '../plan/target.ts'
@@ -76,7 +76,7 @@ export class TextQueue {
       const limitMs = cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs
       // A failure of a watch is reported to its sink.
       const answered = refresh(missing).catch(() => {})
-      await within(this.#clock, limitMs, answered)
+      await awaitAtMost(this.#clock, limitMs, answered)
     }
     this.flush()
   }
@@ -121,7 +121,7 @@ export class TextQueue {
 export class RedactedOutput extends TextQueue implements Required<Reporter> {
   readonly #reporter: Reporter
   readonly #secrets: Secrets
-  readonly #keyLines = new Map<string, KeyLines>()
+  readonly #keyLines = new Map<string, PrivateKeyRedactor>()
 
   constructor(reporter: Reporter, secrets: Secrets, clock: Clock) {
     super(clock)
@@ -158,7 +158,7 @@ export class RedactedOutput extends TextQueue implements Required<Reporter> {
   /** Redacts a line of a log, also if it belongs to a private key that has several lines. */
   #redactLine({ target, pod, container, text }: LogOutput): string {
     const key = JSON.stringify([target, pod, container])
-    const lines = this.#keyLines.get(key) ?? new KeyLines()
+    const lines = this.#keyLines.get(key) ?? new PrivateKeyRedactor()
     this.#keyLines.set(key, lines)
     return this.#secrets.redact(lines.redact(text))
   }

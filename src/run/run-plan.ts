@@ -1,6 +1,6 @@
 import type { Clock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
-import { deniedAccess } from '../cluster/failures.ts'
+import { parseDeniedAccess } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { collectMistakes, mapMistakes, UserError } from '../errors.ts'
@@ -176,8 +176,8 @@ async function withGrants(error: unknown, { resolved }: Resolution, cluster: Clu
   if (!(error instanceof UserError) || error.reason !== 'forbidden') return error
   const gated = resolved.filter(({ reference }) => !reference.exclude)
   const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
-  const denied = await cluster.findDenied(readRequests(requests))
-  const access = denied.flatMap(({ message }) => deniedAccess(message) ?? [])
+  const denied = await cluster.findDeniedAccess(readRequests(requests))
+  const access = denied.flatMap(({ message }) => parseDeniedAccess(message) ?? [])
   if (access.length === 0) return error
   return mapMistakes(error, ({ message, ...mistake }) => ({
     ...mistake,

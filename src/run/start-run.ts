@@ -1,4 +1,4 @@
-import { unlessAborted, within } from '../cluster/clock.ts'
+import { awaitAtMost, awaitUnlessAborted } from '../cluster/clock.ts'
 import { type Cluster, connect } from '../cluster/cluster.ts'
 import { duration } from '../duration.ts'
 import { collectMistakes, type Mistake, throwMistakes } from '../errors.ts'
@@ -68,7 +68,7 @@ export async function readChecks(inputs: Inputs, connection?: Pick<Connection, '
 async function checkFilesAndKinds(read: RunInputs, connection: Connection): Promise<void> {
   const [healthChecks, cluster] = await openFiles(read.inputs, connection)
   try {
-    const kinds = await within(connection.clock, furtherMistakesMs, cluster.discover())
+    const kinds = await awaitAtMost(connection.clock, furtherMistakesMs, cluster.discover())
     const { references, invalid = [] } = read.references
     const all = { ...read.references, references: [...references, ...invalid], mistakes: [] }
     if (kinds === undefined) return
@@ -163,7 +163,7 @@ async function planRun(source: LiveSource, awaited: readonly Target[] = []): Pro
   const until = AbortSignal.any([cancelled, timeLimit.signal])
   try {
     const [kinds, { planLiveRun }] = await Promise.all([
-      unlessAborted(cluster.discover(), cancelled),
+      awaitUnlessAborted(cluster.discover(), cancelled),
       import('./live-run.ts'),
     ])
     return kinds && (await planLiveRun(source, kinds, awaited, until))

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import { authorOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
-import { covers, Store, type Change as StoreChange } from '../cluster/store.ts'
+import { type FeedEvent, isAccessDenied, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { authorsOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
+import { isSupersetOf, Store, type Change as StoreChange } from '../cluster/store.ts'
 import type { Gate } from '../gate/gate.ts'
 import { consolidate } from '../gate/watch-requests.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
@@ -52,7 +52,7 @@ export class Changes {
     const to = after === undefined ? undefined : partOf(after, this.#part)
     if (from !== undefined && to !== undefined && isDeepStrictEqual(from, to)) return []
     const existedBefore = isFirstList && before === undefined
-    const by = after === undefined || existedBefore ? undefined : authorOf(before, after)
+    const by = after === undefined || existedBefore ? undefined : authorsOf(before, after)
     return [
       {
         at,
@@ -143,12 +143,12 @@ export class ChangesView extends View {
   #report(event: FeedEvent): void {
     const watch = this.#watches.find((each) => requestKey(each) === requestKey(event as Partial<WatchRequest>))
     if (watch === undefined) return
-    if (deniesAccess(event)) throw forbidden({ ...watch, name: watch.name ?? '' }, event)
+    if (isAccessDenied(event)) throw forbidden({ ...watch, name: watch.name ?? '' }, event)
     if (isFailure(event)) this.#listener.onConnection?.(event.message)
     if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
     if (event.type !== 'SYNCED') return
     for (const [key, target] of this.#targets)
-      if (covers(watch, targetWatch(target)) && this.#unknown.delete(key)) this.#listener.onWaiting?.(target)
+      if (isSupersetOf(watch, targetWatch(target)) && this.#unknown.delete(key)) this.#listener.onWaiting?.(target)
   }
 
   protected draw(now: number): boolean {

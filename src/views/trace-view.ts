@@ -1,5 +1,5 @@
 import {
-  byLastOccurrence,
+  compareLastOccurrence,
   groupOf,
   type KubeObject,
   lastOccurrence,
@@ -212,7 +212,7 @@ function eventLines(traced: TracedObject): readonly Line[] {
   const { reader } = traced
   const events = objectsWithEvents(traced)
     .flatMap((object) => traced.events(object))
-    .toSorted(byLastOccurrence)
+    .toSorted(compareLastOccurrence)
     .slice(-maxEvents)
   return section(
     'events',

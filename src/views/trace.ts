@@ -1,13 +1,13 @@
 import {
-  deniesAccess,
   distinctRequests,
   type FeedEvent,
+  isAccessDenied,
   isFailure,
   requestKey,
   type WatchRequest,
 } from '../cluster/feed.ts'
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
-import { covers } from '../cluster/store.ts'
+import { isSupersetOf } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, settingsFor } from '../gate/settings.ts'
 import { isTargetReady } from '../gate/target-state.ts'
@@ -75,7 +75,7 @@ export class Trace extends View {
   /** The watches that the view needs at present. */
   get requests(): readonly WatchRequest[] {
     const wide = requestsBehind(this.#target, this.#settings)
-    const others = this.#gate.requests.filter((request) => !wide.some((each) => covers(each, request)))
+    const others = this.#gate.requests.filter((request) => !wide.some((each) => isSupersetOf(each, request)))
     return [...wide, ...others]
   }
 
@@ -86,7 +86,7 @@ export class Trace extends View {
   /** @throws UserError if the resource cannot be read */
   protected observe(event: FeedEvent, request?: WatchRequest): void {
     const isOwn = () => request !== undefined && requestKey(request) === requestKey(targetWatch(this.#target))
-    if (deniesAccess(event) && isOwn()) throw forbidden(this.#target, event)
+    if (isAccessDenied(event) && isOwn()) throw forbidden(this.#target, event)
     this.#connectionError = event.type === 'UNAVAILABLE' ? event.message : undefined
     this.#gate.handle([event])
   }
@@ -128,7 +128,7 @@ export class Trace extends View {
 
   /** The kinds that are needed and cannot be read. */
   #unreadable(): readonly string[] {
-    const refusals = this.#needed.flatMap((request) => this.#gate.store.refusal(request) ?? [])
+    const refusals = this.#needed.flatMap((request) => this.#gate.store.refusalOf(request) ?? [])
     const texts = refusals
       .filter(isFailure)
       .filter(({ type }) => type !== 'UNAVAILABLE')
@@ -142,7 +142,7 @@ export class Trace extends View {
       object,
       reader,
       assessment,
-      owned: (uid) => store.ownedBy(uid),
+      owned: (uid) => store.listOwned(uid),
       assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), unwatchingReader(reader)),
       events: (about) => store.eventsOf(about),
     }

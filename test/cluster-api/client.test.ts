@@ -73,7 +73,7 @@ const failure = (promise: Promise<unknown>) =>
 describe('requests', () => {
   test('carry the token and the user agent', async () => {
     const server = await start({ tokens: ['sesame-open'] })
-    expect(await connect(server.kubeconfig({ token: 'sesame-open' })).json('/version')).toMatchObject({
+    expect(await connect(server.kubeconfig({ token: 'sesame-open' })).requestJson('/version')).toMatchObject({
       gitVersion: 'v1.34.4',
     })
     expect(server.requests[0]?.headers).toMatchObject({
@@ -84,7 +84,7 @@ describe('requests', () => {
 
   test('go over TLS with the authority of the kubeconfig', async () => {
     const server = await start({ tls: true })
-    expect(await connect(server.kubeconfig()).json('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
+    expect(await connect(server.kubeconfig()).requestJson('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
   })
 
   test('keep their connection for the next request', async () => {
@@ -94,8 +94,8 @@ describe('requests', () => {
       response.end('{}')
     })
     const client = connect(changed(url, {}))
-    await client.json('/')
-    await client.json('/')
+    await client.requestJson('/')
+    await client.requestJson('/')
     expect(ports.size).toBe(1)
   })
 
@@ -107,8 +107,8 @@ describe('requests', () => {
       else response.end('{}')
     })
     const client = connect(changed(url, {}))
-    await client.json('/')
-    expect(await client.json('/')).toEqual({})
+    await client.requestJson('/')
+    expect(await client.requestJson('/')).toEqual({})
     expect(answered).toBe(3)
   })
 
@@ -118,13 +118,13 @@ describe('requests', () => {
       paths.push(request.url)
       response.end('{}')
     })
-    await connect(changed(`${url}/k8s/clusters/c-1/`, {})).json('/api/v1/pods?limit=1')
+    await connect(changed(`${url}/k8s/clusters/c-1/`, {})).requestJson('/api/v1/pods?limit=1')
     expect(paths).toEqual(['/k8s/clusters/c-1/api/v1/pods?limit=1'])
   })
 
   test('act for another user and his groups', async () => {
     const server = await start()
-    await connect(changed(server, { user: { as: 'ci', 'as-groups': ['deployers', 'all'] } })).json('/version')
+    await connect(changed(server, { user: { as: 'ci', 'as-groups': ['deployers', 'all'] } })).requestJson('/version')
     expect(server.requests[0]?.headers).toMatchObject({
       'impersonate-user': 'ci',
       'impersonate-group': 'deployers, all',
@@ -133,7 +133,7 @@ describe('requests', () => {
 
   test('carry a name and password', async () => {
     const server = await start()
-    await connect(changed(server, { user: { username: 'bob', password: 'builder' } })).json('/version')
+    await connect(changed(server, { user: { username: 'bob', password: 'builder' } })).requestJson('/version')
     expect(server.requests[0]?.headers).toMatchObject({
       authorization: `Basic ${Buffer.from('bob:builder').toString('base64')}`,
     })
@@ -149,7 +149,7 @@ describe('requests', () => {
         data: { text: 'x'.repeat(1000) },
       })
     }
-    const list = (await connect(server.kubeconfig()).json('/api/v1/configmaps')) as { items: object[] }
+    const list = (await connect(server.kubeconfig()).requestJson('/api/v1/configmaps')) as { items: object[] }
     expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip')
     expect(list.items).toHaveLength(300)
   })
@@ -159,7 +159,7 @@ describe('requests', () => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
       response.end(gzipSync('{"kind":"PodList"}'))
     })
-    expect(await connect(changed(url, {})).json('/api/v1/pods')).toEqual({ kind: 'PodList' })
+    expect(await connect(changed(url, {})).requestJson('/api/v1/pods')).toEqual({ kind: 'PodList' })
   })
 
   test('a stream is requested without compression, and read event by event if a proxy compresses it', async () => {
@@ -173,7 +173,7 @@ describe('requests', () => {
       zip.flush()
     })
     const { signal } = new AbortController()
-    const stream = await connect(changed(url, {})).stream('/api/v1/pods?watch=1', { signal })
+    const stream = await connect(changed(url, {})).openStream('/api/v1/pods?watch=1', { signal })
     const lines = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
     expect(String((await lines.next()).value)).toBe('{"type":"ADDED"}\n')
     zip.end('{"type":"MODIFIED"}\n')
@@ -201,7 +201,7 @@ describe('requests', () => {
     endings.push(() => proxy.close())
     const env = { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
     const cluster = { server: 'https://api.example:6443', 'tls-server-name': 'localhost' }
-    expect(await connect(changed(server, { cluster }), { env }).json('/version')).toMatchObject({
+    expect(await connect(changed(server, { cluster }), { env }).requestJson('/version')).toMatchObject({
       gitVersion: 'v1.34.4',
     })
     expect(targets).toEqual(['api.example:6443'])
@@ -212,7 +212,7 @@ describe('refusals', () => {
   test('carry status, reason and message of the server', async () => {
     const server = await start()
     server.deny({ verb: 'list', resource: 'pods' })
-    const error = await failure(connect(server.kubeconfig()).json('/api/v1/pods'))
+    const error = await failure(connect(server.kubeconfig()).requestJson('/api/v1/pods'))
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({
       status: 403,
@@ -223,7 +223,7 @@ describe('refusals', () => {
   test('carry the Retry-After of the server', async () => {
     const server = await start()
     server.failNext(1, 429, { retryAfterSeconds: 3 })
-    expect(await failure(connect(server.kubeconfig()).json('/version'))).toMatchObject({
+    expect(await failure(connect(server.kubeconfig()).requestJson('/version'))).toMatchObject({
       status: 429,
       retryAfterMs: 3000,
     })
@@ -231,7 +231,10 @@ describe('refusals', () => {
 
   test('with an HTML body, as from a proxy, keep their status', async () => {
     const url = await startPlain((_, response) => response.writeHead(502).end('<html>'))
-    expect(await failure(connect(changed(url, {})).json('/'))).toMatchObject({ status: 502, message: 'Bad Gateway' })
+    expect(await failure(connect(changed(url, {})).requestJson('/'))).toMatchObject({
+      status: 502,
+      message: 'Bad Gateway',
+    })
   })
 })
 
@@ -240,7 +243,7 @@ describe('credentials', () => {
     const server = await start({ tokens: ['new-token'] })
     const tokens = ['old-token', 'new-token']
     const client = connect(() => server.kubeconfig({ token: tokens.shift() ?? '' }))
-    expect(await client.json('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
+    expect(await client.requestJson('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
   })
 
   test('that are refused again are refused', async () => {
@@ -248,7 +251,7 @@ describe('credentials', () => {
     const masked: string[] = []
     const tokens = ['first-token', 'second-token', 'third-token']
     const client = connect(() => server.kubeconfig({ token: tokens.shift() ?? '' }), { masked })
-    expect(await failure(client.json('/version'))).toMatchObject({ status: 401 })
+    expect(await failure(client.requestJson('/version'))).toMatchObject({ status: 401 })
     expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual([
       'Bearer first-token',
       'Bearer second-token',
@@ -260,7 +263,7 @@ describe('credentials', () => {
     const server = await start({ tokens: [] })
     let readings = 0
     const client = connect(() => (readings++ === 0 ? server.kubeconfig({ token: 'first-token' }) : ' '))
-    expect(await failure(client.json('/version'))).toMatchObject({
+    expect(await failure(client.requestJson('/version'))).toMatchObject({
       status: 401,
       message: expect.stringContaining('is empty'),
     })
@@ -270,7 +273,7 @@ describe('credentials', () => {
     const server = await start({ tokens: ['new-token'] })
     let readings = 0
     const client = connect(() => server.kubeconfig({ token: readings++ === 0 ? 'old-token' : 'new-token' }))
-    await Promise.all([client.json('/version'), client.json('/api'), client.json('/apis')])
+    await Promise.all([client.requestJson('/version'), client.requestJson('/api'), client.requestJson('/apis')])
     expect(readings).toBe(2)
   })
 
@@ -282,9 +285,9 @@ describe('credentials', () => {
     writeFileSync(tokenFile, 'first-token\n')
     const masked: string[] = []
     const client = connect(changed(server, { user: { tokenFile } }), { masked })
-    expect(await failure(client.json('/version'))).toMatchObject({ status: 401 })
+    expect(await failure(client.requestJson('/version'))).toMatchObject({ status: 401 })
     writeFileSync(tokenFile, 'second-token\n')
-    await client.json('/version')
+    await client.requestJson('/version')
     expect(masked).toEqual(expect.arrayContaining(['first-token', 'second-token']))
   })
 
@@ -305,10 +308,10 @@ describe('credentials', () => {
       clock: { ...systemClock, now: () => now },
       masked,
     })
-    await client.json('/version')
-    await client.json('/version')
+    await client.requestJson('/version')
+    await client.requestJson('/version')
     now += 15 * 60_000
-    await client.json('/version')
+    await client.requestJson('/version')
     expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual([
       'Bearer plugin-token-1',
       'Bearer plugin-token-1',
@@ -322,7 +325,7 @@ describe('connections that fail', () => {
   test('to a closed port', async () => {
     const server = await start()
     await server.stop()
-    const error = await failure(connect(server.kubeconfig()).json('/version'))
+    const error = await failure(connect(server.kubeconfig()).requestJson('/version'))
     expect(error).toBeInstanceOf(ConnectionError)
     expect(error).toMatchObject({ code: 'ECONNREFUSED', certificate: false })
   })
@@ -330,7 +333,7 @@ describe('connections that fail', () => {
   test('to a server with an untrusted certificate', async () => {
     const server = await start({ tls: true })
     const error = await failure(
-      connect(changed(server, { cluster: { 'certificate-authority-data': undefined } })).json('/version'),
+      connect(changed(server, { cluster: { 'certificate-authority-data': undefined } })).requestJson('/version'),
     )
     expect(error).toMatchObject({ certificate: true, code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
   })
@@ -338,7 +341,7 @@ describe('connections that fail', () => {
   test('to a server with another name than its certificate', async () => {
     const server = await start({ tls: true })
     const error = await failure(
-      connect(changed(server, { cluster: { 'tls-server-name': 'other.example' } })).json('/version'),
+      connect(changed(server, { cluster: { 'tls-server-name': 'other.example' } })).requestJson('/version'),
     )
     expect(error).toMatchObject({ certificate: true, code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   })
@@ -346,39 +349,43 @@ describe('connections that fail', () => {
   test('do not fail with insecure-skip-tls-verify', async () => {
     const server = await start({ tls: true })
     const cluster = { 'certificate-authority-data': undefined, 'insecure-skip-tls-verify': true }
-    expect(await connect(changed(server, { cluster })).json('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
+    expect(await connect(changed(server, { cluster })).requestJson('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
   })
 
   test('to a server without TLS', async () => {
     const server = await start()
     const cluster = { server: server.url.replace('http:', 'https:') }
-    expect(await failure(connect(changed(server, { cluster })).json('/version'))).toMatchObject({ certificate: true })
+    expect(await failure(connect(changed(server, { cluster })).requestJson('/version'))).toMatchObject({
+      certificate: true,
+    })
   })
 
   test('by a timeout', async () => {
     const server = await start()
     server.hang(true)
-    const error = await failure(connect(server.kubeconfig()).json('/version', { timeoutMs: 20 }))
+    const error = await failure(connect(server.kubeconfig()).requestJson('/version', { timeoutMs: 20 }))
     expect(error).toMatchObject({ code: 'ETIMEDOUT', message: 'no answer within 0.02 s' })
   })
 
   test('to a server that is no API server', async () => {
     const url = await startPlain((_, response) => response.setHeader('Content-Type', 'text/html').end('<html>Log in'))
-    expect(await failure(connect(changed(url, {})).json('/'))).toMatchObject({
+    expect(await failure(connect(changed(url, {})).requestJson('/'))).toMatchObject({
       message: expect.stringContaining('text/html'),
     })
   })
 
   test('because the answer is too large', async () => {
     const url = await startPlain((_, response) => response.end('x'.repeat(100_000)))
-    expect(await failure(connect(changed(url, {})).text('/', { maxBytes: 50_000 }))).toMatchObject({ code: 'E2BIG' })
+    expect(await failure(connect(changed(url, {})).requestText('/', { maxBytes: 50_000 }))).toMatchObject({
+      code: 'E2BIG',
+    })
   })
 
   test('because the client was closed', async () => {
     const server = await start()
     server.hang(true)
     const client = connect(server.kubeconfig())
-    const asked = failure(client.json('/version'))
+    const asked = failure(client.requestJson('/version'))
     await server.until(({ requests }) => requests.length === 1)
     client.close()
     expect(await asked).toMatchObject({ code: 'ECANCELED' })
@@ -388,7 +395,7 @@ describe('connections that fail', () => {
 test("the Date header gives the offset of the server's clock", async () => {
   const server = await start({ clockOffsetMs: -90_000 })
   const client = connect(server.kubeconfig())
-  await client.json('/version')
+  await client.requestJson('/version')
   // A busy machine answers late.
   expect(Math.abs(client.serverOffsetMs + 90_000)).toBeLessThan(20_000)
 })

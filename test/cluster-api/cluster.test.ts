@@ -255,7 +255,7 @@ describe('watching', () => {
       response.setHeader('Content-Type', 'application/json').setHeader('Content-Encoding', 'gzip').end(page)
       return 'answered'
     })
-    await expect(cluster.select(pods)).rejects.toThrow('the list of Pod has more than 256 MiB')
+    await expect(cluster.listObjects(pods)).rejects.toThrow('the list of Pod has more than 256 MiB')
     expect(server.requests.filter(({ path }) => path.endsWith('/pods'))).toHaveLength(3)
   }, 30_000)
 
@@ -404,10 +404,10 @@ test('a list contains the present objects, without their secrets', async () => {
     metadata: { name: 's', namespace: 'shop' },
     data: { password: 'aHVudGVyMg==' },
   })
-  const secrets = await cluster.select({ apiVersion: 'v1', kind: 'Secret', namespace: 'shop' })
+  const secrets = await cluster.listObjects({ apiVersion: 'v1', kind: 'Secret', namespace: 'shop' })
   expect(secrets).toMatchObject([{ kind: 'Secret', metadata: { name: 's' } }])
   expect(JSON.stringify(secrets)).not.toContain('aHVudGVyMg==')
-  await expect(cluster.select({ apiVersion: 'v1', kind: 'Nonsense' })).rejects.toThrow(
+  await expect(cluster.listObjects({ apiVersion: 'v1', kind: 'Nonsense' })).rejects.toThrow(
     'does not have the kind Nonsense',
   )
 })

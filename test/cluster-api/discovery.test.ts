@@ -1,6 +1,6 @@
 import { Client } from '../../src/cluster/client.ts'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
-import { discover, serverVersion } from '../../src/cluster/discovery.ts'
+import { discover, readServerVersion } from '../../src/cluster/discovery.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 
@@ -101,7 +101,7 @@ test('two requests are enough', async () => {
 
 test('the version is read, and its refusal is no failure', async () => {
   const { server, client } = await start()
-  expect(await serverVersion(client)).toBe('v1.34.4')
+  expect(await readServerVersion(client)).toBe('v1.34.4')
   server.failNext(1, 403)
-  expect(await serverVersion(client)).toBeUndefined()
+  expect(await readServerVersion(client)).toBeUndefined()
 })

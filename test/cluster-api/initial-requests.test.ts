@@ -1,6 +1,6 @@
 import type { Client } from '../../src/cluster/client.ts'
 import { ApiError } from '../../src/cluster/failures.ts'
-import { runInitially } from '../../src/cluster/initial-requests.ts'
+import { retryInitialRequests } from '../../src/cluster/initial-requests.ts'
 import { listAll } from '../../src/cluster/list-and-watch.ts'
 import { titled } from '../kit/rows.ts'
 import { ManualClock } from './manual-clock.ts'
@@ -11,7 +11,7 @@ describe('a first request that the server refuses with Retry-After', () => {
     const asked: number[] = []
     const connection = { clock, server: 'https://k8s.example', context: 'prod', user: 'deployer' }
     const forbidden = { action: '', remedy: '' }
-    const work = runInitially(connection, forbidden, async () => {
+    const work = retryInitialRequests(connection, forbidden, async () => {
       asked.push(clock.now())
       if (asked.length === 1) throw new ApiError(429, 'too many requests', seconds * 1_000)
       return 'answered'

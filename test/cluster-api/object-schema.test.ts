@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { objectMistake } from '../../src/cluster/object-schema.ts'
+import { explainWrongType } from '../../src/cluster/object-schema.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { make, podIs } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
@@ -23,20 +23,20 @@ describe('an object that no API server wrote', () => {
   it.each(rows<[string, string, keyof typeof objects, object]>(data, 'a field of another type'))(
     'is reported with the field of another type: %s',
     (_, path, name, fields) => {
-      expect(objectMistake(having(name, fields))).toBe(`its object is invalid: ${path} has the wrong type`)
+      expect(explainWrongType(having(name, fields))).toBe(`its object is invalid: ${path} has the wrong type`)
     },
   )
 })
 
 test('a field that is null is absent, as for the API', () => {
   const object = having('deployment', { spec: { replicas: null, template: { metadata: { creationTimestamp: null } } } })
-  expect(objectMistake(object)).toBeUndefined()
+  expect(explainWrongType(object)).toBeUndefined()
   expect(object.spec).toEqual({ template: { metadata: {} } })
 })
 
 describe('an object may', () => {
   it.each(rows<[string, keyof typeof objects, object]>(data, 'what an object may'))('%s', (_, name, fields) => {
-    expect(objectMistake(having(name, fields))).toBeUndefined()
+    expect(explainWrongType(having(name, fields))).toBeUndefined()
   })
 })
 
@@ -47,7 +47,7 @@ describe('an object of Kubernetes 1.34 in which every field has a value', () => 
   it.each(objects.map((object) => [`${object.apiVersion} ${object.kind}`, object] as const))(
     '%s is valid',
     (_, object) => {
-      expect(objectMistake(object)).toBeUndefined()
+      expect(explainWrongType(object)).toBeUndefined()
     },
   )
 })

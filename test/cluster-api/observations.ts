@@ -1,4 +1,4 @@
-import { codeOf } from '../../src/cluster/failures.ts'
+import { statusOfFailure } from '../../src/cluster/failures.ts'
 import type { Observation } from '../../src/cluster/feed.ts'
 
 /** A sink that stores each observation as a short text: `ADDED web`, `SYNCED Pod`, `REFUSED 403`. */
@@ -40,7 +40,7 @@ function inWords(observation: Observation): string {
     case 'UNAVAILABLE':
     case 'REFUSED':
     case 'MISSING':
-      return `${observation.type} ${codeOf(observation)}`
+      return `${observation.type} ${statusOfFailure(observation)}`
     default:
       return observation.type
   }

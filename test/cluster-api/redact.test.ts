@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { objectMistake } from '../../src/cluster/object-schema.ts'
+import { explainWrongType } from '../../src/cluster/object-schema.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Redactor, redactTexts } from '../../src/cluster/redact.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
@@ -101,9 +101,9 @@ test.each(rows<[string, object, readonly string[]]>(data, 'secrets come from'))(
     const added: string[] = []
     const add = (name: string, value: string) => void added.push(`${name}=${value}`)
     const hiding = new Redactor(Buffer.from('key'), {
-      learnSecret: add,
-      learnSetting: add,
-      learnText: add,
+      addFromSecret: add,
+      addFromSetting: add,
+      addFromText: add,
       redact: (text) => text,
     })
     hiding.redact(object(fields))
@@ -200,7 +200,7 @@ describe('a secret planted in a random place of a random object', () => {
 
   test('is in no text that leaves the process', () => {
     const secrets = new Secrets()
-    secrets.learnSecret('known', secret)
+    secrets.addFromSecret('known', secret)
     const hiding = new Redactor(undefined, secrets)
     fc.assert(
       fc.property(planted, path, (part, steps) => {
@@ -246,7 +246,7 @@ describe('of an object whose records are kept', () => {
     expect(metadata.applied?.['/spec/replicas']).toBe(recording.hashLeaves({ spec: { replicas: 1 } })['/spec/replicas'])
   })
 
-  test('they have the types that rules expect', () => expect(objectMistake(object('web'))).toBeUndefined())
+  test('they have the types that rules expect', () => expect(explainWrongType(object('web'))).toBeUndefined())
 
   test('nothing of it stays in another object of the kind', () => {
     expect(object('api').metadata).toEqual({

@@ -1,5 +1,5 @@
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
-import { formsOf, secretsIn, secretsInSetting } from '../../src/cluster/secret-values.ts'
+import { secretsIn, secretsInSetting, stringsToMask } from '../../src/cluster/secret-values.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
 import { readData, rows, titled } from '../kit/rows.ts'
 
@@ -75,7 +75,7 @@ test('no secret is so short that masking it would garble the log', () => {
 })
 
 test('a multi-line secret is masked line by line, without the PEM header', () => {
-  expect(formsOf(`-----BEGIN KEY-----\n${keyLine}\n-----END KEY-----`)).toEqual([keyLine, base64(keyLine)])
+  expect(stringsToMask(`-----BEGIN KEY-----\n${keyLine}\n-----END KEY-----`)).toEqual([keyLine, base64(keyLine)])
 })
 
 test('every occurrence of a secret becomes stars', () => {
@@ -102,7 +102,7 @@ describe('what is secret in a value of a Secret', () => {
     ['a file that no log quotes', 'release', 'x1'.repeat(6_000)] as const,
   ])('not %s, since other text contains it too', (_, name, value) => {
     const secrets = new Secrets()
-    secrets.learnSecret(name, value)
+    secrets.addFromSecret(name, value)
     expect(secrets.redact(`of ${value}`)).toBe(`of ${value}`)
   })
 
@@ -129,7 +129,7 @@ describe('what is secret in a value of a Secret', () => {
 describe('a secret of the cluster is replaced', () => {
   const password = 'p@ss "word"/+ü'
   const secrets = new Secrets()
-  secrets.learnSecret('password', password)
+  secrets.addFromSecret('password', password)
   test.each([
     ['as it is', password],
     ['in a URL', `postgres://u:${encodeURIComponent(password)}@db`],
@@ -148,7 +148,7 @@ describe('a secret of the cluster is replaced', () => {
 
   test('words only where they stand alone', () => {
     const words = new Secrets()
-    words.learnSecret('value', 'swordfish')
+    words.addFromSecret('value', 'swordfish')
     expect(words.redact('login:swordfish@ swordfishes my-swordfish "swordfish"')).toBe(
       'login:***@ swordfishes my-swordfish "***"',
     )
@@ -156,15 +156,15 @@ describe('a secret of the cluster is replaced', () => {
 
   test('but not if it is the name of a target, which the output shows in any case', () => {
     const names = new Secrets()
-    names.learnSecret('host', 'postgres-primary-0')
-    names.exempt(['postgres-primary-0'])
-    names.learnSecret('host', 'postgres-primary-0')
+    names.addFromSecret('host', 'postgres-primary-0')
+    names.keepReadable(['postgres-primary-0'])
+    names.addFromSecret('host', 'postgres-primary-0')
     expect(names.redact('pod/postgres-primary-0 is not ready')).toBe('pod/postgres-primary-0 is not ready')
   })
 
   test('and a credential that has been masked stays known', () => {
     const both = new Secrets()
-    both.learnSecret('token', 'open-sesame-1')
+    both.addFromSecret('token', 'open-sesame-1')
     expect(both.has('open-sesame-1')).toBe(false)
     both.add('open-sesame-1')
     expect(both.has('open-sesame-1')).toBe(true)

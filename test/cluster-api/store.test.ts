@@ -35,7 +35,7 @@ describe('an object found by a word for its kind', () => {
     ['node', 'a', 'shop', 'a-uid'],
     ['pod', 'b', 'shop', undefined],
   ])('is searched as %s/%s in %s', (word, name, namespace, uid) => {
-    expect(store.find(word, name, namespace === 'any namespace' ? undefined : namespace)?.metadata.uid).toBe(uid)
+    expect(store.findByName(word, name, namespace === 'any namespace' ? undefined : namespace)?.metadata.uid).toBe(uid)
   })
 })
 
@@ -50,8 +50,8 @@ describe('the list state of the pods of a namespace', () => {
   )
 
   it('contains no refusal any more once they were listed', () => {
-    expect(storeAfter('0 fails 403 Pod no').refusal(pods)).toMatchObject({ what: 'access', message: 'no' })
-    expect(storeAfter('0 fails 403 Pod no, list Pod').refusal(pods)).toBeUndefined()
+    expect(storeAfter('0 fails 403 Pod no').refusalOf(pods)).toMatchObject({ what: 'access', message: 'no' })
+    expect(storeAfter('0 fails 403 Pod no, list Pod').refusalOf(pods)).toBeUndefined()
   })
 })
 
@@ -61,7 +61,7 @@ describe('a late change of an object does not replace a newer one', () => {
     const versions = store.list('Job', 'shop').map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`)
     expect(versions).toEqual(present)
     for (const uid of ['old', 'new'])
-      expect(store.withUid(uid) !== undefined).toBe(present.some((each) => each.startsWith(uid)))
+      expect(store.getByUid(uid) !== undefined).toBe(present.some((each) => each.startsWith(uid)))
   })
 })
 
@@ -103,6 +103,6 @@ describe('an object of another namespace that names the uid of an object', () =>
   })
 
   it('in an owner reference does not belong to it', () => {
-    expect(store.ownedBy('web').map(({ metadata }) => metadata.namespace)).toEqual(['shop'])
+    expect(store.listOwned('web').map(({ metadata }) => metadata.namespace)).toEqual(['shop'])
   })
 })

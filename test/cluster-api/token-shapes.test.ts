@@ -1,5 +1,5 @@
 import { Secrets } from '../../src/cluster/secrets.ts'
-import { KeyLines } from '../../src/cluster/token-shapes.ts'
+import { PrivateKeyRedactor } from '../../src/cluster/token-shapes.ts'
 
 const { redact } = new Secrets()
 
@@ -59,13 +59,13 @@ test.each([
 })
 
 test('a key whose lines come one by one is replaced, and what follows stays', () => {
-  const lines = new KeyLines()
+  const lines = new PrivateKeyRedactor()
   const shown = ['start', ...blockOf('RSA PRIVATE KEY'), 'ready'].map((line) => redact(lines.redact(line)))
   expect(shown).toEqual(['start', '***', '***', '***', '***', 'ready'])
 })
 
 test('a key that does not end hides no more lines than a key has', () => {
-  const lines = new KeyLines()
+  const lines = new PrivateKeyRedactor()
   lines.redact('-----BEGIN PRIVATE KEY-----')
   const shown = Array.from({ length: 300 }, () => lines.redact('working'))
   expect(shown.filter((line) => line === 'working')).toHaveLength(50)

@@ -61,7 +61,7 @@ describe('after the verdict', () => {
     gate.advance(moment(30))
     const log = { namespace: 'shop', pod: 'web-1-a', container: 'app', previous: false, text: 'boom' }
     gate.handle([{ at: moment(31), type: 'LOG', ...log }])
-    expect(gate.store.log('shop', 'web-1-a', 'app', false)?.text).toBe('boom')
+    expect(gate.store.logOf('shop', 'web-1-a', 'app', false)?.text).toBe('boom')
   })
 })
 

@@ -1,7 +1,7 @@
 import { failureFromStatus } from '../../src/cluster/failures.ts'
 import type { Failure, FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
-import { covers } from '../../src/cluster/store.ts'
+import { isSupersetOf } from '../../src/cluster/store.ts'
 import type { AfterReady } from '../../src/gate/after-ready.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Outcome, TargetOutcome } from '../../src/gate/outcome.ts'
@@ -158,7 +158,7 @@ export function createGate(
   { targets = [createTarget()], settings = {}, live = false, afterReady }: RunOptions = {},
 ): Gate {
   const lists = steps.flat().filter((event) => event.type === 'SYNCED')
-  const willSync = (request: WatchRequest) => live || lists.some((list) => covers(list, request))
+  const willSync = (request: WatchRequest) => live || lists.some((list) => isSupersetOf(list, request))
   return new Gate(targets, createSettings(settings), willSync, () => {}, afterReady)
 }
 

@@ -77,7 +77,7 @@ export function reader(options: ReaderOptions = {}): Reader {
     othersProgress: () => othersProgress,
     othersReadyAt: () => (othersReadyAt === undefined ? undefined : moment(othersReadyAt)),
     endedPods: (uid, phase) =>
-      (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(
+      (store.listOwned(uid, 'Pod') as readonly Pod[]).filter(
         ({ metadata, status }) =>
           status?.phase === phase && (phase === 'Succeeded' || metadata.deletionTimestamp === undefined),
       ),

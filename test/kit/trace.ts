@@ -1,6 +1,6 @@
 import { isFailure, type Observation } from '../../src/cluster/feed.ts'
 import type { EndpointSlice, KubeObject, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
-import { covers } from '../../src/cluster/store.ts'
+import { isSupersetOf } from '../../src/cluster/store.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { type Line, paintLine } from '../../src/views/line.ts'
 import { Trace } from '../../src/views/trace.ts'
@@ -64,7 +64,7 @@ export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
     if (steps[0]?.[0] === seconds) {
       // The first lists end after the objects of the first step, because these determine the watches of relatives.
       for (const request of trace.requests)
-        if (!observations.some((each) => isFailure(each) && covers(each, request)))
+        if (!observations.some((each) => isFailure(each) && isSupersetOf(each, request)))
           trace.handle([{ type: 'SYNCED', ...request, at: moment(seconds) }])
     }
   }

@@ -17,7 +17,7 @@ describe.each(Object.entries(groups))('the last change of the template of %s', (
     const store = new Store(() => false)
     for (const name of names.split(' ')) store.apply({ at: moment(0), type: 'ADDED', object: toObject(name, objects) })
     const workload = controllerOf(toObject(of, objects)) ?? ''
-    const at = templateChangedAt(workload, (uid, kind) => store.ownedBy(uid, kind))
+    const at = templateChangedAt(workload, (uid, kind) => store.listOwned(uid, kind))
     expect(at === undefined ? null : (Date.parse(at) - start) / 1_000).toBe(second)
   }),
 )

@@ -1,4 +1,4 @@
-import { objectMistake } from '../../src/cluster/object-schema.ts'
+import { explainWrongType } from '../../src/cluster/object-schema.ts'
 import type { KindName, KubeObject } from '../../src/cluster/objects.ts'
 import { knownKinds, loadMilestoneNames, milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
 import { compileEntry, type HealthCheckEntry, loadCompiler, parseHealthChecks } from '../../src/plan/health-checks.ts'
@@ -10,7 +10,7 @@ const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 it('every built-in kind has its fields checked, but for those whose rules accept fields of any type', () => {
   const isChecked = ({ apiVersion, kind }: KindName) =>
-    objectMistake({ apiVersion, kind, metadata: { name: 'w' }, spec: 5 } as unknown as KubeObject) !== undefined
+    explainWrongType({ apiVersion, kind, metadata: { name: 'w' }, spec: 5 } as unknown as KubeObject) !== undefined
   expect(knownKinds.filter((kind) => !isChecked(kind)).map(({ kind }) => kind)).toEqual([
     'CronJob',
     'Gateway',

@@ -43,8 +43,8 @@ async function resolve(lines: string, objects: readonly KubeObject[], refused: r
   const resolution = resolveReferences(parseReferences(lines), [...BUILT_IN_RESOURCES, widgets], defaults)
   const listed: WatchRequest[] = []
   const { namesOf, notices } = selectionReader(resolution.selections, {
-    select: async () => [],
-    selectPresent: async (request) => {
+    listObjects: async () => [],
+    tryListObjects: async (request) => {
       listed.push(request)
       if (refused.includes('all') || refused.includes(request.kind)) return undefined
       return objects.filter(({ kind }) => kind === request.kind)

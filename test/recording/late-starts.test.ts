@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { covers } from '../../src/cluster/store.ts'
+import { isSupersetOf } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
@@ -115,7 +115,7 @@ async function prepare({ name, folder }: Recording, overrides: Partial<GateSetti
   /** The outcome and reason of the gate that starts at this moment, and what it received. */
   const gateFrom = (cutAt: number) => {
     const gate = new Gate(targets, { ...settings, startedAt: cutAt }, (request) =>
-      answered.some((known) => covers(known, request)),
+      answered.some((known) => isSupersetOf(known, request)),
     )
     const late = lateEvents(events, cutAt)
     gate.handle(late)

@@ -1,4 +1,4 @@
-import { covers } from '../../src/cluster/store.ts'
+import { isSupersetOf } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { RunRecord } from '../../src/gate/run-record.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
@@ -49,7 +49,7 @@ const gateLate = once(async (name): Promise<RunRecord> => {
     requireChangeMs: 30 * 60_000,
     ...(await loadChecks(targets, [])),
   }
-  const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)))
+  const gate = new Gate(targets, settings, (request) => answered.some((known) => isSupersetOf(known, request)))
   gate.handle(lateEvents(events, startedAt))
   gate.handle([{ type: 'CANCEL', at: startedAt + 5_000 }])
   return gate.record()

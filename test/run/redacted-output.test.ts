@@ -24,7 +24,7 @@ function open() {
   const redacted = new RedactedOutput(reporter, secrets, clock)
   redacted.follow(() => [pods])
   const learn = () => {
-    secrets.learnSecret('password', password)
+    secrets.addFromSecret('password', password)
     redacted.observe({ type: 'SYNCED', at: clock.now(), ...pods })
   }
   return { clock, redacted, shown, learn, state: () => present?.() }

@@ -1,6 +1,6 @@
 import { applyPatch } from 'rfc6902'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
-import { authorOf, type KubeObject, type ManagedFields } from '../../src/cluster/objects.ts'
+import { authorsOf, type KubeObject, type ManagedFields } from '../../src/cluster/objects.ts'
 import { Redactor } from '../../src/cluster/redact.ts'
 import { Changes, type ObjectChange, type Part } from '../../src/views/changes.ts'
 import { changeJson, changeLines, differenceLines } from '../../src/views/render-changes.ts'
@@ -87,27 +87,27 @@ describe('the author of a change', () => {
   const kubelet = (time: string) => ({ manager: 'kubelet', operation: 'Update', subresource: 'status', time })
 
   test('is the manager of a new object', () => {
-    expect(authorOf(undefined, by([kubectl]))).toBe('kubectl-create')
+    expect(authorsOf(undefined, by([kubectl]))).toBe('kubectl-create')
   })
 
   test('is the manager whose entry is new or has another time', () => {
-    expect(authorOf(by([kubectl]), by([kubectl, kubelet(iso(1))]))).toBe('kubelet (status)')
-    expect(authorOf(by([kubectl, kubelet(iso(1))]), by([kubectl, kubelet(iso(2))]))).toBe('kubelet (status)')
+    expect(authorsOf(by([kubectl]), by([kubectl, kubelet(iso(1))]))).toBe('kubelet (status)')
+    expect(authorsOf(by([kubectl, kubelet(iso(1))]), by([kubectl, kubelet(iso(2))]))).toBe('kubelet (status)')
   })
 
   test('contains server-side apply', () => {
     const argo = { manager: 'argocd', operation: 'Apply', time: iso(3) }
-    expect(authorOf(by([kubectl]), by([kubectl, argo]))).toBe('argocd (server-side apply)')
+    expect(authorsOf(by([kubectl]), by([kubectl, argo]))).toBe('argocd (server-side apply)')
   })
 
   test('is unknown for a second write within one second', () => {
     const entries = [kubectl, kubelet(iso(1))]
-    expect(authorOf(by(entries), by(entries, readyPod))).toBeUndefined()
+    expect(authorsOf(by(entries), by(entries, readyPod))).toBeUndefined()
   })
 
   test('is unknown for a deletion', () => {
     const going = { ...startingPod, metadata: { ...startingPod.metadata, deletionTimestamp: iso(9) } }
-    expect(authorOf(by([kubectl]), by([kubectl], going))).toBeUndefined()
+    expect(authorsOf(by([kubectl]), by([kubectl], going))).toBeUndefined()
   })
 })
 

@@ -1,4 +1,4 @@
-import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
+import { cachePerObject, type KubeObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { signalsText } from '../../reasons/status.ts'
 import { isEmpty } from '../conditions.ts'
@@ -43,7 +43,7 @@ function isObservedBy(object: KubeObject, { ignoresGeneration, isUsers }: Health
 }
 
 /** The object without conditions of older generations, as the catalogue reads it. */
-const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject => {
+const withoutStaleConditions = cachePerObject((object: KubeObject): KubeObject => {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
   if (!Array.isArray(conditions)) return object
   const { generation } = object.metadata

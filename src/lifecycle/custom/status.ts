@@ -1,4 +1,4 @@
-import { type Condition, type Fields, isObject, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
+import { type Condition, cachePerObject, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
 import { type ConditionSignal, conditionsIn, isEmpty, objectsIn } from '../conditions.ts'
 import { hasOpenRequest, isGenerationStale, isOfPresentGeneration } from '../status-age.ts'
@@ -39,7 +39,7 @@ const rollouts = /^(?:strategy|updateStrategy|rollout)$/
 const pauseAnnotation = /\/(?:paused?|suspend(?:ed)?)(?:-?reconcil\w*)?$/i
 
 /** Every signal of an object about its present generation, in the order of its spec and status. */
-export const readSignals = oncePerObject((object: KubeObject): readonly Signal[] => {
+export const readSignals = cachePerObject((object: KubeObject): readonly Signal[] => {
   const status = (typeof object.status === 'string' ? { status: object.status } : (object.status ?? {})) as Fields
   const spec = (object.spec ?? {}) as Fields
   const isWork = endsByItself(object) || (!isSchedule(object) && hasSteps(status))
@@ -164,7 +164,7 @@ interface Leaf {
   readonly reason?: string | undefined
 }
 
-const leavesOf = oncePerObject(({ status }: KubeObject): readonly Leaf[] => leavesIn('', status, 'status', 0))
+const leavesOf = cachePerObject(({ status }: KubeObject): readonly Leaf[] => leavesIn('', status, 'status', 0))
 
 function leavesIn(key: string, value: unknown, path: string, depth: number): readonly Leaf[] {
   if (typeof value !== 'object' || value === null) return [{ path, key, value }]

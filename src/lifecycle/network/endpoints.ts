@@ -1,8 +1,8 @@
 import type { RequestOf, WatchRequest } from '../../cluster/feed.ts'
 import {
+  cachePerObject,
   type EndpointSlice,
   type KubeObject,
-  oncePerObject,
   type Pod,
   type Service,
   type ServicePort,
@@ -17,7 +17,7 @@ import { portsOf } from '../workloads/pod-fields.ts'
  */
 
 /** The watch of the EndpointSlices of a Service. */
-export const endpointSliceRequest = oncePerObject(
+export const endpointSliceRequest = cachePerObject(
   ({ metadata }: KubeObject): RequestOf<'EndpointSlice'> => ({
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -80,7 +80,7 @@ export function isPodSelected({ spec }: Service, { metadata }: Labelled): boolea
 }
 
 /** The watches that find the workloads behind a Service, also those that are scaled to zero and have no pods. */
-export const workloadRequests = oncePerObject(({ metadata }: KubeObject): readonly WatchRequest[] =>
+export const workloadRequests = cachePerObject(({ metadata }: KubeObject): readonly WatchRequest[] =>
   ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'].map((kind) => ({
     apiVersion: 'apps/v1',
     kind,

@@ -1,7 +1,7 @@
 import {
+  desiredReplicasOf,
   type KubeObject,
   type Pod,
-  replicasOf,
   type Service,
   type ServicePort,
   shortName,
@@ -52,7 +52,7 @@ export function noReadyEndpointsProblem(
     const workloads = standaloneWorkloads(service, reader)
     const behind = workloads.filter((workload) => isPodSelected(service, podsMetadata(workload)))
     if (behind.length > 0) {
-      const names = behind.map((each) => ({ name: shortName(each), replicas: replicasOf(each) }))
+      const names = behind.map((each) => ({ name: shortName(each), replicas: desiredReplicasOf(each) }))
       return noEndpoints({ type: 'no-pods', workloads: names })
     }
     const selector = labelsText(service.spec?.selector ?? {})

@@ -1,10 +1,10 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import {
   controllerOf,
+  desiredReplicasOf,
   type EndpointSlice,
   nameOf,
   type Pod,
-  replicasOf,
   type Service,
   type ServicePort,
   shortName,
@@ -209,7 +209,7 @@ function areWorkloadsScaledToZero(service: Service, reader: Reader): boolean {
   const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
   if (!needed.every(isListed)) return false
   const behind = selectedWorkloads(service, reader)
-  return behind.length > 0 && behind.every((each) => replicasOf(each) === 0)
+  return behind.length > 0 && behind.every((each) => desiredReplicasOf(each) === 0)
 }
 
 /** The milestone `address`. States a problem while the address is awaited. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
-import { type Condition, groupOf, type KubeObject, type ObjectName, replicasOf } from '../../cluster/objects.ts'
+import { type Condition, desiredReplicasOf, groupOf, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
 import { messageOf } from '../../reasons/reasons.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, conditionsOf, isEmpty } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
@@ -215,7 +215,7 @@ function hasReplicas(target: (WatchRequest & ObjectName) | undefined, reader: Re
   if (!['Deployment', 'StatefulSet', 'ReplicaSet'].includes(target.kind)) return false
   const [found] = reader.list(target)
   if (found === undefined || reader.listState(target) !== 'complete') return false
-  return replicasOf(found) !== 0
+  return desiredReplicasOf(found) !== 0
 }
 
 /** Whether a condition reports that the autoscaler is disabled, because its target has zero replicas. */

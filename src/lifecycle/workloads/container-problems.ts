@@ -1,4 +1,4 @@
-import { oncePerObject, subjectOf } from '../../cluster/objects.ts'
+import { cachePerObject, subjectOf } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import {
   deathsProvenMs,
@@ -110,7 +110,7 @@ function containerCreationProblem(container: ContainerView, reader: Reader): Pro
 }
 
 /** Why a container is not created, by the reason and the message of its state. */
-const creationRefusal = oncePerObject(({ container, status }: ContainerView) => {
+const creationRefusal = cachePerObject(({ container, status }: ContainerView) => {
   const { reason = '', message = '' } = status?.state?.waiting ?? {}
   const missing = missingObject(message)
   if (reason === 'CreateContainerConfigError' && missing !== undefined)
@@ -144,7 +144,7 @@ function refusedPullProblem(container: ContainerView, reader: Reader): Problem |
 }
 
 /** The refused pull of a container that waits for its image, before its proof. */
-const findRefusedPull = oncePerObject((container: ContainerView) => {
+const findRefusedPull = cachePerObject((container: ContainerView) => {
   const refusals = latestPullRefusals(container)
   if (refusals === undefined) return undefined
   const { reason, answer, cause, count, firstAt } = refusals
@@ -207,7 +207,7 @@ function repeatedDeathProblem(container: ContainerView, reader: Reader): Problem
 }
 
 /** Its last death, as a problem that began at an unknown time. */
-const undatedDeathProblem = oncePerObject((container: ContainerView) => {
+const undatedDeathProblem = cachePerObject((container: ContainerView) => {
   const { end } = container
   return (
     end &&
@@ -244,7 +244,7 @@ function failingProbeProblem(each: ContainerView, { passed }: Reader): Problem |
   return { ...createContainerProblem(each, found), isStarting: !passed(startedAt + startTimeMs) }
 }
 
-const probeFailures = oncePerObject(({ failedProbes: { startup, readiness } }: ContainerView) => ({
+const probeFailures = cachePerObject(({ failedProbes: { startup, readiness } }: ContainerView) => ({
   startup: probeFailure(startup),
   readiness: probeFailure(readiness),
 }))

@@ -1,8 +1,8 @@
 import {
   type Condition,
+  cachePerObject,
   type Deployment,
   type KubeObject,
-  oncePerObject,
   type ReplicaSet,
   type WorkloadStatus,
 } from '../../cluster/objects.ts'
@@ -47,7 +47,7 @@ export const deploymentRule = workloadRule<Deployment>({
   facts: deploymentFacts,
 })
 
-const replicaSetRequest = oncePerObject((deployment: Deployment) =>
+const replicaSetRequest = cachePerObject((deployment: Deployment) =>
   selectedRequest('apps/v1', 'ReplicaSet', deployment),
 )
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { controllerOf, type EventObject, hasEnded, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
-import { ByUid, type Change, type Store } from '../../cluster/store.ts'
+import { type Change, MapByUid, type Store } from '../../cluster/store.ts'
 import type { PodView } from '../pod-view.ts'
 import { workloadUid } from '../pods.ts'
 import type { GateTime } from '../proof.ts'
@@ -20,7 +20,7 @@ interface Made {
 export class PodHistories {
   readonly #store: Store
   readonly #gateTime: GateTime
-  readonly #observations = new ByUid<PodObservations>()
+  readonly #observations = new MapByUid<PodObservations>()
   /** The facts about the workload of each controller of pods; cleared when they may have changed. */
   readonly #timings = new Map<string, WorkloadTiming>()
   /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
@@ -51,7 +51,7 @@ export class PodHistories {
       if (isOfKind(after, 'Pod')) this.#observePod(after, now)
     }
     const uid = isOfKind(object, 'Event') ? object.involvedObject?.uid : undefined
-    const pod = uid === undefined ? undefined : this.#store.withUid(uid)
+    const pod = uid === undefined ? undefined : this.#store.getByUid(uid)
     if (!isOfKind(pod, 'Pod')) return undefined
     return this.#views.get(pod)?.view === this.viewOf(pod, now) ? undefined : pod
   }
@@ -79,8 +79,8 @@ export class PodHistories {
     const known = this.#timings.get(controller)
     if (known !== undefined) return known
     const workload = workloadUid(controller, this.#store)
-    const changedAt = templateChangedAt(workload, (uid, kind) => this.#store.ownedBy(uid, kind))
-    const seconds = [controller, workload].map((uid) => minReadySeconds(this.#store.withUid(uid)))
+    const changedAt = templateChangedAt(workload, (uid, kind) => this.#store.listOwned(uid, kind))
+    const seconds = [controller, workload].map((uid) => minReadySeconds(this.#store.getByUid(uid)))
     const timing = { changedAt: this.#gateTime.time(changedAt), minReadyMs: Math.max(...seconds) * 1_000 }
     this.#timings.set(controller, timing)
     return timing

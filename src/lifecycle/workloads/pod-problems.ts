@@ -1,4 +1,4 @@
-import { lastOccurrence, oncePerObject, type Pod } from '../../cluster/objects.ts'
+import { cachePerObject, lastOccurrence, type Pod } from '../../cluster/objects.ts'
 import { type NodeState, type SchedulingCause, waitsForClaims } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
@@ -157,7 +157,7 @@ function unschedulableProblem(view: PodView, reader: Reader): Problem | undefine
 }
 
 /** Why the scheduler finds no node for a pod. */
-const schedulingCausesOf = oncePerObject(({ pod }: PodView) => {
+const schedulingCausesOf = cachePerObject(({ pod }: PodView) => {
   const { reason, message } = condition(pod, 'PodScheduled') ?? {}
   return schedulingCauses(message ?? reason ?? 'no node fits')
 })
@@ -195,7 +195,7 @@ function failedSetupProblem(view: PodView, reader: Reader): Problem | undefined 
 }
 
 /** What the message about a failed setup shows. */
-const failedSetupReason = oncePerObject(({ pod, setupFailure }: PodView) => {
+const failedSetupReason = cachePerObject(({ pod, setupFailure }: PodView) => {
   if (setupFailure === undefined) return undefined
   const { reason, message } = setupFailure
   if (sandboxFailures.has(reason)) return { reason: 'sandbox-failed', detail: sandboxErrorDetail(message) } as const

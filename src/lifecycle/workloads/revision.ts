@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  cachePerObject,
   compareTimestamps,
   type Fields,
   isObject,
   type KubeObject,
-  oncePerObject,
   type PodTemplate,
 } from '../../cluster/objects.ts'
 import type { GateTime } from '../proof.ts'
@@ -43,7 +43,7 @@ export function revisionsOfWorkload(uid: string | undefined, ownedBy: OwnedBy): 
  * sets where the pods of a suspended Job run (ValidateJobUpdate, pkg/apis/batch/validation). Cached, because each
  * change of a pod compares the same revisions again.
  */
-export const templateOf = oncePerObject((object: KubeObject): PodTemplate | undefined => {
+export const templateOf = cachePerObject((object: KubeObject): PodTemplate | undefined => {
   if (object.kind === 'Job' && object.apiVersion.startsWith('batch/')) return undefined
   const { spec, data } = object as { spec?: Fields; data?: { spec?: Fields } }
   const template = object.kind === 'ControllerRevision' ? data?.spec?.['template'] : spec?.['template']

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Container,
+  cachePerObject,
   type Fields,
-  oncePerObject,
   type Pod,
   type PodSpec,
   type PodTemplate,
@@ -19,7 +19,7 @@ export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | unde
 const noTemplate: PodTemplate = {}
 
 /** A text that is the same for equal templates. Cached, because each change of a pod compares the same ones again. */
-const comparableText = oncePerObject((template: PodTemplate) => JSON.stringify(withoutHash(template)))
+const comparableText = cachePerObject((template: PodTemplate) => JSON.stringify(withoutHash(template)))
 
 /** Reloader sets environment variables with this prefix (https://github.com/stakater/Reloader, `env-vars` strategy). */
 const reloaderPrefix = 'STAKATER_'
