@@ -1,4 +1,4 @@
-import { hintFor } from '../src/diagnosis/hints.ts'
+import { targetHint } from '../src/diagnosis/hints.ts'
 import { duration } from '../src/duration.ts'
 import { type ReasonCode, reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import {
@@ -109,6 +109,11 @@ function nth(number: number): string {
 /** A table of all reasons, in their order: class, what proves the reason, and what to do. */
 export function reasonTable(): readonly string[] {
   const target = { apiVersion: 'v1', kind: 'Kind', namespace: 'shop', name: 'name', clocks: {} }
-  const rows = reasonCodes.map((code) => [`\`${code}\``, reasons[code].class, raisedWhen[code], hintFor(target, code)])
+  const rows = reasonCodes.map((code) => [
+    `\`${code}\``,
+    reasons[code].class,
+    raisedWhen[code],
+    targetHint(target, code),
+  ])
   return table(['reason', 'class', 'what proves it', 'what to do'], rows)
 }

@@ -6,7 +6,7 @@ import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
-import { type Outcome, passes } from './gate/outcome.ts'
+import { isPassing, type Outcome } from './gate/outcome.ts'
 import { type EndedRunRecord, emptyRecord, misconfiguredRecord, pendingRecord } from './gate/run-record.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
@@ -292,7 +292,7 @@ function recordOfReport(record: EndedRunRecord, { run }: Job): EndedRunRecord {
  */
 function publish(record: EndedRunRecord, reported: EndedRunRecord, { read, tracked }: Job, extras: ExtraOutputs): void {
   const { summary: isSummaryOn, onSuperseded } = read.inputs
-  const hasPassed = passes(record, onSuperseded)
+  const hasPassed = isPassing(record, onSuperseded)
   // `setFailed` would add a second error.
   if (!hasPassed) process.exitCode = 1
   const folder = write('The folder of the report', createResultFolder)

@@ -6,8 +6,8 @@ import { Redactor } from '../src/cluster/redact.ts'
 import { Secrets } from '../src/cluster/secrets.ts'
 import { WatchedRequests } from '../src/cluster/store.ts'
 import { PrivateKeyRedactor } from '../src/cluster/token-shapes.ts'
+import { addDiagnosis } from '../src/diagnosis/diagnosis.ts'
 import { EvidenceReader } from '../src/diagnosis/evidence-reader.ts'
-import { explain } from '../src/diagnosis/explain.ts'
 import { parseDuration } from '../src/duration.ts'
 import { ApiHealth } from '../src/gate/api-health.ts'
 import { Gate } from '../src/gate/gate.ts'
@@ -162,7 +162,7 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
       const health = new ApiHealth(new WatchedRequests(), { list: () => [] })
       for (const index of numbers(count)) {
         health.observe({ type: 'ALIVE', ...request, at: index * 1_000 })
-        if (index % 10 === 0) health.silentAt(index * 1_000, [request], [request])
+        if (index % 10 === 0) health.silentWatches(index * 1_000, [request], [request])
       }
     }, 20_000)
   })
@@ -253,7 +253,7 @@ describe.each(names)('the time for the objects of %s', (name) => {
             ])
           }
           for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
-          const record = explain(gate.record(), gate.store, 0)
+          const record = addDiagnosis(gate.record(), gate.store, 0)
           if (!isEndedRecord(record)) throw new Error('The gate has no verdict.')
           return [renderLog(record), renderSummary(record), renderReport(record), buildAnnotations(record)]
         },

@@ -3,7 +3,7 @@ import { systemClock } from '../cluster/clock.ts'
 import { withoutEscapes } from '../cluster/decoded-text.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { describeMistakes, UserError } from '../errors.ts'
-import { passes } from '../gate/outcome.ts'
+import { isPassing } from '../gate/outcome.ts'
 import { type EndedRunRecord, misconfiguredRecord, type RunRecord } from '../gate/run-record.ts'
 import { printableJson, safeLine, safeLines } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
@@ -128,7 +128,7 @@ export function exitCodeOf(record: EndedRunRecord, onSuperseded: 'fail' | 'pass'
   const { outcome } = record
   if (outcome === 'misconfigured') return misconfiguredCode
   if (outcome === 'cancelled') return cancelledCode
-  return passes(record, onSuperseded) ? 0 : 1
+  return isPassing(record, onSuperseded) ? 0 : 1
 }
 
 const hideCursor = '\x1b[?25l'

@@ -7,7 +7,7 @@ import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { JudgedTargetRecord } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
-import { readRequests } from '../gate/watch-requests.ts'
+import { gateRequests } from '../gate/watch-requests.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { targetWatch } from '../plan/target.ts'
@@ -15,8 +15,8 @@ import { maxEvidenceContainers, maxEvidenceNodes } from '../thresholds.ts'
 import {
   explainingNamespace,
   explainingNode,
-  isQuotable,
   loggedContainers,
+  mayQuote,
   TargetFacts,
   unexplainedPods,
 } from './target-facts.ts'
@@ -65,7 +65,7 @@ export class EvidenceReader {
   /** Reads the evidence of a target that ends and is not ready. */
   onEntry({ kind, outcome, target = -1 }: Entry): void {
     const judged = kind === 'verdict' && outcome !== 'ready' ? this.#gate.targetRecord(target) : undefined
-    if (judged !== undefined) this.#read(judged)
+    if (judged !== undefined) this.#readEvidence(judged)
   }
 
   /** Reads the log of a dying pod before the gate handles the event: the log disappears with the pod. */
@@ -78,7 +78,7 @@ export class EvidenceReader {
       const problems = judged.problems.filter(({ basis }) =>
         problemAndCause(basis).some(({ subject }) => isPodSubject(subject) && subject.name === name),
       )
-      if (problems.length > 0 && judged.outcome !== 'ready') this.#read({ ...judged, problems })
+      if (problems.length > 0 && judged.outcome !== 'ready') this.#readEvidence({ ...judged, problems })
     }
   }
 
@@ -90,7 +90,7 @@ export class EvidenceReader {
     this.#isLast = true
     const { basis, targets } = this.#gate.record()
     if (basis?.denied !== undefined) this.#start('access', () => this.#checkAccess())
-    for (const judged of targets) if (judged.outcome !== 'ready') this.#read(judged)
+    for (const judged of targets) if (judged.outcome !== 'ready') this.#readEvidence(judged)
     await awaitAtMost(clock, limitMs, Promise.all(this.#pending.map(({ reading }) => reading)))
     for (const { giveUp } of this.#pending) giveUp(`no answer within ${limitMs / 1000} s`)
     this.#isClosed = true
@@ -100,9 +100,9 @@ export class EvidenceReader {
     return [...this.#reads.values()].filter((read) => read !== 'answered')
   }
 
-  #read(judged: JudgedTargetRecord): void {
+  #readEvidence(judged: JudgedTargetRecord): void {
     const facts = new TargetFacts(judged, this.#gate.store)
-    if (this.#tailLines > 0 && isQuotable(judged.basis.target, this.#gate.store))
+    if (this.#tailLines > 0 && mayQuote(judged.basis.target, this.#gate.store))
       for (const container of loggedContainers(judged, facts)) this.#readLogs(container, facts)
     const nodes = [
       ...judged.problems
@@ -111,7 +111,7 @@ export class EvidenceReader {
       ...unexplainedPods(judged, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
     ]
     for (const node of nodes)
-      if (facts.node(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
+      if (facts.findNode(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
     const namespace = explainingNamespace(judged, facts)
     if (namespace !== undefined) this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
   }
@@ -121,7 +121,7 @@ export class EvidenceReader {
     const { namespace, pod } = container
     const { uid = '' } = facts.get({ apiVersion: 'v1', kind: 'Pod', name: pod, namespace })?.metadata ?? {}
     const key = `${namespace}/${pod}/${uid}/${container.container}`
-    if (!admit(this.#containers, key, maxEvidenceContainers)) return
+    if (!addWithinLimit(this.#containers, key, maxEvidenceContainers)) return
     for (const previous of [false, true]) {
       const log = { ...container, previous }
       const giveUp = (why: string) => this.#observe({ type: 'LOG', ...log, text: '', why })
@@ -153,7 +153,7 @@ export class EvidenceReader {
   }
 
   #readNode(name: string): void {
-    if (!admit(this.#nodes, name, maxEvidenceNodes)) return
+    if (!addWithinLimit(this.#nodes, name, maxEvidenceNodes)) return
     const reference = { apiVersion: 'v1', kind: 'Node', name } as const
     const refuse = (error: unknown) => {
       const failure = failureOf(error, reference)
@@ -175,7 +175,7 @@ export class EvidenceReader {
   /** Reports the missing access to the targets. Resolves to true: it is not tried again. */
   async #checkAccess(): Promise<boolean> {
     const targets = this.#gate.record().targets.map(({ basis }) => targetWatch(basis.target))
-    const denied = await this.#cluster.findDeniedAccess(readRequests(targets)).catch(() => [])
+    const denied = await this.#cluster.findDeniedAccess(gateRequests(targets)).catch(() => [])
     for (const failure of denied) this.#observe(failure)
     return true
   }
@@ -200,7 +200,7 @@ export class EvidenceReader {
 }
 
 /** Adds a key to the set unless it is full. Returns whether the set contains the key. */
-function admit(known: Set<string>, key: string, most: number): boolean {
+function addWithinLimit(known: Set<string>, key: string, most: number): boolean {
   if (!known.has(key) && known.size >= most) return false
   known.add(key)
   return true

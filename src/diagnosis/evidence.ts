@@ -34,7 +34,7 @@ export function placeKey({ subject, container = '' }: Problem): string {
 /** What the cluster reports about a problem: termination message, node, events and logs; also of its cause. */
 export function evidenceFor(problem: Problem, facts: TargetFacts, context: EvidenceContext): readonly Evidence[] {
   const { container, cause } = problem
-  const subject = facts.subject(problem)
+  const subject = facts.findSubject(problem)
   const events = subject === undefined ? [] : eventLines(subject, context, container)
   const node = explainingNode(problem, facts)
   return [
@@ -76,7 +76,7 @@ function eventPiece(title: string, events: readonly EventLine[]): readonly Evide
  * the message, and the events repeat it.
  */
 function terminationMessage(problem: Problem, facts: TargetFacts, hasEvents: boolean): readonly string[] {
-  const { status } = facts.container(problem) ?? {}
+  const { status } = facts.findContainer(problem) ?? {}
   const end = status?.state?.terminated ?? status?.lastState?.terminated
   const message = (end?.message ?? '').trim()
   if (hasEvents && end?.reason === 'StartError') return []
@@ -97,14 +97,14 @@ export function eventLines(object: KubeObject, context: ReadFacts, container?: s
     .map((event) => ({
       at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,
       reason: event.reason ?? '',
-      message: withoutNoise(event.message ?? ''),
+      message: removeNoise(event.message ?? ''),
       count: eventCount(event),
     }))
     .filter(({ at }) => at > startedAt - shownHistoryMs)
-  const hasDetails = found.some(({ message }) => !isBare(message))
+  const hasDetails = found.some(({ message }) => !isStatusOnly(message))
   const groups = Map.groupBy(
-    found.filter(({ message }) => !(hasDetails && isBare(message))),
-    ({ reason, message }) => `${reason} ${withoutPodNames(message)}`,
+    found.filter(({ message }) => !(hasDetails && isStatusOnly(message))),
+    ({ reason, message }) => `${reason} ${removePodNames(message)}`,
   )
   return [...groups.values()]
     .flatMap((group) => {
@@ -115,7 +115,7 @@ export function eventLines(object: KubeObject, context: ReadFacts, container?: s
     .slice(-maxEvidenceEvents)
     .map(({ at, reason, message, count }) => {
       const times = count > 1 ? ` ×${count}` : ''
-      return { at, text: `${reason}${times}  ${shortened(message)}`.trimEnd() }
+      return { at, text: `${reason}${times}  ${shortenMessage(message)}`.trimEnd() }
     })
 }
 
@@ -128,7 +128,7 @@ const shownLastLines = 3
 /** The maximum length of a line of a message. The kubelet's messages about pulls have up to 500 characters. */
 const longestLine = 800
 
-function shortened(message: string): string {
+function shortenMessage(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '')
   const omitted = lines.length - shownFirstLines - shownLastLines
   const shown =
@@ -149,7 +149,7 @@ function shortened(message: string): string {
  * Removes noise from a message: the namespace and uid that follow a pod's name, the prefix of combined events, and the
  * scheduler's sentences about preemption, which repeat its reasons.
  */
-function withoutNoise(message: string): string {
+function removeNoise(message: string): string {
   return message
     .replace(/^\(combined from similar events\):\s*/, '')
     .replace(/ in pod ([^\s_]+)_[^\s(]+\([0-9a-f-]{36}\)$/, ' in pod $1')
@@ -159,19 +159,19 @@ function withoutNoise(message: string): string {
 }
 
 /** Whether a message is only a status, such as `Error: ImagePullBackOff`; another event explains it. */
-function isBare(message: string): boolean {
+function isStatusOnly(message: string): boolean {
   return /^Error: \w+$/.test(message)
 }
 
 /** Removes pod names: events with the same cause differ only in the name of the pod to create. */
-function withoutPodNames(message: string): string {
+function removePodNames(message: string): string {
   return message.replace(/\bpods? "[^"]+"/gi, 'pod')
 }
 
 /** The last log lines of the present and the previous run of a container, or why a log could not be read. */
 function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] {
   const { container } = problem
-  const logs = [false, true].flatMap((previous) => facts.log(problem, previous) ?? [])
+  const logs = [false, true].flatMap((previous) => facts.findLog(problem, previous) ?? [])
   const tails = logs
     .filter(({ text }) => text.trim() !== '')
     .map(({ text, previous }): Evidence => {
@@ -195,11 +195,11 @@ const pressures: readonly string[] = ['MemoryPressure', 'DiskPressure', 'PIDPres
 const abnormalTaints =
   /^(node\.kubernetes\.io\/out-of-service$|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
 
-/** The abnormalities of a node in one line, or why it could not be read; empty for a healthy node. */
+/** The listAbnormalities of a node in one line, or why it could not be read; empty for a healthy node. */
 function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readonly string[] {
-  const node = facts.node(name)
+  const node = facts.findNode(name)
   if (node !== undefined) {
-    const wrong = abnormalities(node, context)
+    const wrong = listAbnormalities(node, context)
     return wrong.length === 0 ? [] : [`node ${name}: ${wrong.join(', ')}`]
   }
   const refusal = facts.refusal('Node', name)
@@ -214,7 +214,7 @@ function ageText(timestamp: string | undefined, { finishedAt, serverOffsetMs }: 
   return Number.isNaN(ageMs) ? '' : ` for ${duration(Math.max(0, ageMs))}`
 }
 
-function abnormalities({ metadata, spec, status }: Node, context: ReadFacts): string[] {
+function listAbnormalities({ metadata, spec, status }: Node, context: ReadFacts): string[] {
   const conditions = (status?.conditions ?? []).filter(({ type, status: value }) =>
     type === 'Ready' ? value !== 'True' : pressures.includes(type) && value === 'True',
   )

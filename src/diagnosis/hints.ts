@@ -19,7 +19,7 @@ export interface HintDetails extends Omit<HintFacts, 'target' | 'problem' | 'cau
 }
 
 /** Whether the gate ended without judging its open targets. */
-export function isCutShort({ outcome }: Pick<RunRecord, 'outcome'>): boolean {
+export function hasUnjudgedTargets({ outcome }: Pick<RunRecord, 'outcome'>): boolean {
   return outcome === 'cancelled' || outcome === 'misconfigured' || outcome === 'unknown'
 }
 
@@ -30,19 +30,19 @@ export function gateHint(
 ): string | undefined {
   const [first] = targets
   if (first === undefined || reason === '') return undefined
-  if (!isCutShort({ outcome }) && targets.some((judged) => judged.outcome === outcome)) return undefined
+  if (!hasUnjudgedTargets({ outcome }) && targets.some((judged) => judged.outcome === outcome)) return undefined
   // The hint is about the gate, so it does not matter which target is passed.
-  return hintFor(first.basis.target, reason, { denied, unreadable: basis?.unreadable })
+  return targetHint(first.basis.target, reason, { denied, unreadable: basis?.unreadable })
 }
 
 /** The hint of a target that is not ready. */
-export function hintFor(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
+export function targetHint(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
   const { problem, object, isLeftOpen } = details
   if (problem?.oldRevision !== undefined)
     return `Delete the pod of the older revision, because its controller does not replace it: ${hintWords({ target }).command('delete', subjectText(problem.subject))}.`
   const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
-  if (reason === '' && isLeftOpen) return wait ?? openHint(target, details)
+  if (reason === '' && isLeftOpen) return wait ?? openTargetHint(target, details)
   return namespaceHint(target, details) ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
 
@@ -54,7 +54,7 @@ function reasonHint(
   const behind = cause?.problem
   return hintOf(reason, {
     ...facts,
-    target: hintTarget(target, facts.problem),
+    target: hintSubject(target, facts.problem),
     cause: behind && {
       hint: reasonHint(target, behind.reason, { ...cause, usesFlags: facts.usesFlags }),
     },
@@ -62,7 +62,7 @@ function reasonHint(
 }
 
 /** The object that a hint is about: the target, or the subject of the problem if another controller manages it. */
-function hintTarget(target: Target, { subject, isElsewhere }: Partial<Problem> = {}): HintTarget {
+function hintSubject(target: Target, { subject, isElsewhere }: Partial<Problem> = {}): HintTarget {
   if (subject === undefined) return target
   const { kind, name } = subject
   const namespace = isElsewhere ? subject.namespace : target.namespace
@@ -93,6 +93,6 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
 }
 
 /** The hint for a target in progress without a known problem when another target ended the gate. */
-function openHint(target: Target, { usesFlags }: HintDetails): string {
+function openTargetHint(target: Target, { usesFlags }: HintDetails): string {
   return `It was in progress, without a known problem, when another target ended the gate. Fix that first; with \`${hintWords({ target, usesFlags }).setting('fail-fast', 'false')}\` every target may finish.`
 }

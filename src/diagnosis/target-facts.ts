@@ -3,7 +3,7 @@ import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
 import { type EventObject, isOfKind, isPodSubject, type KubeObject, type Node, type Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { JudgedTargetRecord, TargetRecord } from '../gate/run-record.ts'
-import { isMarkedBy } from '../lifecycle/custom/behind.ts'
+import { hasDeployerMark } from '../lifecycle/custom/dependents.ts'
 import { findSubject, problemAndCause } from '../lifecycle/evidence-snapshot.ts'
 import type { PodContainer } from '../lifecycle/pod-view.ts'
 import { lastStateOfDeleted } from '../lifecycle/rules.ts'
@@ -54,13 +54,13 @@ export class TargetFacts {
   }
 
   /** The object that a problem is about. */
-  subject(problem: Problem): KubeObject | undefined {
+  findSubject(problem: Problem): KubeObject | undefined {
     return findSubject(problem, this)
   }
 
   /** The container that has a problem, with its status. */
-  container(problem: Problem): PodContainer | undefined {
-    const pod = this.subject(problem)
+  findContainer(problem: Problem): PodContainer | undefined {
+    const pod = this.findSubject(problem)
     if (!isOfKind(pod, 'Pod')) return undefined
     return containersOf(pod).find(({ container }) => container.name === problem.container)
   }
@@ -70,11 +70,11 @@ export class TargetFacts {
   }
 
   /** The log of the container that has a problem. */
-  log({ subject, container = '' }: Problem, previous: boolean): LogText | undefined {
+  findLog({ subject, container = '' }: Problem, previous: boolean): LogText | undefined {
     return this.#store.logOf(subject.namespace ?? 'default', subject.name, container, previous)
   }
 
-  node(name: string): Node | undefined {
+  findNode(name: string): Node | undefined {
     return this.#store.list('Node', undefined).find(({ metadata }) => metadata.name === name)
   }
 
@@ -109,7 +109,7 @@ export function loggedContainers({ problems }: JudgedTargetRecord, facts: Target
     .flatMap(({ basis }) => problemAndCause(basis))
     .flatMap((problem) => {
       const { subject, container } = problem
-      const neverRan = facts.subject(problem) !== undefined && !hasStarted(facts.container(problem)?.status)
+      const neverRan = facts.findSubject(problem) !== undefined && !hasStarted(facts.findContainer(problem)?.status)
       if (container === undefined || !isPodSubject(subject) || neverRan) return []
       return [{ namespace: subject.namespace ?? 'default', pod: subject.name, container }]
     })
@@ -120,7 +120,7 @@ export function loggedContainers({ problems }: JudgedTargetRecord, facts: Target
 
 /** The node that may explain a problem; undefined if the pod has no node, or the node cannot be the cause. */
 export function explainingNode(problem: Problem, facts: TargetFacts): string | undefined {
-  const pod = facts.subject(problem)
+  const pod = facts.findSubject(problem)
   if (!isOfKind(pod, 'Pod') || !pod.spec?.nodeName) return undefined
   // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
   const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
@@ -174,9 +174,9 @@ export function revisionChanges(
 }
 
 /** A ready target with what this rollout changed in its pod template. */
-export function withChanges(judged: JudgedTargetRecord, store: Store): TargetRecord {
+export function addChanges(judged: JudgedTargetRecord, store: Store): TargetRecord {
   const { target } = judged.basis
-  if (judged.change !== 'recent' || !isQuotable(target, store)) return judged
+  if (judged.change !== 'recent' || !mayQuote(target, store)) return judged
   return { ...judged, ...revisionChanges(judged, new TargetFacts(judged, store)) }
 }
 
@@ -185,8 +185,8 @@ export function withChanges(judged: JudgedTargetRecord, store: Store): TargetRec
  * of its deployed objects, and users may be able to write that status: so an object in another namespace counts only with
  * the operator's label or annotation.
  */
-export function isQuotable({ deployedBy, ...target }: Target, store: Store): boolean {
+export function mayQuote({ deployedBy, ...target }: Target, store: Store): boolean {
   if (deployedBy === undefined || deployedBy.namespace === target.namespace) return true
   const object = store.get(target)
-  return object !== undefined && isMarkedBy(object, deployedBy)
+  return object !== undefined && hasDeployerMark(object, deployedBy)
 }

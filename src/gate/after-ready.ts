@@ -27,7 +27,7 @@ export class AfterReady implements Checks {
   }
 
   /** The rule of a target, extended by the lines of `http-checks` that name it and by the hold. */
-  rule(rule: Rule, target: Target): Rule {
+  extendRule(rule: Rule, target: Target): Rule {
     const { serving } = rule
     const lines = this.httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
     const isAsked = serving !== undefined && lines.length > 0
@@ -48,10 +48,11 @@ export class AfterReady implements Checks {
   findMistakes(targets: Targets, store: Store): Verdict | undefined {
     const mistakes: Mistake[] = []
     for (const check of this.httpChecks) {
-      const [gated] = targets.named(check.reference)
-      const denied = gated && deniedPods(gated, targets)
+      const [gated] = targets.findByName(check.reference)
+      const denied = gated && deniedPodsVerdict(gated, targets)
       if (denied !== undefined) return denied
-      const message = gated === undefined ? missingText(check, targets) : mistakeText(check, gated, store)
+      const message =
+        gated === undefined ? missingTargetMessage(check, targets) : checkMistakeMessage(check, gated, store)
       if (message !== undefined) mistakes.push({ input: 'http-checks', line: check.line, message })
     }
     if (mistakes.length === 0) return undefined
@@ -59,7 +60,7 @@ export class AfterReady implements Checks {
   }
 
   /** The requests and answers so far, and the hold. */
-  records(store: Store, hold: Hold | undefined): CheckRecords {
+  createRecords(store: Store, hold: Hold | undefined): CheckRecords {
     return {
       httpChecks: answerRecords(this.httpChecks, store.allAnswers),
       hold: this.holdMs === 0 ? undefined : { seconds: this.holdMs / 1_000, ...(hold && { since: hold.since }) },
@@ -68,7 +69,7 @@ export class AfterReady implements Checks {
 }
 
 /** The mistake that no target has the name in a line; undefined while an operator may still deploy that target. */
-function missingText({ reference }: RequestCheck, { all }: Targets): string | undefined {
+function missingTargetMessage({ reference }: RequestCheck, { all }: Targets): string | undefined {
   if (all.some(({ rule, state }) => rule.arrival !== undefined && !isTargetReady(state))) return undefined
   const { namespace } = reference
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`
@@ -78,7 +79,7 @@ function missingText({ reference }: RequestCheck, { all }: Targets): string | un
 
 const whatServes = 'Name a Service, or a resource that runs pods.'
 
-function mistakeText(
+function checkMistakeMessage(
   check: RequestCheck,
   { name, target, rule, state }: GatedTarget,
   store: Store,
@@ -91,18 +92,18 @@ function mistakeText(
   const port = object && choosePort(check, object, serving)
   if (object !== undefined && typeof port === 'string') return `${shortName(object)}: ${port}`
   const hasOthers = serving.selects !== undefined || podsOf(object, state.assessment?.pods) !== undefined
-  const isWithoutPods = !hasOthers && hasNoPods(state)
+  const isWithoutPods = !hasOthers && isReadyWithoutPods(state)
   return isWithoutPods ? `${name} is ready, and no pod is behind it. ${whatServes}` : undefined
 }
 
 /** Whether a target is ready and not scaled to zero, and no pod of it was ever found. */
-function hasNoPods({ assessment }: TargetState): boolean {
+function isReadyWithoutPods({ assessment }: TargetState): boolean {
   return assessment?.answering?.size === 0
 }
 
 /** The verdict if no pod of a target was found because access to an object that it needs is denied; else undefined. */
-function deniedPods(gated: GatedTarget, targets: Targets): Verdict | undefined {
-  const denied = hasNoPods(gated.state) ? targets.denialOf([gated]) : undefined
+function deniedPodsVerdict(gated: GatedTarget, targets: Targets): Verdict | undefined {
+  const denied = isReadyWithoutPods(gated.state) ? targets.denialOf([gated]) : undefined
   if (denied === undefined) return undefined
   const { kind = '', message } = denied
   return deniedVerdict('misconfigured', { name: `${pluralOf(kind)} behind ${gated.name}`, wasReadable: false, message })

@@ -69,16 +69,16 @@ export class ApiHealth {
     const before = [...this.#outages.values()]
     this.#update(event)
     return [
-      ...this.#newOutage(event),
+      ...this.#startOutage(event),
       ...before
         .filter((outage) => !this.#outages.has(requestKey(outage.failure)) && this.#logged.delete(outageKey(outage)))
         .map((outage) => `${returnText(outageKey(outage))} after ${wholeSeconds(event.at - outage.lastSuccessAt)}`),
-      ...this.#restoredBy(event),
+      ...this.#endRefusal(event),
     ]
   }
 
   /** The sentence for the outage that begins with this event; empty if the log contains the outage already. */
-  #newOutage(event: FeedEvent): readonly string[] {
+  #startOutage(event: FeedEvent): readonly string[] {
     const outage = isFailure(event) ? this.#outages.get(requestKey(event)) : undefined
     if (outage === undefined || this.#logged.has(outageKey(outage))) return []
     this.#logged.add(outageKey(outage))
@@ -88,26 +88,26 @@ export class ApiHealth {
 
   #update(event: FeedEvent): void {
     if (isFailure(event)) {
-      this.#fail(event)
+      this.#recordFailure(event)
       return
     }
     if (event.type === 'LOG' || event.type === 'CANCEL' || event.type === 'END') return
     this.#wasReached = true
     this.#credentialRefusals = 0
     if ('object' in event) {
-      this.#recover(event.object.kind)
+      this.#endOutages(event.object.kind)
       const old = this.#changes.findIndex(({ at }) => at >= event.at - recentChangeMs)
       this.#changes.splice(0, old === -1 ? this.#changes.length : old)
       this.#changes.push(event)
     }
     if (event.type === 'SYNCED' || event.type === 'ALIVE') {
-      this.#recover(event.kind, event)
+      this.#endOutages(event.kind, event)
       if (event.kind !== undefined) this.#lists.set(requestKey(event), event)
     }
   }
 
   /** Records that a kind may not be read. Returns its log line, with a Role for all such kinds; undefined if known. */
-  refuse(refused: Failure): string | undefined {
+  recordRefusal(refused: Failure): string | undefined {
     const kinds = pluralOf(refused.kind ?? 'object')
     if (this.#unreadable.has(kinds)) return undefined
     this.#unreadable.set(kinds, refused)
@@ -117,7 +117,7 @@ export class ApiHealth {
   }
 
   /** The log line for a kind that was refused, and that this event lists completely. */
-  #restoredBy(event: FeedEvent): readonly string[] {
+  #endRefusal(event: FeedEvent): readonly string[] {
     const kinds = event.type === 'SYNCED' ? pluralOf(event.kind) : ''
     const refused = this.#unreadable.get(kinds)
     if (
@@ -131,7 +131,7 @@ export class ApiHealth {
   }
 
   /** Records that access to a target was withdrawn, which the log contains. @param name the target's name for people */
-  withdraw(failure: Failure, at: number, name: string): void {
+  recordWithdrawal(failure: Failure, at: number, name: string): void {
     this.#outages.set(requestKey(failure), { failure, lastSuccessAt: at, name })
     this.#logged.add(name)
   }
@@ -148,20 +148,20 @@ export class ApiHealth {
 
   /** Whether any of these watches is unavailable or has lost its access. */
   isUnavailable(requests: readonly WatchRequest[]): boolean {
-    return this.#failing(requests).length > 0
+    return this.#outagesOf(requests).length > 0
   }
 
   /** When the longest present outage of these watches began; undefined if they have none. */
   lastSuccessAt(requests: readonly WatchRequest[]): number | undefined {
-    return earliestMoment(this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt))
+    return earliestMoment(this.#outagesOf(requests).map(({ lastSuccessAt }) => lastSuccessAt))
   }
 
   /** When an outage of these watches ends the gate. */
-  dueAt(requests: readonly WatchRequest[]): number | undefined {
-    return earliestMoment(this.#failing(requests).map((outage) => this.#dueAt(outage)))
+  endsGateAt(requests: readonly WatchRequest[]): number | undefined {
+    return earliestMoment(this.#outagesOf(requests).map((outage) => this.#outageEndsGateAt(outage)))
   }
 
-  #dueAt({ failure, lastSuccessAt }: Outage): number {
+  #outageEndsGateAt({ failure, lastSuccessAt }: Outage): number {
     if (isAccessDenied(failure)) return lastSuccessAt + withdrawnMs
     return lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)
   }
@@ -170,11 +170,11 @@ export class ApiHealth {
    * The verdict if an outage of these watches ends the gate: it has lasted too long, or a timeout ends the gate during
    * it. Else undefined.
    */
-  verdict(requests: readonly WatchRequest[], now: number, isTimeout: boolean): Verdict | undefined {
-    const failing = this.#failing(requests).toSorted((a, b) => this.#dueAt(a) - this.#dueAt(b))
+  outageVerdict(requests: readonly WatchRequest[], now: number, isTimeout: boolean): Verdict | undefined {
+    const failing = this.#outagesOf(requests).toSorted((a, b) => this.#outageEndsGateAt(a) - this.#outageEndsGateAt(b))
     const [first] = failing
     if (first === undefined) return undefined
-    const isDue = this.#credentialRefusals >= credentialRefusals || now >= this.#dueAt(first)
+    const isDue = this.#credentialRefusals >= credentialRefusals || now >= this.#outageEndsGateAt(first)
     if (!isDue && !isTimeout) return undefined
     const outage = failing.find(({ failure }) => refusesCredentials(failure)) ?? first
     const { failure, name = '' } = outage
@@ -198,13 +198,17 @@ export class ApiHealth {
    * @param needed the requests whose answers matter
    * @param watches the present watches, each of which may serve several requests
    */
-  silentAt(moment: number, needed: readonly WatchRequest[], watches: readonly WatchRequest[]): readonly WatchRequest[] {
+  silentWatches(
+    moment: number,
+    needed: readonly WatchRequest[],
+    watches: readonly WatchRequest[],
+  ): readonly WatchRequest[] {
     const listed = [...this.#lists.values()].filter(({ at }) => at >= moment - recentListMs)
     const unlisted = needed.filter((each) => !listed.some((list) => isSupersetOf(list, each)))
     const changed = this.#changes.filter(({ at }) => at >= moment - recentChangeMs)
     const hasChanged = (watch: WatchRequest) =>
       this.#store.list(watch.kind, watch.namespace).length > manyObjects &&
-      changed.some(({ object }) => contains(watch, object))
+      changed.some(({ object }) => isWatched(watch, object))
     return watches.filter((watch) => unlisted.some((each) => isSupersetOf(watch, each)) && !hasChanged(watch))
   }
 
@@ -217,7 +221,7 @@ export class ApiHealth {
     })
   }
 
-  #fail(failure: Failure & FeedEvent): void {
+  #recordFailure(failure: Failure & FeedEvent): void {
     const key = requestKey(failure)
     const known = this.#outages.get(key)
     if (failure.type === 'MISSING' || (isAccessDenied(failure) && known?.name === undefined)) {
@@ -226,7 +230,7 @@ export class ApiHealth {
       return
     }
     if (refusesCredentials(failure)) this.#credentialRefusals += failure.final ? credentialRefusals : 1
-    const lastSuccessAt = known?.lastSuccessAt ?? reportedSuccess(failure) ?? failure.at
+    const lastSuccessAt = known?.lastSuccessAt ?? reportedSuccessAt(failure) ?? failure.at
     this.#outages.set(key, { failure, lastSuccessAt, name: known?.name })
   }
 
@@ -235,17 +239,17 @@ export class ApiHealth {
    * success ends only with its own report, as refused credentials and withdrawn access do: an object may come from another
    * watch of the kind.
    */
-  #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
+  #endOutages(kind: string | undefined, report?: Partial<WatchRequest>): void {
     for (const [key, { failure, name }] of this.#outages) {
       const isOfKind = kind === undefined || failure.kind === undefined || failure.kind === kind
       const isReported = report !== undefined && (kind === undefined || isSupersetOf(report, failure))
-      const isExact = name !== undefined || failure.type === 'REFUSED' || reportedSuccess(failure) !== undefined
+      const isExact = name !== undefined || failure.type === 'REFUSED' || reportedSuccessAt(failure) !== undefined
       if (isReported || (!isExact && isOfKind)) this.#outages.delete(key)
     }
   }
 
   /** The outages of the watches that these requests need. Refused credentials concern every request. */
-  #failing(requests: readonly WatchRequest[]): readonly Outage[] {
+  #outagesOf(requests: readonly WatchRequest[]): readonly Outage[] {
     return [...this.#outages.values()].filter(
       ({ failure }) =>
         refusesCredentials(failure) || requests.some((request) => this.#watched.isReportAbout(failure, request)),
@@ -277,7 +281,7 @@ function returnText(subject: string): string {
 }
 
 /** When a watch last succeeded, if its failure contains that. */
-function reportedSuccess(failure: Failure): number | undefined {
+function reportedSuccessAt(failure: Failure): number | undefined {
   return failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
 }
 
@@ -290,7 +294,7 @@ function wholeSeconds(ms: number): string {
 }
 
 /** Whether a watch reports the changes of an object. */
-function contains({ labelSelector, ...watch }: WatchRequest, { apiVersion, kind, metadata }: KubeObject): boolean {
+function isWatched({ labelSelector, ...watch }: WatchRequest, { apiVersion, kind, metadata }: KubeObject): boolean {
   const { namespace, name, labels = {} } = metadata
   return (
     isSupersetOf(watch, { apiVersion, kind, namespace, name }) &&

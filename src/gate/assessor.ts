@@ -18,13 +18,13 @@ import { observeTarget } from '../lifecycle/target-history.ts'
 import { removalMessage, revisionsOf } from '../lifecycle/versions.ts'
 import { awaitsDeletion, definedClocks, displayName, fullNames, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
-import { targetEnd } from './deadlines.ts'
+import { nextEnd } from './deadlines.ts'
 import { isChangeRequired } from './present-version.ts'
 import {
   firstRequests,
-  firstState,
   type GatedTarget,
   hasStallHold,
+  initialState,
   isTargetReady,
   noRequests,
   objectOf,
@@ -74,7 +74,9 @@ export class Assessor {
     const { all } = this.#targets
     const names = fullNames([...all.map(({ target }) => target), ...targets])
     const known = all.length
-    const added = targets.map((target, index) => this.#gate(target, known + index, names[known + index] ?? '', addedAt))
+    const added = targets.map((target, index) =>
+      this.#createGated(target, known + index, names[known + index] ?? '', addedAt),
+    )
     this.#targets.add(added)
     for (const gated of added) this.#changed.add(gated)
     return added
@@ -88,7 +90,7 @@ export class Assessor {
       const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.apply(gated, { type: 'stall-held', isHeld })
-      gated.end = targetEnd(gated, isUnanswered, this.#targets.holding)
+      gated.end = nextEnd(gated, isUnanswered, this.#targets.holding)
     }
   }
 
@@ -107,14 +109,14 @@ export class Assessor {
   }
 
   /** Ends the targets whose own object is invalid. Returns whether there are any. */
-  refuse(object: KubeObject, mistake: string): boolean {
-    const concerned = this.#targets.named(nameOf(object))
+  endInvalid(object: KubeObject, mistake: string): boolean {
+    const concerned = this.#targets.findByName(nameOf(object))
     for (const gated of concerned) this.apply(gated, { type: 'unjudged', message: mistake })
     return concerned.length > 0
   }
 
   /** Does work for one target. An error ends only this target: an object may contain what no rule expects. */
-  guard(gated: GatedTarget, work: () => void): void {
+  runForTarget(gated: GatedTarget, work: () => void): void {
     try {
       work()
     } catch (error) {
@@ -123,7 +125,7 @@ export class Assessor {
     }
   }
 
-  #gate(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
+  #createGated(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
     const { settings } = this.#parts
     const own = targetRule(target, settings)
     const rule = this.#parts.extendRule(own, target)
@@ -148,7 +150,7 @@ export class Assessor {
         this.#keepReads(gated, reader.reads)
         return isOfSpec === false && this.#targets.isPending(gated) ? false : isOfPods
       },
-      state: firstState({ rule, settings, target }, addedAt),
+      state: initialState({ rule, settings, target }, addedAt),
       requests: firstRequests(target),
     }
     return gated
@@ -159,21 +161,21 @@ export class Assessor {
   }
 
   /** Handles a change of the store. Returns the targets that it affects. */
-  concernedBy(change: Change): ReadonlySet<GatedTarget> {
+  handleChange(change: Change): ReadonlySet<GatedTarget> {
     const { before, after } = change
     const object = after ?? before
     const concerned = new Set<GatedTarget>()
     const changed = this.#sharedReaders.observe(change, this.#parts.now())
-    for (const gated of [...this.#readIndex.of(changed)].toSorted((a, b) => a.index - b.index))
-      this.guard(gated, () => {
-        if (gated.state.type !== 'ended' && gated.reads?.concerns(changed)) concerned.add(gated)
+    for (const gated of [...this.#readIndex.targetsAffectedBy(changed)].toSorted((a, b) => a.index - b.index))
+      this.runForTarget(gated, () => {
+        if (gated.state.type !== 'ended' && gated.reads?.isAffectedBy(changed)) concerned.add(gated)
       })
     if (isOfKind(object, 'Event')) {
-      for (const gated of this.#subjects(object, changed.pod)) concerned.add(gated)
+      for (const gated of this.#targetsOfEvent(object, changed.pod)) concerned.add(gated)
       return concerned
     }
-    for (const gated of this.#targets.named(nameOf(object))) {
-      this.guard(gated, () => this.#applyChange(gated, change))
+    for (const gated of this.#targets.findByName(nameOf(object))) {
+      this.runForTarget(gated, () => this.#applyChange(gated, change))
       concerned.add(gated)
     }
     if (before !== undefined) this.#logRemoval(before, after, concerned)
@@ -192,19 +194,21 @@ export class Assessor {
   }
 
   /** The targets to assess after a list is complete: those that need the list, or read whether it is complete. */
-  concernedByList(list: WatchRequest): readonly GatedTarget[] {
-    return this.#targets.unended.filter(
+  targetsAwaitingList(list: WatchRequest): readonly GatedTarget[] {
+    return this.#targets.unendedTargets.filter(
       ({ target, reads }) =>
-        target.selector !== undefined || isSupersetOf(list, targetWatch(target)) || reads?.awaits(list) === true,
+        target.selector !== undefined ||
+        isSupersetOf(list, targetWatch(target)) ||
+        reads?.hasReadListState(list) === true,
     )
   }
 
   /** The targets that an Event is about: a Pod whose history the Event changes, or an object that is absent. */
-  #subjects(
+  #targetsOfEvent(
     { involvedObject: { apiVersion = '', kind = '', namespace, name = '' } = {} }: EventObject,
     pod?: KubeObject,
   ) {
-    const named = this.#targets.named({ apiVersion, kind, namespace, name })
+    const named = this.#targets.findByName({ apiVersion, kind, namespace, name })
     return named.filter(({ state }) => state.type !== 'ended' && [pod, undefined].includes(objectOf(state)))
   }
 
@@ -225,15 +229,16 @@ export class Assessor {
     const { progressKey } = this.#targets
     const before = this.#progressKey
     this.#progressKey = progressKey
-    if (progressKey !== before) this.#assessInOrder(this.#targets.unended.filter(({ reads }) => reads?.readsOthers))
-    this.#passRemovedHooks()
+    if (progressKey !== before)
+      this.#assessInOrder(this.#targets.unendedTargets.filter(({ reads }) => reads?.readsOthers))
+    this.#acceptRemovedHooks()
   }
 
   /** Makes removed hooks ready once all other targets are ready. See `isRemovedHook`. */
-  #passRemovedHooks(): void {
-    const others = this.#targets.besideHooks
+  #acceptRemovedHooks(): void {
+    const others = this.#targets.awaitedByHooks
     if (others.length === 0 || others.some(({ state }) => !isTargetReady(state))) return
-    for (const gated of this.#targets.open.filter((each) => this.#targets.isRemoved(each))) {
+    for (const gated of this.#targets.openTargets.filter((each) => this.#targets.isRemoved(each))) {
       const text = `does not exist: its tool removes it after success (${gated.target.hook?.removal})`
       this.apply(gated, { type: 'absence-accepted', text })
     }
@@ -246,13 +251,13 @@ export class Assessor {
     const changed = new Set<number>()
     for (const gated of targets.filter((each) => !dependents.has(each))) {
       const { assessment: before } = gated.state
-      this.guard(gated, () => this.#assessOne(gated))
+      this.runForTarget(gated, () => this.#assessOne(gated))
       if (!haveSamePods(gated.state.assessment?.pods, before?.pods)) changed.add(gated.index)
     }
     if (changed.size > 0)
-      for (const gated of this.#targets.unended)
+      for (const gated of this.#targets.unendedTargets)
         if ([...(gated.reads?.podOwners ?? [])].some((index) => changed.has(index))) dependents.add(gated)
-    for (const gated of dependents) this.guard(gated, () => this.#assessOne(gated))
+    for (const gated of dependents) this.runForTarget(gated, () => this.#assessOne(gated))
     const deployed = this.#targets.all.slice(known)
     if (deployed.length > 0) this.#assessInOrder(deployed)
   }
@@ -320,7 +325,7 @@ export class Assessor {
   #addDeployed(deployer: GatedTarget, { deployed }: Assessment): void {
     const { clocks, source, apiVersion, kind, namespace, name } = deployer.target
     const deployedBy = { apiVersion, kind, namespace, name }
-    const names = deployed?.filter((each) => this.#targets.named(each).length === 0) ?? []
+    const names = deployed?.filter((each) => this.#targets.findByName(each).length === 0) ?? []
     if (names.length === 0) return
     const { stallTimeoutMs } = clocks
     const targets = names.map((each): Target => {
@@ -329,7 +334,7 @@ export class Assessor {
     for (const gated of this.add(targets, this.#parts.now())) {
       this.#parts.log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
       const object = this.#parts.store.get(gated.target)
-      if (object !== undefined) this.guard(gated, () => this.#applyChange(gated, { after: object }))
+      if (object !== undefined) this.runForTarget(gated, () => this.#applyChange(gated, { after: object }))
     }
   }
 

@@ -16,19 +16,19 @@ import { isOwnProblem } from './timeline-entries.ts'
 export function findCauses(targets: Targets): ReadonlyMap<GatedTarget, GatedTarget> {
   const direct = new Map<GatedTarget, GatedTarget>()
   for (const gated of targets.all) {
-    const cause = awaitedByHook(gated, targets) ?? findCause(gated, targets)
+    const cause = firstUnreadyTarget(gated, targets) ?? findCause(gated, targets)
     if (cause !== undefined) direct.set(gated, cause)
   }
   const causes = new Map<GatedTarget, GatedTarget>()
   for (const gated of direct.keys()) {
-    const root = rootOf(gated, direct)
+    const root = rootCauseOf(gated, direct)
     if (root !== undefined) causes.set(gated, root)
   }
   return causes
 }
 
 /** The last target in the chain of causes that begins at a target; undefined if the chain is a circle. */
-function rootOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedTarget>): GatedTarget | undefined {
+function rootCauseOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedTarget>): GatedTarget | undefined {
   const passed = new Set([gated])
   let root = gated
   for (let next = direct.get(root); next !== undefined; next = direct.get(root)) {
@@ -40,9 +40,9 @@ function rootOf(gated: GatedTarget, direct: ReadonlyMap<GatedTarget, GatedTarget
 }
 
 /** The first target that is not ready, if the given target is a removed hook, which waits for all of them. */
-function awaitedByHook(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
+function firstUnreadyTarget(gated: GatedTarget, targets: Targets): GatedTarget | undefined {
   if (isTargetReady(gated.state) || !targets.isRemoved(gated)) return undefined
-  return targets.besideHooks.find(({ state }) => !isTargetReady(state))
+  return targets.awaitedByHooks.find(({ state }) => !isTargetReady(state))
 }
 
 /** The first awaited target that is not ready. A target does not wait for itself, nor for what belongs to it. */
@@ -50,7 +50,7 @@ function findCause(gated: GatedTarget, targets: Targets): GatedTarget | undefine
   const { outcome } = verdictSoFar(gated)
   const own = nameKey(gated.target)
   return awaitedObjects(gated)
-    .flatMap((name) => targets.owning(name).slice(0, 1))
+    .flatMap((name) => targets.findByNameOrOwner(name).slice(0, 1))
     .find((other) => nameKey(other.target) !== own && isCause(verdictSoFar(other).outcome, outcome))
 }
 

@@ -18,7 +18,7 @@ const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status
 interface AwaitedChange {
   /** The object in the first list; undefined if the list does not contain it. */
   readonly listed?: KubeObject
-  /** See `openFields`; undefined without a manifest, and unless the first list contains the object. */
+  /** See `findOpenFields`; undefined without a manifest, and unless the first list contains the object. */
   readonly openFields: readonly string[] | undefined
   /** Whether the expected images have arrived; see `StepContext.haveImagesArrived`. */
   readonly haveImagesArrived: boolean | Problem | undefined
@@ -33,7 +33,7 @@ interface AwaitedChange {
  * after the gate's start (`managedFields`). For a kind without a status subresource, only a new spec is the change: a
  * write of its status looks the same as any other.
  */
-export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
+export function hasChangeArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
   const { listed, openFields, haveImagesArrived, declaresStatus } = awaited
   if (haveImagesArrived !== undefined && haveImagesArrived !== true) return false
   if (listed === undefined) return true
@@ -41,7 +41,7 @@ export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime:
   if (haveImagesArrived === true) return true
   if (declaresStatus === false && object.spec !== undefined)
     return listed.metadata.uid !== object.metadata.uid || !isDeepStrictEqual(listed.spec, object.spec)
-  return isChanged(listed, object) || wasWritten(object, gateTime)
+  return hasNewVersion(listed, object) || wasWrittenSinceStart(object, gateTime)
 }
 
 /**
@@ -50,7 +50,7 @@ export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime:
  * fields that differed in the first list must have the values of the manifest. An apply writes all fields at once: once
  * one field has arrived, fields that admission may change can still differ.
  */
-export function openFields(
+export function findOpenFields(
   listed: KubeObject,
   object: KubeObject,
   manifest: NonNullable<Target['manifest']>,
@@ -75,14 +75,14 @@ export function openFields(
   if (removed.length > 0 && !isWrittenSinceListed()) return [...texts, ...removed]
   // Without recorded values, the differences decide. Those that admission may cause do not count once one has arrived.
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => pathKey(difference) !== key))
-  return hasArrivedInPart && differing.every(mayBeOfAdmission) ? [] : texts
+  return hasArrivedInPart && differing.every(mayAdmissionChange) ? [] : texts
 }
 
 /**
  * Fields of a pod template that admission changes on each write: resources (GKE Autopilot, LimitRanger), pull policies
  * (AlwaysPullImages) and security contexts (Kyverno, OpenShift).
  */
-function mayBeOfAdmission({ path }: Difference): boolean {
+function mayAdmissionChange({ path }: Difference): boolean {
   return path.includes('containers') || path.includes('initContainers')
     ? path.some((step) => step === 'resources' || step === 'imagePullPolicy' || step === 'securityContext')
     : path.at(-1) === 'securityContext' || path.at(-2) === 'securityContext' || path.at(-2) === 'nodeSelector'
@@ -108,20 +108,20 @@ function isRewrittenImage({ path, manifest, live }: Difference, before: Differen
 }
 
 /** Whether the object has another uid, or a new generation or version with more than a new status or scale. */
-function isChanged(listed: KubeObject, object: KubeObject): boolean {
+function hasNewVersion(listed: KubeObject, object: KubeObject): boolean {
   const { metadata: before } = listed
   const { metadata: now } = object
   if (before.uid !== now.uid) return true
   return now.generation === undefined
     ? before.resourceVersion !== now.resourceVersion && !hasOnlyNewStatus(listed, object)
-    : before.generation !== now.generation && !isAutoscaled(listed, object)
+    : before.generation !== now.generation && !isOnlyScaled(listed, object)
 }
 
 /**
  * Whether only an autoscaler wrote the object: through the subresource `scale`, which changes only the number of
  * replicas. The number may be the old one again.
  */
-function isAutoscaled({ spec: before }: KubeObject, { spec: now, metadata }: KubeObject): boolean {
+function isOnlyScaled({ spec: before }: KubeObject, { spec: now, metadata }: KubeObject): boolean {
   const { replicas: _from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
   const { replicas: _to, ...fieldsNow } = (now ?? {}) as { replicas?: unknown }
   return scalerOf(metadata) !== undefined && isDeepStrictEqual(fieldsBefore, fieldsNow)
@@ -138,7 +138,7 @@ function hasOnlyNewStatus(before: KubeObject, now: KubeObject): boolean {
   return !isDeepStrictEqual(before.status, now.status) && hasOnlyStatusChanges(before, now)
 }
 
-function wasWritten({ metadata }: KubeObject, { time, startedAt }: GateTime): boolean {
+function wasWrittenSinceStart({ metadata }: KubeObject, { time, startedAt }: GateTime): boolean {
   return (metadata.managedFields ?? []).some(
     (entry) => !controllerSubresources.has(entry.subresource) && mayBeSinceStart(time(entry.time), { startedAt }),
   )

@@ -22,7 +22,7 @@ import {
 import { problemVerdict } from './timeline-entries.ts'
 
 /** The earliest end of a target; undefined if none is due. @param isUnanswered if true, no deadline ends the target */
-export function targetEnd(gated: GatedTarget, isUnanswered: boolean, hold: Hold | undefined): End | undefined {
+export function nextEnd(gated: GatedTarget, isUnanswered: boolean, hold: Hold | undefined): End | undefined {
   const { state } = gated
   if (isUnanswered || !isUndecided(state) || gated.settings.givesNoVerdict) return undefined
   const ends =
@@ -51,7 +51,7 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
     const unchanged = present && unchangedVerdict(versionChangedAt(present, rule, gated.readerOf(present)), gated)
     if (unchanged !== undefined) return unchanged
     const other = present && gated.haveImagesArrived(present, present)
-    const cause = typeof other === 'object' ? problemSentence(other) : openText(gated)
+    const cause = typeof other === 'object' ? problemSentence(other) : openFieldsText(gated)
     return verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs, cause })
   }
   const [problem] = state.assessment?.problems ?? []
@@ -61,7 +61,7 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
 }
 
 /** The first fields that still differ from the manifest, as one text; undefined if there are none. */
-function openText({ state }: GatedTarget): string | undefined {
+function openFieldsText({ state }: GatedTarget): string | undefined {
   const { openFields = [] } = state.type === 'awaiting-change' ? state : {}
   const more = openFields.length - maxOpenFields
   return [...openFields.slice(0, maxOpenFields), ...(more > 0 ? [`${more} more`] : [])].join('; ') || undefined
@@ -119,7 +119,7 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
       return { ...absentVerdict('failed', target, timeoutMs), logText: absentVerdict('failed', target).message }
     const detail = { timeoutMs, milestone: current, state: describeState(state) }
     const verdict = verdictOf('timed-out', 'still-running', detail)
-    return overdue(gated, { ...verdict, logText: verdict.message })
+    return overdueVerdict(gated, { ...verdict, logText: verdict.message })
   }
   return { at: (waitingSince(milestones) ?? settings.startedAt) + timeoutMs, verdict }
 }
@@ -132,7 +132,7 @@ function stallDeadline(gated: GatedTarget): End | undefined {
   const verdict = () => {
     const logText = describeState(state)
     const verdict = verdictOf('stalled', 'no-progress', { stallTimeoutMs: timeoutMs, state: logText })
-    return overdue(gated, { ...verdict, logText })
+    return overdueVerdict(gated, { ...verdict, logText })
   }
   return { at: state.stall.since + timeoutMs, verdict }
 }
@@ -148,14 +148,14 @@ function timeoutDeadline(gated: GatedTarget): End | undefined {
 export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVerdict {
   const logText = describeState(gated.state)
   const verdict = verdictOf('timed-out', 'still-running', { timeoutMs, state: logText })
-  return overdue(gated, { ...verdict, logText })
+  return overdueVerdict(gated, { ...verdict, logText })
 }
 
 /**
  * The verdict when a deadline ends a target. The first problem gives the reason; without a problem, the verdict is
  * `withoutProblem`.
  */
-function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
+function overdueVerdict(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
   const { state, target } = gated
   const { outcome } = withoutProblem
   if (state.type === 'awaiting-change') return { ...changeVerdict(gated), outcome }

@@ -32,14 +32,14 @@ import { ApiHealth } from './api-health.ts'
 import { Assessor } from './assessor.ts'
 import { findCauses } from './causes.ts'
 import { timeoutVerdict } from './deadlines.ts'
-import { concludeWorst, deniedVerdict, type TargetOutcome, type Verdict, verdictOf } from './outcome.ts'
-import { type JudgedRunRecord, type JudgedTargetRecord, openConclusion, unlessEmpty } from './run-record.ts'
+import { deniedVerdict, type TargetOutcome, type Verdict, verdictOf, worstVerdict } from './outcome.ts'
+import { type JudgedRunRecord, type JudgedTargetRecord, openConclusion, undefinedIfEmpty } from './run-record.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
 import { type GatedTarget, isTargetReady, objectOf } from './target-state.ts'
 import { Targets } from './targets.ts'
 import { type Entry, heartbeatText, problemVerdict } from './timeline-entries.ts'
-import { consolidate, eventKind, isConsolidated } from './watch-requests.ts'
+import { consolidateRequests, eventKind, isConsolidated } from './watch-requests.ts'
 
 /** A target with its state, for views. */
 export interface TargetView {
@@ -103,11 +103,11 @@ export class Gate {
     this.#afterReady = afterReady
     const parts = { settings: this.#settings, store: this.store, health: this.#health }
     this.#targets = new Targets(parts)
-    const extendRule = (rule: Rule, target: Target) => afterReady?.rule(rule, target) ?? rule
+    const extendRule = (rule: Rule, target: Target) => afterReady?.extendRule(rule, target) ?? rule
     this.#assessor = new Assessor(this.#targets, { ...parts, now: () => this.#now, log: this.#log, extendRule })
     this.#assessor.add(targets)
     // A gate without targets is ready.
-    this.#decide(new Set())
+    this.#assessAndConclude(new Set())
   }
 
   /** How the gate ended; undefined while it is open. */
@@ -135,7 +135,7 @@ export class Gate {
       const namespaces = new Set(found.map(({ target }) => target.namespace ?? 'default'))
       const events = [...namespaces].map((namespace) => ({ ...eventKind, namespace }))
       const own = new Set(this.#targets.all.map(({ target }) => target.namespace))
-      const watched = consolidate(
+      const watched = consolidateRequests(
         [...needed, ...events],
         (wide) => this.#refusedNamespaceWatches.has(requestKey(wide)),
         (namespace) => namespace !== undefined && !own.has(namespace),
@@ -149,13 +149,13 @@ export class Gate {
   /** The requests of `http-checks` to send to pods. They may change after each event and each deadline. */
   get questions(): readonly Question[] {
     return this.#end === undefined
-      ? this.#targets.unended.flatMap(({ state }) => state.assessment?.questions ?? [])
+      ? this.#targets.unendedTargets.flatMap(({ state }) => state.assessment?.questions ?? [])
       : []
   }
 
   /** Whether an object is a target whose change has not arrived yet: its present state is ignored. */
   awaitsChange(object: KubeObject): boolean {
-    const gated = this.#targets.named(nameOf(object))
+    const gated = this.#targets.findByName(nameOf(object))
     return gated.some(({ state }) => state.type === 'awaiting-change')
   }
 
@@ -190,7 +190,7 @@ export class Gate {
 
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
-    const ending = at >= this.#timeoutAt ? this.#targets.unended : this.#endingAt(at)
+    const ending = at >= this.#timeoutAt ? this.#targets.unendedTargets : this.#endingAt(at)
     const needed = ending.flatMap((gated) => [...gated.requests.needed, ...gated.requests.explaining])
     const silent = at >= this.#confirmAt ? this.#silentWatches : []
     return this.requests.filter(
@@ -200,28 +200,28 @@ export class Gate {
 
   /**
    * Handles events of the feed, sorted by time. Assesses the targets once for consecutive events that belong together
-   * (`areTogether`). Deadlines before an event are handled first, deadlines at the same time after it.
+   * (`mayAssessTogether`). Deadlines before an event are handled first, deadlines at the same time after it.
    */
   handle(events: readonly FeedEvent[]): void {
     const concerned = new Set<GatedTarget>()
     let before: FeedEvent | undefined
     for (const event of events) {
-      if (before !== undefined && !areTogether(before, event)) this.#decide(concerned)
-      this.#passEarlierDeadlines(event.at)
-      for (const gated of this.#take(event)) concerned.add(gated)
+      if (before !== undefined && !mayAssessTogether(before, event)) this.#assessAndConclude(concerned)
+      this.#handleDeadlinesBefore(event.at)
+      for (const gated of this.#handleEvent(event)) concerned.add(gated)
       before = event
     }
-    this.#decide(concerned)
+    this.#assessAndConclude(concerned)
   }
 
-  #passEarlierDeadlines(at: number): void {
+  #handleDeadlinesBefore(at: number): void {
     for (let next = this.nextDeadline(); next !== undefined && next < at; next = this.nextDeadline())
       this.#handleDeadlines(next)
   }
 
   /** Updates the store and the API health by one event. Returns the targets to assess again. */
-  #take(event: FeedEvent): readonly GatedTarget[] {
-    const isEvidenceOnly = isOnlyEvidence(event, (reference) => this.#targets.named(reference).length > 0)
+  #handleEvent(event: FeedEvent): readonly GatedTarget[] {
+    const isEvidenceOnly = isOnlyEvidence(event, (reference) => this.#targets.findByName(reference).length > 0)
     if (this.#end !== undefined) {
       // After the verdict, only evidence is stored.
       if (isEvidenceOnly || isLateEvidence(event)) this.store.apply(event)
@@ -245,7 +245,7 @@ export class Gate {
   }
 
   /** Assesses these targets, ends the gate if it is decided, and sets the next deadlines. Empties the set. */
-  #decide(concerned: Set<GatedTarget>): void {
+  #assessAndConclude(concerned: Set<GatedTarget>): void {
     if (this.#end !== undefined) return
     this.#assessor.assess([...concerned])
     concerned.clear()
@@ -257,8 +257,8 @@ export class Gate {
   #applyEvent(event: FeedEvent): readonly GatedTarget[] {
     if (event.type === 'ANSWER') return this.#applyAnswer(event)
     const changes = this.#isValid(event) ? this.store.apply(event) : []
-    if (event.type === 'SYNCED') return this.#assessor.concernedByList(event)
-    return [...new Set(changes.flatMap((change) => [...this.#assessor.concernedBy(change)]))]
+    if (event.type === 'SYNCED') return this.#assessor.targetsAwaitingList(event)
+    return [...new Set(changes.flatMap((change) => [...this.#assessor.handleChange(change)]))]
   }
 
   /**
@@ -271,7 +271,7 @@ export class Gate {
     this.#recheck(event.at)
     const isAsked = ({ state }: GatedTarget) =>
       state.type !== 'ended' && state.assessment?.answering?.has(event.pod) === true
-    const asked = this.#targets.named(reference).filter(isAsked)
+    const asked = this.#targets.findByName(reference).filter(isAsked)
     if (asked.length === 0) return []
     this.#lastContactAt = event.at
     this.store.apply({ namespace: reference.namespace, ...event })
@@ -282,7 +282,7 @@ export class Gate {
   #isValid(event: FeedEvent): boolean {
     const mistake = 'object' in event ? explainWrongType(event.object) : undefined
     if (!('object' in event) || mistake === undefined) return true
-    if (!this.#assessor.refuse(event.object, mistake)) {
+    if (!this.#assessor.endInvalid(event.object, mistake)) {
       const text = `${shortName(event.object)} is ignored: ${mistake}`
       if (!this.#entries.some((entry) => entry.text === text)) this.#log({ kind: 'note', text })
     }
@@ -317,21 +317,21 @@ export class Gate {
       stallTimeoutMs,
       targets: this.#targets.all.map((gated) => targetRecord(gated, this.#targets.holding, causes.get(gated))),
       entries: this.#entries,
-      ...this.#afterReady?.records(this.store, this.#targets.holding),
-      annotations: unlessEmpty(annotations),
-      healthCheckKinds: unlessEmpty(healthCheckKinds),
+      ...this.#afterReady?.createRecords(this.store, this.#targets.holding),
+      annotations: undefinedIfEmpty(annotations),
+      healthCheckKinds: undefinedIfEmpty(healthCheckKinds),
       basis: { denied, unreadable },
     }
   }
 
   /** The targets that end at this moment. */
   #endingAt(at: number): readonly GatedTarget[] {
-    return this.#targets.unended.filter((gated) => (gated.end?.at ?? Infinity) <= at)
+    return this.#targets.unendedTargets.filter((gated) => (gated.end?.at ?? Infinity) <= at)
   }
 
   /** Assesses the targets whose `recheckAt` has passed. */
   #recheck(at: number): void {
-    const due = this.#targets.unended.filter(({ recheckAt = Infinity }) => recheckAt <= at)
+    const due = this.#targets.unendedTargets.filter(({ recheckAt = Infinity }) => recheckAt <= at)
     for (const gated of due) gated.recheckAt = undefined
     this.#assessor.assess(due)
   }
@@ -343,14 +343,14 @@ export class Gate {
     this.#updateDeadlines()
     const isTimeout = at >= this.#timeoutAt
     const isConfirmed = at >= this.#confirmAt
-    const ending = isTimeout ? this.#targets.open : this.#endingAt(at)
+    const ending = isTimeout ? this.#targets.openTargets : this.#endingAt(at)
     const unknown = this.#unknownVerdict(isTimeout) ?? this.#unlistedVerdict(ending)
     if (unknown !== undefined) {
       this.#finish(unknown)
       return
     }
     for (const gated of ending)
-      this.#assessor.guard(gated, () => {
+      this.#assessor.runForTarget(gated, () => {
         const { end } = gated
         const isOwn = end !== undefined && end.at <= at
         const verdict = isOwn ? end.verdict() : timeoutVerdict(gated, this.#settings.timeoutMs)
@@ -359,7 +359,7 @@ export class Gate {
     this.#conclude(isConfirmed)
     if (this.#end === undefined && at >= this.#heartbeatAt) {
       const causes = findCauses(this.#targets)
-      const open = this.#targets.open.map((gated) => ({
+      const open = this.#targets.openTargets.map((gated) => ({
         name: gated.name,
         description: describeOpen(gated, causes.get(gated)),
       }))
@@ -373,7 +373,7 @@ export class Gate {
   /** Sets the ends of the changed targets, and the next moment at which the gate acts. */
   #updateDeadlines(): void {
     this.#assessor.updateEnds()
-    const ofTargets = this.#targets.unended.flatMap(({ end, recheckAt }) => [end?.at, recheckAt])
+    const ofTargets = this.#targets.unendedTargets.flatMap(({ end, recheckAt }) => [end?.at, recheckAt])
     this.#nextAt = earliestMoment([...this.#ownDeadlines, ...ofTargets]) ?? Infinity
   }
 
@@ -409,7 +409,7 @@ export class Gate {
 
   /** When an outage ends the gate. */
   get #unavailableAt(): number {
-    return this.#health.isGood ? Infinity : (this.#health.dueAt(this.#targets.neededRequests) ?? Infinity)
+    return this.#health.isGood ? Infinity : (this.#health.endsGateAt(this.#targets.neededRequests) ?? Infinity)
   }
 
   /** The end of the present hold; Infinity outside of a hold. */
@@ -430,11 +430,11 @@ export class Gate {
   }
 
   get #failFastAt(): number {
-    const { all, unended } = this.#targets
-    if (!this.#settings.failFast || unended.length === all.length) return Infinity
+    const { all, unendedTargets } = this.#targets
+    if (!this.#settings.failFast || unendedTargets.length === all.length) return Infinity
     const failedAt = this.#targets.firstFailureAt
     if (failedAt === undefined) return Infinity
-    return failedAt + (this.#targets.mayShowProblem ? failFastMs : 0)
+    return failedAt + (this.#targets.mayStillFail ? failFastMs : 0)
   }
 
   get #heartbeatAt(): number {
@@ -446,7 +446,7 @@ export class Gate {
     if (this.#settings.givesNoVerdict) return undefined
     if (this.#now >= this.#unansweredAt) return this.#unansweredVerdict
     if (this.#health.isGood) return undefined
-    return this.#health.verdict(this.#targets.neededRequests, this.#now, isTimeout)
+    return this.#health.outageVerdict(this.#targets.neededRequests, this.#now, isTimeout)
   }
 
   get #unansweredVerdict(): Verdict {
@@ -487,7 +487,7 @@ export class Gate {
       ({ target }) => event.kind !== undefined && this.#watched.isReportAbout(event, targetWatch(target)),
     )
     if (gated === undefined) {
-      const refusal = this.#targets.isOptional(event) ? undefined : this.#health.refuse(event)
+      const refusal = this.#targets.isOptional(event) ? undefined : this.#health.recordRefusal(event)
       if (refusal !== undefined) this.#log({ kind: 'note', text: refusal })
       return
     }
@@ -501,7 +501,7 @@ export class Gate {
       return
     }
     const text = `cannot be read any more: ${event.message}`
-    this.#health.withdraw(event, event.at, name)
+    this.#health.recordWithdrawal(event, event.at, name)
     this.#log({ kind: 'note', text, target: index })
   }
 
@@ -513,11 +513,11 @@ export class Gate {
   #conclude(isConfirmed = false): void {
     if (this.#end !== undefined || this.#settings.givesNoVerdict) return
     const unknown = this.#unknownVerdict()
-    const { isDone, all, unended } = this.#targets
+    const { isDone, all, unendedTargets } = this.#targets
     if (!isDone) this.#readySince = undefined
     if (isDone) this.#failMissingContainers()
     if (this.#end !== undefined) return
-    const hasBroken = this.#targets.holding !== undefined && unended.length < all.length
+    const hasBroken = this.#targets.holding !== undefined && unendedTargets.length < all.length
     const mistaken = hasBroken ? undefined : this.#afterReady?.findMistakes(this.#targets, this.store)
     if (unknown !== undefined) this.#finish(unknown)
     else if (mistaken !== undefined) this.#finish(mistaken)
@@ -537,7 +537,7 @@ export class Gate {
         ? [{ ...gated.state.verdict, name: gated.name, at: gated.state.at }]
         : [],
     )
-    const conclusion = concludeWorst(ended.toSorted((a, b) => a.at - b.at))
+    const conclusion = worstVerdict(ended.toSorted((a, b) => a.at - b.at))
     if (conclusion !== undefined) return conclusion
     const message = all.length === 1 && all[0] ? `${all[0].name} is ready` : `all ${all.length} targets are ready`
     return { outcome: 'ready', reason: '', message: all.length === 0 ? 'nothing to wait for' : message }
@@ -611,7 +611,7 @@ export class Gate {
 
   /** The needed watches that did not answer shortly before the moment at which every target became ready. */
   get #silentWatches(): readonly WatchRequest[] {
-    return this.#health.silentAt(this.#readySince ?? this.#now, this.#targets.neededRequests, this.requests)
+    return this.#health.silentWatches(this.#readySince ?? this.#now, this.#targets.neededRequests, this.requests)
   }
 
   #finish(verdict: Verdict): void {
@@ -625,11 +625,11 @@ export class Gate {
  * deletions or both report what exists. A deleted pod may explain a failure that must be assessed first. Events of
  * other types depend on earlier assessments.
  */
-function areTogether(before: FeedEvent, event: FeedEvent): boolean {
+function mayAssessTogether(before: FeedEvent, event: FeedEvent): boolean {
   if (before.at !== event.at) return false
-  return [before, event].every(({ type }) => type === 'DELETED') || [before, event].every(onlyAdds)
+  return [before, event].every(({ type }) => type === 'DELETED') || [before, event].every(isReportOfObjects)
 }
 
-function onlyAdds({ type }: FeedEvent): boolean {
+function isReportOfObjects({ type }: FeedEvent): boolean {
   return type === 'ADDED' || type === 'MODIFIED' || type === 'SYNCED' || type === 'DISCOVERY'
 }

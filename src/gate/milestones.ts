@@ -72,7 +72,7 @@ export function updateMilestones(
       ...before,
       reached: [
         ...before.reached,
-        ...passed.map((name) => ({ at, shownAt: shownMoment(findMilestone(milestones, name)?.at, when) })),
+        ...passed.map((name) => ({ at, shownAt: toShownMoment(findMilestone(milestones, name)?.at, when) })),
       ],
       present: milestones,
       highest: higher.length === 0 ? reference : new Map([...reference, ...higher]),
@@ -86,7 +86,7 @@ export function updateMilestones(
  * When an object shows that a milestone was reached, in whole seconds: not after `now`, and not before the gate's start
  * if the gate saw the milestone open. Undefined for a moment in the future: the clock of its writer is wrong.
  */
-function shownMoment(at: number | undefined, { now, startedAt, isFirstSight }: AssessmentTime): number | undefined {
+function toShownMoment(at: number | undefined, { now, startedAt, isFirstSight }: AssessmentTime): number | undefined {
   if (at === undefined || at <= 0 || at >= now + timestampUnitMs) return undefined
   const isOfFirstSecond = at < startedAt && at > startedAt - timestampUnitMs
   return isOfFirstSecond && !isFirstSight ? startedAt : Math.min(at, now)

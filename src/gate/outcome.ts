@@ -58,7 +58,7 @@ export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: Reaso
 }
 
 /** The outcome of several gates: the gravest. */
-export function gravest(ofGates: readonly Outcome[]): Outcome {
+export function gravestOutcome(ofGates: readonly Outcome[]): Outcome {
   return outcomes.find((outcome) => ofGates.includes(outcome)) ?? 'ready'
 }
 
@@ -69,7 +69,7 @@ export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
 }
 
 /** The conclusion of the first target with the gravest outcome; undefined if every outcome is `ready` or `progressing`. */
-export function concludeWorst(
+export function worstVerdict(
   targets: readonly (Pick<Verdict<TargetOutcome>, 'outcome' | 'reason' | 'message' | 'form'> & {
     readonly name: string
   })[],
@@ -87,7 +87,7 @@ export function concludeWorst(
  * Whether the job passes: the gate is ready or, with `on-superseded: pass`, each target is ready or superseded. A target that was
  * rolled back never passes.
  */
-export function passes(
+export function isPassing(
   {
     outcome,
     targets,

@@ -89,7 +89,7 @@ export interface JudgedTargetRecord extends TargetRecord {
 }
 
 /** The fields by which the record of a waiting target names its cause, the target that it only waits for. */
-export function causedBy(cause: NamedTarget, { namespace }: NamedTarget) {
+export function causeFields(cause: NamedTarget, { namespace }: NamedTarget) {
   const isElsewhere = cause.namespace !== undefined && cause.namespace !== namespace
   return { causedBy: targetId(cause), ...(isElsewhere && { causedByNamespace: cause.namespace }) }
 }
@@ -178,7 +178,7 @@ export function isEndedRecord<T extends TargetRecord>(record: RunRecord<T>): rec
 }
 
 /** The list; undefined if it is empty, since a record omits empty lists. */
-export function unlessEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
+export function undefinedIfEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
   return list?.length ? list : undefined
 }
 

@@ -53,7 +53,7 @@ export type Purpose = 'gate' | 'recording' | 'single-check' | 'view'
  * recover, and a deleted object may be created again.
  * @param singleCheckEndsAt see `GateSettings`
  */
-export function settingsFor(purpose: Purpose, settings: GateSettings, singleCheckEndsAt?: number): GateSettings {
+export function settingsForPurpose(purpose: Purpose, settings: GateSettings, singleCheckEndsAt?: number): GateSettings {
   if (purpose === 'gate') return settings
   if (purpose === 'recording')
     return {

@@ -6,11 +6,11 @@ import { findMilestone, held, type MilestoneProgress } from './milestones.ts'
 import type { TargetOutcome, Verdict } from './outcome.ts'
 import { readyMessage, versionAge } from './present-version.ts'
 import {
-  causedBy,
+  causeFields,
   type JudgedProblem,
   type JudgedTargetRecord,
   type MilestoneRecord,
-  unlessEmpty,
+  undefinedIfEmpty,
 } from './run-record.ts'
 import {
   describeState,
@@ -62,15 +62,15 @@ export function targetRecord(gated: GatedTarget, hold: Hold | undefined, cause?:
     reason,
     message,
     form,
-    ...(cause && causedBy(cause.target, target)),
+    ...(cause && causeFields(cause.target, target)),
     source,
     clocks,
     endedAt: state.type === 'ended' ? state.at : state.readyAt,
     milestones: milestoneRecords(milestones, outcome, hold !== undefined),
     problems: problems.map((problem) => recordProblem(problem, target)),
-    notes: unlessEmpty(notes),
+    notes: undefinedIfEmpty(notes),
     ...versionAge(state, gated),
-    warnings: unlessEmpty(assessment?.warnings),
+    warnings: undefinedIfEmpty(assessment?.warnings),
     ...(assessment?.hasRun ? { hasRun: true } : {}),
     ...(state.type === 'ended' && state.undo ? { undo: state.undo } : {}),
     deployedBy,

@@ -145,7 +145,7 @@ export interface Seen {
 }
 
 /** The state of a target before its first event. @param addedAt when it was added, if after the gate's start */
-export function firstState(
+export function initialState(
   { rule, settings, target }: Pick<StepContext, 'rule' | 'settings' | 'target'>,
   addedAt?: number,
 ): TargetState {
@@ -268,7 +268,7 @@ export function restartStall({ heldSince }: StallClock, now: number): StallClock
 }
 
 /** Stops the stall clock, or lets it continue. */
-export function holdStall(clock: StallClock, isHeld: boolean, now: number): StallClock {
+export function setStallHold(clock: StallClock, isHeld: boolean, now: number): StallClock {
   const { since, heldSince } = clock
   if (isHeld === (heldSince !== undefined)) return clock
   return heldSince === undefined ? { since, heldSince: now } : { since: since + now - heldSince }

@@ -9,7 +9,7 @@ import { compareVersions, type IdentityChange, templateDifferences } from '../li
 import { awaitsDeletion, type Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { countsInFull, deletedMs, maxWordings, removedCauseMs } from '../thresholds.ts'
-import { hasArrived, openFields } from './change-arrival.ts'
+import { findOpenFields, hasChangeArrived } from './change-arrival.ts'
 import {
   createMilestones,
   finishHold,
@@ -24,7 +24,6 @@ import { milestoneTimeoutMs } from './settings.ts'
 import {
   type Absent,
   type AwaitingChange,
-  holdStall,
   isTargetReady,
   isUndecided,
   type LoggedProblems,
@@ -33,6 +32,7 @@ import {
   restartStall,
   type Seen,
   type StepContext,
+  setStallHold,
   type TargetState,
   type TargetVerdict,
   type UnendedState,
@@ -102,7 +102,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     case 'last-state-judged':
       return state.type === 'awaiting-change' || state.assessment?.completed
         ? unchanged
-        : { state: withoutObject(state, event.deletedAt, now), entries: [] }
+        : { state: stateWithoutObject(state, event.deletedAt, now), entries: [] }
     case 'absence-known':
       return afterAbsence(state, context)
     case 'absence-accepted':
@@ -123,11 +123,11 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message }] }
     }
     case 'stall-held': {
-      const stall = holdStall(state.stall, event.isHeld, now)
+      const stall = setStallHold(state.stall, event.isHeld, now)
       return isUndecided(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
     }
     case 'end':
-      return end(state, event.verdict, now, context)
+      return endTarget(state, event.verdict, now, context)
     // The object is not read again here: that may throw the same error.
     case 'unjudged': {
       const { milestones } = state
@@ -151,8 +151,8 @@ function afterFound(
   context: StepContext,
 ): Step {
   if (state.type === 'absent' && isTargetReady(state) && !awaitsDeletion(context.target)) {
-    const { entries, ...reopened } = afterFound(awaitingNewHook(state, now, context), event, now, context)
-    return { ...reopened, entries: [note('exists again: no longer ready'), ...entries] }
+    const { entries, ...reopened } = afterFound(stateAwaitingHook(state, now, context), event, now, context)
+    return { ...reopened, entries: [noteEntry('exists again: no longer ready'), ...entries] }
   }
   const { object, isFirstSight } = event
   const isSameObject = object.metadata.uid === objectOf(state)?.metadata.uid
@@ -164,7 +164,7 @@ function afterFound(
   const { arrival } = context.rule
   if (state.type === 'awaiting-change' && arrival === undefined)
     return afterAwaitedChange(state, object, isFirstSight, now, context)
-  const next = withObject(state, object, isFirstSight, now, context)
+  const next = stateWithObject(state, object, isFirstSight, now, context)
   const isRevisionAwaited = state.type === 'awaiting-change' || (!isOther && next.seen.arrival !== undefined)
   if (arrival !== undefined && isRevisionAwaited) return afterAwaitedRevision(state, next, arrival, now, context)
   if (isOther) return afterReplacement(next, before, object, now, context)
@@ -199,12 +199,12 @@ function afterAwaitedRevision(
       entries: text === message ? [] : [{ kind: 'problem', text }],
     }
   }
-  if ('detail' in found) return end(next, verdictOf('superseded', found.type, found.detail), now, context)
+  if ('detail' in found) return endTarget(next, verdictOf('superseded', found.type, found.detail), now, context)
   const isNew = awaiting !== undefined || (found.type === 'deployed' && reader.knownRevision?.wasDeployed !== true)
   const reached = { at: arrival?.at ?? now, before, known: found.known }
   return {
     state: { ...next, seen: { ...next.seen, arrival: reached } },
-    entries: isNew && 'text' in found ? [note(found.text)] : [],
+    entries: isNew && 'text' in found ? [noteEntry(found.text)] : [],
   }
 }
 
@@ -221,18 +221,18 @@ function afterAwaitedChange(
   const declaresStatus = context.store.hasStatusSubresource(context.target)
   const same = listed?.metadata.uid === object.metadata.uid ? listed : undefined
   const haveImagesArrived = context.haveImagesArrived(object, manifest === undefined ? same : undefined)
-  const open = manifest && listed && openFields(listed, object, manifest)
+  const open = manifest && listed && findOpenFields(listed, object, manifest)
   const awaited = { listed, openFields: open, haveImagesArrived, declaresStatus }
-  if (!hasArrived(object, awaited, context.gateTime))
+  if (!hasChangeArrived(object, awaited, context.gateTime))
     return {
       state: { ...state, listed, openFields: open },
-      entries: listed === state.listed ? [] : [note('exists already: waiting for its change to arrive')],
+      entries: listed === state.listed ? [] : [noteEntry('exists already: waiting for its change to arrive')],
     }
   // If the version is older than the gate, its pods may be listed later.
   const cameBefore = haveImagesArrived === true && same?.metadata.generation === object.metadata.generation
   return {
-    state: withObject(state, object, isFirstSight || cameBefore, now, context),
-    entries: [note('its change has arrived')],
+    state: stateWithObject(state, object, isFirstSight || cameBefore, now, context),
+    entries: [noteEntry('its change has arrived')],
   }
 }
 
@@ -249,9 +249,10 @@ function afterReplacement(
   context: StepContext,
 ): Step {
   const type = compareVersions(before, object, [], context.target, context.gateTime).type
-  if (type === 'superseded') return end(next, supersededVerdict(type, undefined, before.gated, object), now, context)
+  if (type === 'superseded')
+    return endTarget(next, supersededVerdict(type, undefined, before.gated, object), now, context)
   const text = 'was replaced by a new object of the same name, which is gated from its first milestone'
-  return { state: next, entries: [note(text)] }
+  return { state: next, entries: [noteEntry(text)] }
 }
 
 /** The verdict of a superseded or rolled-back target: its author, revision or differences. */
@@ -270,7 +271,7 @@ function supersededVerdict(
 }
 
 /** The state with a version of the object. An object with another uid is gated from its first milestone. */
-function withObject(
+function stateWithObject(
   state: UnendedState,
   object: KubeObject,
   isFirstSight: boolean,
@@ -299,7 +300,7 @@ function withObject(
 }
 
 /** The state of a hook that was ready, and that its tool has removed or created again. */
-function awaitingNewHook({ stall }: UnendedState, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
+function stateAwaitingHook({ stall }: UnendedState, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
   return { type: 'absent', milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
 }
 
@@ -307,15 +308,15 @@ function afterDeletion(state: UnendedState, now: number, { rule, target }: StepC
   // A completed target stays ready after its deletion, until a new object takes its name.
   if (state.assessment?.completed) return { state, entries: [] }
   if (state.type === 'awaiting-change') return { state: { ...state, deletedAt: now }, entries: [] }
-  const absent = withoutObject(state, now, now)
+  const absent = stateWithoutObject(state, now, now)
   // `--for=delete`: the deletion is what the target waits for.
   if (awaitsDeletion(target)) return { state: { ...absent, readyAt: state.readyAt }, entries: [] }
   // The tool removes a hook after success, or before it creates it again: a new one is gated, and none is needed.
   if (isTargetReady(state) && target.hook?.removal !== undefined) {
     const text = `was deleted: its tool removes it after success (${target.hook.removal})`
-    return { state: awaitingNewHook(state, now, { rule }), entries: [note(text)] }
+    return { state: stateAwaitingHook(state, now, { rule }), entries: [noteEntry(text)] }
   }
-  return { state: absent, entries: [note(deletionText(target))] }
+  return { state: absent, entries: [noteEntry(deletionText(target))] }
 }
 
 function deletionText({ deployedBy }: Target): string {
@@ -324,7 +325,7 @@ function deletionText({ deployedBy }: Target): string {
 }
 
 /** The state of a target whose object was deleted: no longer ready. */
-function withoutObject(state: Absent | Present, deletedAt: number, now: number): Absent {
+function stateWithoutObject(state: Absent | Present, deletedAt: number, now: number): Absent {
   const { milestones, stall, seen, assessment } = state
   const kept = isTargetReady(state) ? restartStall(stall, now) : stall
   return { type: 'absent', milestones, stall: kept, deletedAt, seen, assessment }
@@ -336,7 +337,7 @@ function afterAbsence(state: UnendedState, { target, settings }: StepContext): S
   const timeoutMs = milestoneTimeoutMs('created', target, settings)
   const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
   const hook = 'does not exist: its tool creates it to run it, and removes it after success'
-  const entries = [note(target.hook?.removal === undefined ? `does not exist yet: ${wait}` : hook)]
+  const entries = [noteEntry(target.hook?.removal === undefined ? `does not exist yet: ${wait}` : hook)]
   return { state: { ...state, isLogged: true }, entries }
 }
 
@@ -366,12 +367,12 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
         milestones: restartCounters(state.milestones, now),
         stall: restartStall(state.stall, now),
       }
-      return { state: followed, entries: [note('its template was changed: the gate follows it')] }
+      return { state: followed, entries: [noteEntry('its template was changed: the gate follows it')] }
     }
     case 'superseded':
     case 'rolled-back': {
       const verdict = supersededVerdict(change.type, change.revision, before, object)
-      return end({ ...state, seen }, verdict, now, context)
+      return endTarget({ ...state, seen }, verdict, now, context)
     }
     default:
       return { state: { ...state, seen }, entries: [] }
@@ -422,7 +423,7 @@ function afterAssessment(
   const unchanged = unchangedVerdict(after.seen.changedAt, context)
   const verdict = unchanged ?? (failure && problemVerdict('failed', failure, assessment, target))
   if (verdict !== undefined) {
-    const ended = end(after, verdict, now, context)
+    const ended = endTarget(after, verdict, now, context)
     // The verdict of a broken hold contains what broke it.
     const containsAll = failure !== undefined && traitsOf(failure).yieldsTo === 'problem'
     return { state: ended.state, entries: [...(containsAll ? [] : entries), ...ended.entries] }
@@ -466,7 +467,7 @@ function logProblems(
   const loggedProblems = new Map(before)
   const texts = problems.flatMap((problem) => {
     const text = textOf(problem)
-    if (problem.isStarting || text === failureText || !isNews(problem, loggedProblems)) return []
+    if (problem.isStarting || text === failureText || !isNewInLog(problem, loggedProblems)) return []
     const { reason, count } = problem
     loggedProblems.set(wordingOf(problem), { reason, count, message: messageOf(problem) })
     return text
@@ -479,7 +480,7 @@ function logProblems(
  * wordings. Different numbers or identifiers alone are no new wording. A status may contain one sentence in several
  * conditions, which are problems with different reasons: the log shows it once.
  */
-function isNews(problem: Problem, logged: LoggedProblems): boolean {
+function isNewInLog(problem: Problem, logged: LoggedProblems): boolean {
   const { reason, count } = problem
   const before = logged.get(wordingOf(problem))
   if (before === undefined) return [...logged.values()].filter((each) => each.reason === reason).length < maxWordings
@@ -511,14 +512,14 @@ function fallBack(
     milestones: loseMilestones(milestones, assessment, now),
     stall: restartStall(stall, now),
   }
-  return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
+  return { state, entries: [noteEntry(`no longer ready: ${assessment.message}`)] }
 }
 
 /** The outcomes after which users may want the older version back. */
 const undoableOutcomes: ReadonlySet<TargetOutcome> = new Set(['failed', 'stalled', 'timed-out'])
 
 /** Ends a target. In a gate without verdicts, the target does not change. */
-function end(
+function endTarget(
   state: UnendedState,
   { logText, problem, ...verdict }: TargetVerdict,
   now: number,
@@ -529,7 +530,7 @@ function end(
   const { milestones, seen, assessment, deletedAt } = state
   const snapshot = takeEvidenceSnapshot(objectOf(state), problems, context.store)
   const text = verdictText(verdict, logText)
-  const undo = undoOf(state, verdict.outcome, seen?.availableRevision, context, problems)
+  const undo = findUndo(state, verdict.outcome, seen?.availableRevision, context, problems)
   return {
     state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, undo, seen, assessment, deletedAt },
     entries: [{ kind: 'verdict', text, outcome: verdict.outcome }],
@@ -540,7 +541,7 @@ function end(
  * What serves in place of a target, and whether an undo restores it; undefined unless it failed, stalled or timed out.
  * @param revision the older revision that was available before the change
  */
-export function undoOf(
+export function findUndo(
   state: UnendedState,
   outcome: TargetOutcome,
   revision: number | undefined,
@@ -563,7 +564,7 @@ function reportedProblems(state: UnendedState): readonly Problem[] {
   return problems.length === 0 && overdue !== undefined ? [overdue] : problems
 }
 
-function note(text: string): TargetEntry {
+function noteEntry(text: string): TargetEntry {
   return { kind: 'note', text }
 }
 

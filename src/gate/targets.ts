@@ -44,20 +44,20 @@ export class Targets {
     return this.#all
   }
 
-  get open(): readonly GatedTarget[] {
+  get openTargets(): readonly GatedTarget[] {
     return this.all.filter(({ state }) => isUndecided(state))
   }
 
   /** Whether no open target can change the verdict. A deployed target cannot once the operator's object has failed. */
   get isDone(): boolean {
-    return this.open.every((gated) => this.#deployersOf(gated).some((deployer) => this.#hasFailed(deployer)))
+    return this.openTargets.every((gated) => this.#deployersOf(gated).some((deployer) => this.#hasFailed(deployer)))
   }
 
   /** Whether an open target may still fail. An operator's object only waits, once an object that it deployed has failed. */
-  get mayShowProblem(): boolean {
+  get mayStillFail(): boolean {
     const failed = this.all.filter((gated) => this.#hasFailed(gated))
     const waiting = new Set(failed.flatMap((gated) => this.#deployersOf(gated)))
-    return this.open.some((gated) => !waiting.has(gated))
+    return this.openTargets.some((gated) => !waiting.has(gated))
   }
 
   /** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
@@ -74,7 +74,7 @@ export class Targets {
 
   /** The target of the operator that deployed an object. */
   #deployersOf({ target: { deployedBy } }: GatedTarget): readonly GatedTarget[] {
-    return deployedBy === undefined ? [] : this.named(deployedBy)
+    return deployedBy === undefined ? [] : this.findByName(deployedBy)
   }
 
   add(added: readonly GatedTarget[]): void {
@@ -112,7 +112,7 @@ export class Targets {
   }
 
   /** The targets with this name: several references may name one object. */
-  named(reference: Parameters<typeof nameKey>[0]): readonly GatedTarget[] {
+  findByName(reference: Parameters<typeof nameKey>[0]): readonly GatedTarget[] {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
@@ -133,10 +133,10 @@ export class Targets {
 
   /** The watches that the unended targets need. */
   get neededRequests(): readonly WatchRequest[] {
-    return this.unended.flatMap(({ requests }) => requests.needed)
+    return this.unendedTargets.flatMap(({ requests }) => requests.needed)
   }
 
-  get unended(): readonly GatedTarget[] {
+  get unendedTargets(): readonly GatedTarget[] {
     return this.all.filter(({ state }) => state.type !== 'ended')
   }
 
@@ -146,13 +146,15 @@ export class Targets {
   }
 
   /** The targets for which the removed hooks wait. */
-  get besideHooks(): readonly GatedTarget[] {
+  get awaitedByHooks(): readonly GatedTarget[] {
     return this.all.filter((gated) => !isRemovedHook(gated))
   }
 
   /** Whether a target waits for another open target, or for an object that belongs to one. */
   awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
-    return awaits.some((name) => this.owning(name).some((other) => other !== gated && isUndecided(other.state)))
+    return awaits.some((name) =>
+      this.findByNameOrOwner(name).some((other) => other !== gated && isUndecided(other.state)),
+    )
   }
 
   /** The targets whose object is this object, or owns it directly or indirectly, the nearest first. */
@@ -164,14 +166,14 @@ export class Targets {
         if (owner?.metadata.uid === reference.uid) found.add(owner)
       }
     return [...found].flatMap((each) =>
-      this.named(nameOf(each)).filter(({ state }) => state.seen?.object.metadata.uid === each.metadata.uid),
+      this.findByName(nameOf(each)).filter(({ state }) => state.seen?.object.metadata.uid === each.metadata.uid),
     )
   }
 
   /** The targets that have this name, then those whose object has it or owns it directly or indirectly, the nearest first. */
-  owning(name: ObjectName): readonly GatedTarget[] {
+  findByNameOrOwner(name: ObjectName): readonly GatedTarget[] {
     const object = this.#parts.store.get(name)
-    return [...this.named(name), ...(object === undefined ? [] : this.targetsOf(object))]
+    return [...this.findByName(name), ...(object === undefined ? [] : this.targetsOf(object))]
   }
 
   /** Whether access to a target is refused, its kind is not served, or a recording does not contain it. */
@@ -207,7 +209,7 @@ export class Targets {
   }
 
   #isWaitingHook(gated: GatedTarget): boolean {
-    return this.isRemoved(gated) && this.besideHooks.some(({ state }) => isUndecided(state))
+    return this.isRemoved(gated) && this.awaitedByHooks.some(({ state }) => isUndecided(state))
   }
 
   /** Whether a needed list is not complete, or an optional list is not complete and its watch is available. */

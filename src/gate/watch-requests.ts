@@ -4,7 +4,7 @@ import { isSupersetOf, Store } from '../cluster/store.ts'
 import { assess } from '../lifecycle/assess.ts'
 import { createGateTime } from '../lifecycle/proof.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import { dependentKinds, ruleOf } from '../lifecycle/rules.ts'
+import { dependentKindsOf, ruleOf } from '../lifecycle/rules.ts'
 import { createReaders } from '../lifecycle/shared-reader.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
@@ -17,7 +17,7 @@ export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
  * RBAC refuses that: it may permit single names only (`resourceNames`).
  * @param isForeign whether a namespace has no target: only objects that other objects name are watched there
  */
-export function consolidate(
+export function consolidateRequests(
   requests: readonly WatchRequest[],
   isRefused: (wide: WatchRequest) => boolean = () => false,
   isForeign: (namespace: string | undefined) => boolean = () => false,
@@ -70,12 +70,12 @@ function neededRequests(rule: Rule, object: KubeObject): readonly WatchRequest[]
  * namespaces. Cluster-scoped objects only explain a target, so they are left out.
  * @param targets the requests for the targets
  */
-export function readRequests(targets: readonly WatchRequest[]): readonly WatchRequest[] {
+export function gateRequests(targets: readonly WatchRequest[]): readonly WatchRequest[] {
   const requests = targets.flatMap((target) => {
     const { apiVersion, kind, name = '', namespace } = target
     const spec = { selector: { matchLabels: { app: name } } }
     const needed = neededRequests(ruleOf(target), { apiVersion, kind, metadata: { name, namespace }, spec })
-    const { kinds, isKnown } = dependentKinds(target)
+    const { kinds, isKnown } = dependentKindsOf(target)
     const related = [...needed, ...(isKnown ? kinds.map((each) => ({ ...each, namespace })) : [])]
     return [
       target,

@@ -60,9 +60,9 @@ export function applyAnswers(
   reader: Reader,
 ): Assessment {
   const { holding: hold, lastAssessment: before } = reader
-  const milestones = own.ready ? own.milestones.map(doneOrSkipped) : own.milestones
+  const milestones = own.ready ? own.milestones.map(skipIfOpen) : own.milestones
   const pods = all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded')
-  const asked = checks.map((check) => askedCheckOf(check, pods, object, serving, reader))
+  const asked = checks.map((check) => evaluateCheck(check, pods, object, serving, reader))
   if (pods.length === 0 && serving.isEmpty(object, reader)) {
     const milestone: Milestone = { name: 'answers', state: own.ready ? 'skipped' : 'open', message: '' }
     const skipped = checks.map((check) => `${requestText(check)} was not asked: no pod is wanted`)
@@ -70,7 +70,7 @@ export function applyAnswers(
   }
   const open = hold === undefined ? asked.filter(({ isAnswered }) => !isAnswered) : []
   const [first] = open
-  const found = asked.flatMap((each) => problemOf(each) ?? [])
+  const found = asked.flatMap((each) => worstProblem(each) ?? [])
   const failure = found.find(({ proven }) => proven)
   const milestone = answersMilestone(asked, open, own.ready)
   const isAsked = own.ready || hold !== undefined
@@ -80,8 +80,8 @@ export function applyAnswers(
     ready: own.ready && open.length === 0 && failure === undefined,
     failure: failure ?? own.failure,
     problems: [...found, ...own.problems],
-    message: failure === undefined ? messageWith(milestone, own) : messageOf(failure),
-    ...(own.ready && first !== undefined && { overdue: unanswered(first, object, reader.now) }),
+    message: failure === undefined ? targetMessage(milestone, own) : messageOf(failure),
+    ...(own.ready && first !== undefined && { overdue: unansweredProblem(first, object, reader.now) }),
     ...(isAsked && { questions: asked.flatMap((each) => findQuestions(each, hold)) }),
     answering: isAsked
       ? new Set([...(before?.answering ?? []), ...all.map(({ metadata }) => metadata.name)])
@@ -90,11 +90,11 @@ export function applyAnswers(
 }
 
 /** The milestone of a ready target: skipped if it is open, because a ready target waits for none. */
-function doneOrSkipped(milestone: Milestone): Milestone {
+function skipIfOpen(milestone: Milestone): Milestone {
   return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
 }
 
-function askedCheckOf(
+function evaluateCheck(
   check: RequestCheck,
   pods: readonly Pod[],
   object: KubeObject,
@@ -158,7 +158,7 @@ function findQuestions({ check, pods, isAnswered }: AskedCheck, hold: Hold | und
   const ready = pods.filter(({ pod, port }) => isReadyByCondition(pod) && port !== undefined)
   return podsToAsk(check, ready, hold).flatMap(({ pod, port, last, wrong }) => {
     const { name, namespace = '', uid = name } = pod.metadata
-    const at = dueAt(last, wrong.length > 0, hold)
+    const at = nextQuestionAt(last, wrong.length > 0, hold)
     return port === undefined || at === undefined ? [] : [{ check, namespace, pod: name, uid, port, at }]
   })
 }
@@ -175,7 +175,7 @@ function podsToAsk({ eachPod }: RequestCheck, ready: readonly AskedPod[], hold: 
  * When to ask a pod next, in milliseconds since the epoch; 0: at once. The last time is the end of the hold, but after
  * a wrong or missing answer, the pod is asked until a right answer clears the problem or a later one proves it.
  */
-function dueAt(last: TimedAnswer | undefined, isWrong: boolean, hold: Hold | undefined): number | undefined {
+function nextQuestionAt(last: TimedAnswer | undefined, isWrong: boolean, hold: Hold | undefined): number | undefined {
   if (last === undefined) return 0
   const at = last.at + requestIntervalMs
   if (hold === undefined || isWrong) return at
@@ -183,7 +183,7 @@ function dueAt(last: TimedAnswer | undefined, isWrong: boolean, hold: Hold | und
 }
 
 /** The problem of a pod with wrong or missing answers: first a proven one, then that with the most answers. */
-function problemOf({ check, pods }: AskedCheck): Problem | undefined {
+function worstProblem({ check, pods }: AskedCheck): Problem | undefined {
   const problems = pods.flatMap(({ pod, port, last, wrong: [first, ...more] }): Problem[] => {
     if (first === undefined || last === undefined) return []
     const count = 1 + more.length
@@ -218,19 +218,19 @@ function answerProblem(
       status,
       body: oneLine(body),
       location,
-      expectStatus: statusText(check),
+      expectStatus: expectedStatusText(check),
       expectBody: isStatusIn(expectStatus, status) ? expectBody : undefined,
     },
   }
 }
 
 /** `200-299, 302`. */
-function statusText({ expectStatus }: RequestCheck): string {
+function expectedStatusText({ expectStatus }: RequestCheck): string {
   return expectStatus.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ')
 }
 
 /** The problem if a deadline ends the target before the check is answered. */
-function unanswered({ check, pods }: AskedCheck, object: KubeObject, now: number): Problem {
+function unansweredProblem({ check, pods }: AskedCheck, object: KubeObject, now: number): Problem {
   const { pod, port } = pods.find(({ hasAnswered }) => !hasAnswered) ?? {}
   const detail = { request: requestText(check), port, declared: '' }
   const subject = subjectOf(check.eachPod && pod !== undefined ? pod : object)
@@ -244,12 +244,12 @@ function answersMilestone(asked: readonly AskedCheck[], open: readonly AskedChec
   const done = sum(asked.map(({ right }) => right.length))
   const total = Math.max(1, sum(asked.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
   const count = { done: Math.min(done, total), total }
-  if (isReady && open.length === 0) return { name, state: 'done', count, message: answeredText(asked) }
-  return { name, state: 'open', count, message: isReady ? openText(open) : '' }
+  if (isReady && open.length === 0) return { name, state: 'done', count, message: answersText(asked) }
+  return { name, state: 'open', count, message: isReady ? waitingText(open) : '' }
 }
 
 /** `GET /healthz answered with 200 by pod/web-x`. */
-function answeredText(asked: readonly AskedCheck[]): string {
+function answersText(asked: readonly AskedCheck[]): string {
   return asked
     .flatMap(({ check, right: [first, ...others] }) => {
       if (first === undefined) return []
@@ -259,7 +259,7 @@ function answeredText(asked: readonly AskedCheck[]): string {
     .join(', ')
 }
 
-function openText(open: readonly AskedCheck[]): string {
+function waitingText(open: readonly AskedCheck[]): string {
   return open
     .map(({ check, pods, right }) => {
       const which = check.eachPod ? ` (${right.length} of ${counted(pods.length, 'pod')})` : ''
@@ -269,7 +269,7 @@ function openText(open: readonly AskedCheck[]): string {
 }
 
 /** The message of a ready target contains the answers. While answers are awaited, it is only about these. */
-function messageWith({ state, message }: Milestone, own: Assessment): string {
+function targetMessage({ state, message }: Milestone, own: Assessment): string {
   if (!own.ready || message === '') return own.message
   return state === 'open' ? message : `${own.message} · ${message}`
 }

@@ -14,7 +14,7 @@ import { ownProblem } from './status-problems.ts'
  * (`isEnd`). An object with a stale status progresses too. Then the checks of the rule change the result.
  */
 export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gated, reader: Reader): Assessment {
-  const stated = new Stated()
+  const stated = new CollectedStatements()
   const judgement = rule.judge(object, { ...reader, ...stated.statements })
   let assessment = assessByRule(object, reader, stated, rule.milestones, judgement)
   for (const check of rule.checks ?? []) assessment = check(assessment, object, reader)
@@ -25,7 +25,7 @@ export function assess<Gated extends KubeObject>(rule: Rule<Gated>, object: Gate
 function assessByRule(
   object: KubeObject,
   reader: Reader,
-  stated: Stated,
+  stated: CollectedStatements,
   names: Rule['milestones'],
   { ready: isReady, message: text, failure: decisive, isEnd, readyConditions, copiesOthers, ...facts }: Judgement,
 ): Assessment {
@@ -33,8 +33,8 @@ function assessByRule(
     isReady && readyConditions !== undefined ? staleUntil(object, readyConditions, reader, copiesOthers) : undefined
   const ready = isReady && until === undefined
   const present = stated.milestonesOf(names, isReady, text)
-  const milestones = (until === undefined ? present : awaitingFreshStatus(present, until)).map((each) =>
-    withMoment(each, object, reader, readyConditions),
+  const milestones = (until === undefined ? present : reopenForStaleStatus(present, until)).map((each) =>
+    addReachedMoment(each, object, reader, readyConditions),
   )
   const terminating = terminatingProblem(object, reader)
   const problems = terminating === undefined ? stated.problems : [terminating, ...stated.problems]
@@ -43,7 +43,7 @@ function assessByRule(
   const { notes, warnings, stallHold } = stated
   const counters = new Map([
     ...(facts.counters ?? []),
-    ...(ready ? [] : eventCounters(reader.events(object, showsProgress))),
+    ...(ready ? [] : eventCounters(reader.events(object, hasProgressNumber))),
   ])
   const found = { ...facts, milestones, counters, problems, notes, warnings, stallHold }
   // Ready beats failed when both arrive together.
@@ -57,7 +57,7 @@ function assessByRule(
 }
 
 /** What a rule has stated of an object. */
-class Stated {
+class CollectedStatements {
   readonly #milestones = new Map<string, Milestone>()
   readonly problems: Problem[] = []
   readonly notes: string[] = []
@@ -89,7 +89,7 @@ class Stated {
  * A done milestone with the moment that the object itself shows: its creation, the write of its spec, or the transition
  * of the conditions that make it ready. If the object is older than the apply, the message of `created` is `exists`.
  */
-function withMoment(
+function addReachedMoment(
   milestone: Milestone,
   object: KubeObject,
   reader: Reader,
@@ -112,7 +112,7 @@ function withMoment(
 }
 
 /** The milestones of an object with a stale status: `observed` and `ready` are open, and settle at `until`. */
-function awaitingFreshStatus(milestones: readonly Milestone[], until: number): readonly Milestone[] {
+function reopenForStaleStatus(milestones: readonly Milestone[], until: number): readonly Milestone[] {
   const message = 'its status may be older than its spec: waiting for its controller'
   return milestones.map((each) =>
     each.name === 'ready' || (each.name === 'observed' && each.state === 'done')
@@ -134,7 +134,7 @@ function terminatingProblem(object: KubeObject, { now, time }: Reader): Problem 
 const eventProgress =
   /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
 
-function showsProgress({ message }: EventObject): boolean {
+function hasProgressNumber({ message }: EventObject): boolean {
   return eventProgress.test(message ?? '')
 }
 

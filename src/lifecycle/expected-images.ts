@@ -13,7 +13,7 @@ import { containersOf } from './workloads/pod-fields.ts'
 import { containersInSpec } from './workloads/template.ts'
 
 /** A terminal problem: a container runs another digest than expected, and will not change by itself. */
-function mismatchOf(containers: readonly CheckedContainer[], now: number): Problem | undefined {
+function findMismatch(containers: readonly CheckedContainer[], now: number): Problem | undefined {
   const other = containers.find(({ runsExpected }) => !runsExpected)
   if (other === undefined) return undefined
   const { pod, container, status, wanted, running } = other
@@ -57,7 +57,7 @@ export function addImageCheck(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
   return addCheck(rule, (own, object, reader) => {
     if (!own.ready) return own
-    const failure = mismatchOf(checkedContainers(stayingPods(podsOf(object, own.pods)), expected), reader.now)
+    const failure = findMismatch(checkedContainers(stayingPods(podsOf(object, own.pods)), expected), reader.now)
     if (failure === undefined) return own
     return { ...own, ready: false, message: messageOf(failure), failure, problems: [failure, ...own.problems] }
   })
@@ -104,12 +104,12 @@ export function hasExpectedImagesInSpec(
   listed: KubeObject | undefined,
   expected: ExpectedImages,
 ): boolean | undefined {
-  const images = imagesOf(podSpecOf(object), expected)
+  const images = imagesToCompare(podSpecOf(object), expected)
   const pinned = images.filter(([, image]) => digestOf(image) !== undefined)
   if (pinned.length > 0) return pinned.every(([name, image]) => digestOf(image) === expected[name])
   return listed === undefined || images.length === 0
     ? undefined
-    : !isDeepStrictEqual(images, imagesOf(podSpecOf(listed), expected))
+    : !isDeepStrictEqual(images, imagesToCompare(podSpecOf(listed), expected))
 }
 
 /**
@@ -127,11 +127,11 @@ export function hasExpectedImagesInPods(
     ({ running, runsExpected }) => runsExpected || running !== undefined,
   )
   if (shown.length === 0) return false
-  return mismatchOf(shown, reader.now) ?? true
+  return findMismatch(shown, reader.now) ?? true
 }
 
 /** The names and images of the containers for which `expected` has a digest. */
-function imagesOf(spec: PodSpec, expected: ExpectedImages) {
+function imagesToCompare(spec: PodSpec, expected: ExpectedImages) {
   return containersInSpec(spec).flatMap(({ name, image }) =>
     Object.hasOwn(expected, name) ? [[name, image] as const] : [],
   )

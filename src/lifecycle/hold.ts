@@ -26,11 +26,11 @@ export function applyHold(
   if (holding === undefined) return own
   // If a Service selects the pod of a gated workload, the hold of the workload decides about the pod.
   const pods = all.filter((pod) => serving?.selects === undefined || reader.revisionOf(pod) === undefined)
-  const heldPods = withReadyPods(before?.heldPods ?? new Map(), pods, reader)
+  const heldPods = addReadyPods(before?.heldPods ?? new Map(), pods, reader)
   const held = { ...own, heldPods, ...(!own.ready && { overdue: unreadyProblem(object, own, now) }) }
   const { failure } = own
   if (failure !== undefined && traitsOf(failure).isAnswer) return held
-  const cause = failure ?? findBreak(pods, heldPods, reader)
+  const cause = failure ?? findHoldProblem(pods, heldPods, reader)
   if (cause === undefined) return held
   const { since, until } = holding
   const detail = { holdMs: until - since, afterMs: now - since, cause: problemSentence(cause) }
@@ -52,15 +52,15 @@ function unreadyProblem(object: KubeObject, { message }: Pick<Assessment, 'messa
 }
 
 /** The held pods `before`, and the pods that have become ready since. */
-function withReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): HeldPods {
+function addReadyPods(before: HeldPods, pods: readonly Pod[], reader: Reader): HeldPods {
   const added = pods.filter((pod) => isReadyByCondition(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
     ? before
-    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, deathsOf(reader.podView(pod))] as const)])
+    : new Map([...before, ...added.map((pod) => [pod.metadata.uid, deathsByContainer(reader.podView(pod))] as const)])
 }
 
 /** How often each container of a pod has died. */
-function deathsOf({ containers }: PodView): ReadonlyMap<string, number> {
+function deathsByContainer({ containers }: PodView): ReadonlyMap<string, number> {
   return new Map(containers.map(({ container, deaths }) => [container.name, deaths.total]))
 }
 
@@ -68,7 +68,7 @@ function deathsOf({ containers }: PodView): ReadonlyMap<string, number> {
  * The problem that ends the hold of a target: a container of a held pod died, or a held pod is no longer ready.
  * Completed pods do not count, nor do deleted, evicted, drained or preempted ones: their controller replaces them.
  */
-function findBreak(pods: readonly Pod[], held: HeldPods, reader: Reader): Problem | undefined {
+function findHoldProblem(pods: readonly Pod[], held: HeldPods, reader: Reader): Problem | undefined {
   for (const pod of pods) {
     const before = held.get(pod.metadata.uid)
     const isLeaving = isReplaced(pod) || trueCondition(pod, 'DisruptionTarget') !== undefined
@@ -77,12 +77,12 @@ function findBreak(pods: readonly Pod[], held: HeldPods, reader: Reader): Proble
     const dead = view.containers.find(({ container, deaths }) => deaths.total > (before.get(container.name) ?? 0))
     if (dead === undefined && isReadyByCondition(pod)) continue
     const [cause] = dead ? [lastDeathProblem(dead, dead.endedAt ?? reader.now)] : problemsOfPod(view, reader)
-    return cause ?? lostReadiness(pod, reader)
+    return cause ?? lostReadinessProblem(pod, reader)
   }
   return undefined
 }
 
-function lostReadiness(pod: Pod, reader: Reader): Problem {
+function lostReadinessProblem(pod: Pod, reader: Reader): Problem {
   const { message } = condition(pod, 'Ready') ?? {}
   const since = reader.time(condition(pod, 'Ready')?.lastTransitionTime) ?? reader.now
   const unready = containersOf(pod).find(({ isInit, status }) => !isInit && status?.ready === false)

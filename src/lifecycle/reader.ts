@@ -56,7 +56,7 @@ export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
   /** The objects of a kind that this uid owns. Asks for the watch of the request. */
   owned<Kind extends string>(request: RequestOf<Kind>, uid: string | undefined): readonly ObjectOf<Kind>[]
   /** The known objects of a kind, or of every kind, that this uid owns. No watch is asked for. */
-  knownOwned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
+  listKnownOwned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
   /**
    * The pods of this controller that ended in this phase, also those deleted later. Pods that ended during their deletion do
    * not count.
@@ -76,7 +76,7 @@ export interface Reader extends Moment, Pick<GateTime, 'startedAt' | 'time'> {
     need?: Need,
   ): readonly ObjectOf<Kind>[]
   /** Like `list`, but no watch is asked for: only objects that the gate already knows are found. */
-  known<Kind extends string>(
+  listKnown<Kind extends string>(
     request: RequestOf<Kind>,
     where?: (object: ObjectOf<Kind>) => boolean,
   ): readonly ObjectOf<Kind>[]
@@ -129,17 +129,17 @@ export interface LifecycleSettings {
 /** The functions of a reader that ask for watches: they call `watch`, then read what the gate already knows. */
 export function createWatchFunctions(
   watch: Reader['watch'],
-  { known, knownOwned }: Pick<Reader, 'known' | 'knownOwned'>,
+  { listKnown, listKnownOwned }: Pick<Reader, 'listKnown' | 'listKnownOwned'>,
 ): Pick<Reader, 'watch' | 'list' | 'owned'> {
   return {
     watch,
     list: (request, where, need) => {
       watch(request, need)
-      return known(request, where)
+      return listKnown(request, where)
     },
     owned: (request, uid) => {
       watch(request)
-      return knownOwned(uid, request.kind)
+      return listKnownOwned(uid, request.kind)
     },
   }
 }

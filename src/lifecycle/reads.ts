@@ -26,10 +26,10 @@ export interface KeyedChange {
 /** The keys of a change, found once for all targets. @param pod if an Event changes the history of a pod: this pod */
 export function toKeyedChange({ before, after }: Change, pod: Pod | undefined): KeyedChange {
   const versions = [before, after, pod].filter((object) => object !== undefined)
-  return { versions, pod, keys: [...new Set(versions.flatMap(keysOf))] }
+  return { versions, pod, keys: [...new Set(versions.flatMap(keysOfObject))] }
 }
 
-function keysOf(object: KubeObject): readonly string[] {
+function keysOfObject(object: KubeObject): readonly string[] {
   if (isOfKind(object, 'Event')) {
     const { uid, kind = '', namespace, name = '' } = object.involvedObject ?? {}
     const named = subjectKey({ kind, namespace, name })
@@ -58,13 +58,13 @@ export class Reads {
   }
 
   /** Records that a watch was asked for. */
-  request(request: WatchRequest, need: Need): void {
+  recordRequest(request: WatchRequest, need: Need): void {
     const known = this.#requests[need]
     if (!known.includes(request)) known.push(request)
   }
 
   /** Records that the objects of a kind in a namespace were read. */
-  list({ kind, namespace, name }: WatchRequest, where: Where): void {
+  recordList({ kind, namespace, name }: WatchRequest, where: Where): void {
     const counts: Where = name === undefined ? where : (object) => object.metadata.name === name && where(object)
     this.#addKey(listKey(kind, namespace), counts)
   }
@@ -76,33 +76,33 @@ export class Reads {
   }
 
   /** Records that it was read whether the list of a request is complete. */
-  state(request: WatchRequest): void {
+  recordListState(request: WatchRequest): void {
     this.#states.push(request)
   }
 
   /** Records that the objects of a kind, or of every kind, that this uid owns were read. */
-  owned(uid: string | undefined, kind = ''): void {
+  recordOwned(uid: string | undefined, kind = ''): void {
     if (uid !== undefined) this.#addKey(ownerKey(uid, kind))
   }
 
   /** Records that the Events about an object were read. Those about a pod count as changes of the pod. */
-  events({ kind, metadata: { uid, namespace, name } }: KubeObject, where: (event: EventObject) => boolean): void {
+  recordEvents({ kind, metadata: { uid, namespace, name } }: KubeObject, where: (event: EventObject) => boolean): void {
     if (kind === 'Pod') return
     const counts: Where = (object) => isOfKind(object, 'Event') && where(object)
     this.#addKey(uid ?? subjectKey({ kind, namespace, name }), counts)
   }
 
   /** Records that the history of a pod was read. It depends on its controller and on the revisions of its workload. */
-  history(pod: Pod, store: Store): void {
+  recordHistory(pod: Pod, store: Store): void {
     const controller = controllerOf(pod)
     if (controller === undefined || this.#keys.has(controller)) return
     this.#addKey(controller)
     const workload = workloadUid(controller, store)
-    for (const kind of ['ReplicaSet', 'ControllerRevision']) this.owned(workload, kind)
+    for (const kind of ['ReplicaSet', 'ControllerRevision']) this.recordOwned(workload, kind)
   }
 
   /** Whether a change requires a new assessment. */
-  concerns({ versions, keys }: KeyedChange): boolean {
+  isAffectedBy({ versions, keys }: KeyedChange): boolean {
     return keys.some((key) => this.#keys.get(key)?.some((where) => versions.some(where)))
   }
 
@@ -115,7 +115,7 @@ export class Reads {
   }
 
   /** Whether the assessment has read if this list is complete, which it is now. */
-  awaits(list: WatchRequest): boolean {
+  hasReadListState(list: WatchRequest): boolean {
     return this.#states.some((request) => isSupersetOf(list, request))
   }
 }
@@ -136,8 +136,8 @@ export class ReadIndex<Target> {
     }
   }
 
-  /** The targets that have read something with a key of the change. `Reads.concerns` then decides about each. */
-  of({ keys }: KeyedChange): ReadonlySet<Target> {
+  /** The targets that have read something with a key of the change. `Reads.isAffectedBy` then decides about each. */
+  targetsAffectedBy({ keys }: KeyedChange): ReadonlySet<Target> {
     return new Set(keys.flatMap((key) => [...(this.#byKey.get(key) ?? [])]))
   }
 }

@@ -6,13 +6,13 @@ import { findEntry, type HealthCheck } from '../plan/health-checks.ts'
 import { isBuiltIn } from '../plan/kinds.ts'
 import { awaitsDeletion, type Target } from '../plan/target.ts'
 import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
-import type { Behind } from './custom/behind.ts'
-import { withCause } from './custom/cause.ts'
-import { withFollowedObject } from './custom/followed-object.ts'
+import { addCauseCheck } from './custom/cause.ts'
+import type { DependentRules } from './custom/dependents.ts'
+import { addFollowedObjectCheck } from './custom/followed-object.ts'
 import { genericRule } from './custom/generic.ts'
-import { healthCheckRule, withStages } from './custom/health-check.ts'
-import { servingOfKind, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
-import { withRevision } from './custom/revision.ts'
+import { healthCheckRule, milestonesWithStages } from './custom/health-check.ts'
+import { addOwnedWorkloadCheck, servingByDependents, servingByKindRule } from './custom/owned-workloads.ts'
+import { addRevisionCheck } from './custom/revision.ts'
 import { progressStates } from './custom/status.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { addImageCheck } from './expected-images.ts'
@@ -44,7 +44,7 @@ export interface KnownKind extends KindName {
   /** For the documentation: completes "It is ready when …". */
   readonly readyWhen: string
   /** The kinds of the objects that this kind owns or selects; `trace` shows them too. */
-  readonly behind?: readonly KindName[]
+  readonly dependentKinds?: readonly KindName[]
 }
 
 const pods: KindName = { apiVersion: 'v1', kind: 'Pod' }
@@ -65,7 +65,7 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     rule: deploymentRule,
-    behind: [replicaSets, pods],
+    dependentKinds: [replicaSets, pods],
     readyWhen:
       'the present generation is observed, all replicas are of the new revision and available, no active pod of an older one and none more than wanted is left (terminating pods do not count and are reported), and its pods have settled',
   },
@@ -73,7 +73,7 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
     rule: statefulSetRule,
-    behind: [pods],
+    dependentKinds: [pods],
     readyWhen:
       'the present generation is observed, all replicas are ready, those from the partition on are updated, and they have settled; with OnDelete, all existing pods are ready',
   },
@@ -81,7 +81,7 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
     rule: daemonSetRule,
-    behind: [pods],
+    dependentKinds: [pods],
     readyWhen:
       'the present generation is observed and the pods of all its nodes are updated, available and settled; nodes that are not ready, cordoned, gone, just joined or have a taint that its pods do not tolerate are reported, not awaited; with OnDelete, all existing pods are ready',
   },
@@ -89,42 +89,42 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
     rule: replicaSetRule,
-    behind: [pods],
+    dependentKinds: [pods],
     readyWhen: 'the present generation is observed, and all replicas are available and settled',
   },
   {
     apiVersion: 'v1',
     kind: 'ReplicationController',
     rule: replicaSetRule,
-    behind: [pods],
+    dependentKinds: [pods],
     readyWhen: 'the present generation is observed, and all replicas are available and settled',
   },
   {
     apiVersion: 'v1',
     kind: 'Pod',
     rule: podRule,
-    behind: [],
+    dependentKinds: [],
     readyWhen: 'it runs, is Ready and has settled, or it has succeeded',
   },
   {
     apiVersion: 'batch/v1',
     kind: 'Job',
     rule: jobRule,
-    behind: [pods],
+    dependentKinds: [pods],
     readyWhen: 'Complete is True',
   },
   {
     apiVersion: 'batch/v1',
     kind: 'CronJob',
     rule: existsRule,
-    behind: [jobs, pods],
+    dependentKinds: [jobs, pods],
     readyWhen: 'it exists',
   },
   {
     apiVersion: 'v1',
     kind: 'Service',
     rule: serviceRule,
-    behind: [pods, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' }],
+    dependentKinds: [pods, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' }],
     readyWhen: `each port has a ready endpoint whose pod matches the present selector and port, has settled and, where a gated workload owns it, is of the new revision; or no pod matches the selector and every workload behind it is scaled to zero; a LoadBalancer also has its address, and for ${duration(addressMovesMs)} after a request of another one, that one; headless, ExternalName and selectorless Services are ready at once`,
   },
   {
@@ -199,11 +199,11 @@ export const knownKinds: readonly KnownKind[] = [
   },
 ]
 
-const byKey = new Map<string, Pick<KnownKind, 'rule' | 'behind'>>([
+const byKey = new Map<string, Pick<KnownKind, 'rule' | 'dependentKinds'>>([
   ...knownKinds.map((known) => [groupKind(known), known] as const),
   // The API group of Ingress before `networking.k8s.io` (Kubernetes 1.14).
   ['extensions/Ingress', { rule: ingressRule }],
-  [groupKind(helmRevisions), { rule: helmRevisionRule, behind: [] }],
+  [groupKind(helmRevisions), { rule: helmRevisionRule, dependentKinds: [] }],
 ])
 
 /** Built-in kinds that are ready once they exist, by group and kind. */
@@ -268,10 +268,12 @@ export async function loadMilestoneNames(
   if (written.every((name) => commonMilestones.some((common) => common === name))) return milestonesOf
   const { findEntries } = await importCatalogue()
   const found = await findEntries(resources.map(kindNameOf))
-  const staged = new Map(found.map(({ kind, entry }) => [groupKind(kind), withStages(entry.milestones)]))
+  const staged = new Map(found.map(({ kind, entry }) => [groupKind(kind), milestonesWithStages(entry.milestones)]))
   return (kind) => {
     const check = findEntry(kind, healthChecks)
-    return check === undefined ? (staged.get(groupKind(kind)) ?? milestonesOf(kind)) : withStages(check.milestones)
+    return check === undefined
+      ? (staged.get(groupKind(kind)) ?? milestonesOf(kind))
+      : milestonesWithStages(check.milestones)
   }
 }
 
@@ -299,14 +301,14 @@ export interface TargetChecks {
  * entry in the catalogue (none if the entry names none), else those that most operators own. Other built-in kinds own
  * none.
  */
-export function dependentKinds(
+export function dependentKindsOf(
   kind: KindName,
   { healthChecks = [], catalogue = [] }: TargetChecks = {},
-): Pick<Behind, 'kinds' | 'isKnown'> {
+): Pick<DependentRules, 'kinds' | 'isKnown'> {
   const entry = findEntry(kind, catalogue)
-  const { behind = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } =
+  const { dependentKinds = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } =
     byKey.get(groupKind(kind)) ?? {}
-  if (behind !== undefined) return { kinds: behind, isKnown: true }
+  if (dependentKinds !== undefined) return { kinds: dependentKinds, isKnown: true }
   return { kinds: isBuiltIn(kind.apiVersion) ? [] : workloads, isKnown: false }
 }
 
@@ -321,14 +323,16 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
       ? kindRule(target, checks)
       : waitForRule(waitFor, (object) => lastStateOfDeleted(object, []) !== undefined)
   const isExplained = isCustomKind(target, checks) && !awaitsDeletion(target)
-  const behind = behindOf(target, checks)
+  const dependentRules = dependentRulesOf(target, checks)
   // `--for` and a health check do not find the pods, but the rule of the kind does.
   const needsNoPods = rule.serving !== undefined || awaitsDeletion(target)
-  const ofKind = needsNoPods ? undefined : servingOfKind(ruleOf(target))
-  const serving = isExplained ? servingOfOwned(behind) : ofKind
-  const own = isExplained ? withFollowedObject(withCause(withOwnedWorkloads(rule, behind), behind), behind) : rule
+  const ofKind = needsNoPods ? undefined : servingByKindRule(ruleOf(target))
+  const serving = isExplained ? servingByDependents(dependentRules) : ofKind
+  const own = isExplained
+    ? addFollowedObjectCheck(addCauseCheck(addOwnedWorkloadCheck(rule, dependentRules), dependentRules), dependentRules)
+    : rule
   const explained = { ...own, ...(serving && { serving }) }
-  const awaited = target.revisions === undefined ? explained : withRevision(explained, target, hasReadinessCriteria)
+  const awaited = target.revisions === undefined ? explained : addRevisionCheck(explained, target, hasReadinessCriteria)
   const { changedAt } = ruleOf(target)
   return addImageCheck({ ...awaited, ...(changedAt && { changedAt }) }, checks.expectImages ?? {})
 }
@@ -349,25 +353,25 @@ export async function loadChecks(
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */
 export function kindRule(kind: KindName, checks: TargetChecks = {}): Rule {
-  const check = checkOf(kind, checks)
+  const check = findHealthCheck(kind, checks)
   return check === undefined ? ruleOf(kind) : healthCheckRule(check)
 }
 
-function checkOf(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks): HealthCheck | undefined {
+function findHealthCheck(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks): HealthCheck | undefined {
   return findEntry(kind, healthChecks) ?? findEntry(kind, catalogue)
 }
 
 /** Whether a kind is not built in, and has no rule of its own or a health check. */
 function isCustomKind(kind: KindName, checks: TargetChecks): boolean {
-  return !isBuiltIn(kind.apiVersion) && (ruleOf(kind) === genericRule || checkOf(kind, checks) !== undefined)
+  return !isBuiltIn(kind.apiVersion) && (ruleOf(kind) === genericRule || findHealthCheck(kind, checks) !== undefined)
 }
 
-function behindOf(target: Target, checks: TargetChecks): Behind {
-  const check = checkOf(target, checks)
+function dependentRulesOf(target: Target, checks: TargetChecks): DependentRules {
+  const check = findHealthCheck(target, checks)
   // With `--for`, the workloads of the target are not awaited, and problems of its pods do not fail it.
   const entry = target.waitFor === undefined ? check : undefined
   return {
-    ...dependentKinds(target, checks),
+    ...dependentKindsOf(target, checks),
     follows: entry?.follows,
     isWorkload: entry?.isWorkload === true,
     awaitsWorkloads: entry?.awaitsWorkloads ? 'all' : entry?.isWorkload ? 'written' : 'none',

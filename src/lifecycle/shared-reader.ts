@@ -13,7 +13,7 @@ type SharedReader = Omit<Reader, 'history' | 'othersProgress' | 'othersReadyAt' 
 export interface SharedReaders {
   /**
    * Observes a change of any object at `now`, after the store has applied it. It must receive every change.
-   * @returns the change with its keys; see `Reads.concerns`
+   * @returns the change with its keys; see `Reads.isAffectedBy`
    */
   observe(change: Change, now: number): KeyedChange
   /** A new reader for an assessment at `now`. */
@@ -26,19 +26,19 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
   const at = (now: number): SharedReader => {
     const reads = new Reads()
     const listState = (request: WatchRequest) => {
-      reads.state(request)
+      reads.recordListState(request)
       return store.listState(request)
     }
     const watch = (request: WatchRequest, need: Need = 'needed') => {
-      reads.request(request, need)
+      reads.recordRequest(request, need)
       return listState(request)
     }
-    const known: Reader['known'] = (request, where = () => true) => {
-      reads.list(request, where as (object: KubeObject) => boolean)
-      return listOf(store, request).filter(where)
+    const listKnown: Reader['listKnown'] = (request, where = () => true) => {
+      reads.recordList(request, where as (object: KubeObject) => boolean)
+      return listFromStore(store, request).filter(where)
     }
-    const knownOwned: Reader['knownOwned'] = (uid, kind) => {
-      reads.owned(uid, kind)
+    const listKnownOwned: Reader['listKnownOwned'] = (uid, kind) => {
+      reads.recordOwned(uid, kind)
       return store.listOwned(uid, kind)
     }
     return {
@@ -47,25 +47,25 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
       time,
       ...momentAt(now),
       reads,
-      ...createWatchFunctions(watch, { known, knownOwned }),
+      ...createWatchFunctions(watch, { listKnown, listKnownOwned }),
       listState,
-      knownOwned,
+      listKnownOwned,
       endedPods: (uid, phase) => {
-        reads.owned(uid, 'Pod')
+        reads.recordOwned(uid, 'Pod')
         return histories.ended(uid, phase)
       },
       removedAt: (uid, revision) => {
-        reads.owned(uid, 'Pod')
+        reads.recordOwned(uid, 'Pod')
         return histories.removedAt(uid, revision)
       },
-      known,
+      listKnown,
       events: (object, where) => {
-        reads.events(object, where ?? (() => true))
+        reads.recordEvents(object, where ?? (() => true))
         const events = store.eventsOf(object)
         return where === undefined ? events : events.filter(where)
       },
       podView: (pod) => {
-        reads.history(pod, store)
+        reads.recordHistory(pod, store)
         return histories.viewOf(pod, now)
       },
       answers: (check, pod) => store.answersOf(check, pod),
@@ -76,7 +76,7 @@ export function createReaders(store: Store, gateTime: GateTime, settings: Lifecy
 }
 
 /** The objects of a request's kind, namespace and name in a store. */
-function listOf<Kind extends string>(store: Store, request: RequestOf<Kind>): readonly ObjectOf<Kind>[] {
+function listFromStore<Kind extends string>(store: Store, request: RequestOf<Kind>): readonly ObjectOf<Kind>[] {
   const { kind, namespace, name } = request
   if (name === undefined) return store.list(kind, namespace)
   const found = store.get(request as ObjectName) as ObjectOf<Kind> | undefined

@@ -39,13 +39,13 @@ export function isStale(observed: unknown, generation = 0): boolean {
 }
 
 /** Whether a condition is about the present generation, or has no `observedGeneration`. */
-export function isOfPresentGeneration({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
+export function hasPresentGeneration({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
   return !isStale(observedGeneration, metadata.generation)
 }
 
 /** The conditions of the present generation; malformed ones are skipped. */
 export function presentConditions(object: KubeObject): readonly Condition[] {
-  return conditionsOf(object).filter((each) => isOfPresentGeneration(each, object))
+  return conditionsOf(object).filter((each) => hasPresentGeneration(each, object))
 }
 
 /** Status fields that contain the generation that the status describes. */
@@ -144,7 +144,7 @@ export function specChangedAt(custom: KubeObject, { time, history }: Reader): nu
 }
 
 /** Whether an object was created for the present spec of a custom resource: not before the last write of this spec. */
-export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, reader: Reader): boolean {
+export function isCreatedForPresentSpec({ metadata }: KubeObject, custom: KubeObject, reader: Reader): boolean {
   return (reader.time(metadata.creationTimestamp) ?? -Infinity) + timestampUnitMs > specChangedAt(custom, reader)
 }
 
@@ -160,7 +160,7 @@ export function wasWrittenSince(object: KubeObject, since: number, { time }: Rea
  * DeploymentConfig, write `status.observedGeneration` before they renew the condition.
  */
 export function isAboutPresentSpec(object: KubeObject, condition: Condition, { time }: Reader): boolean {
-  if (condition.observedGeneration !== undefined) return isOfPresentGeneration(condition, object)
+  if (condition.observedGeneration !== undefined) return hasPresentGeneration(condition, object)
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
   if (observedGeneration === undefined || isStale(observedGeneration, object.metadata.generation)) return false
   return (time(condition.lastTransitionTime) ?? Infinity) >= (lastWrittenAt(object, time) ?? -Infinity)

@@ -36,7 +36,7 @@ interface GatedVersions {
 /** All revisions of an object that exist now. */
 export function revisionsOf(object: KubeObject, reader: Reader): readonly KubeObject[] {
   if (object.kind === helmRevisions.kind) return revisionsOfRelease(object, reader)
-  return revisionsOfWorkload(object.metadata.uid, reader.knownOwned)
+  return revisionsOfWorkload(object.metadata.uid, reader.listKnownOwned)
 }
 
 /** How the templates of two versions differ, one line each. */
@@ -84,7 +84,7 @@ function compareTemplates(
   const present = findRevision(before, revisions)
   const older = findRevision(
     after,
-    revisions.filter((revision) => isOlder(revision, present, gateTime)),
+    revisions.filter((revision) => isOlderRevision(revision, present, gateTime)),
   )
   if (older !== undefined) {
     const revision = formerNumber(older, present)
@@ -98,7 +98,7 @@ function compareTemplates(
  * number, so its former numbers and its creation time decide. A revision with another template is always older if it
  * existed before the gate's start.
  */
-function isOlder(
+function isOlderRevision(
   revision: KubeObject,
   present: KubeObject | undefined,
   { startedAt, time }: Pick<GateTime, 'startedAt' | 'time'>,
@@ -131,11 +131,11 @@ export function removalMessage(before: KubeObject, after: KubeObject | undefined
   if (after === undefined) return `pod/${name} was deleted`
   return after.metadata.deletionTimestamp === undefined
     ? undefined
-    : `pod/${name} is being deleted${disruptionOf(after)}`
+    : `pod/${name} is being deleted${disruptionText(after)}`
 }
 
 /** The cause of a pod's removal, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
-function disruptionOf(pod: KubeObject): string {
+function disruptionText(pod: KubeObject): string {
   const disruption = condition(pod, 'DisruptionTarget')
   const words = disruption?.message || disruption?.reason
   return disruption?.status === 'True' && words ? ` (${words})` : ''

@@ -5,7 +5,7 @@ import {
   type ReadReport,
   type RunRecord,
   type TargetRecord,
-  unlessEmpty,
+  undefinedIfEmpty,
   unwritten,
 } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
@@ -59,7 +59,7 @@ function reportedTarget(target: TargetRecord, log: readonly Entry[] | undefined,
       ...problem,
       evidence: problem.evidence.map((each) => ({ ...each, text: evidenceText(each, startedAt) })),
     })),
-    log: unlessEmpty(log)?.map(({ at, kind, outcome, text }) => ({ at, kind, outcome, text })),
+    log: undefinedIfEmpty(log)?.map(({ at, kind, outcome, text }) => ({ at, kind, outcome, text })),
   }
 }
 

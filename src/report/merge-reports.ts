@@ -1,9 +1,9 @@
-import { gravest, type Verdict, verdictOf } from '../gate/outcome.ts'
+import { gravestOutcome, type Verdict, verdictOf } from '../gate/outcome.ts'
 import {
   type EndedRunRecord,
   type GateRecord,
   type TargetRecord,
-  unlessEmpty,
+  undefinedIfEmpty,
   type WorkflowRunRecord,
 } from '../gate/run-record.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
@@ -52,10 +52,10 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Wo
   const targets = merged.map(({ target }) => target)
   const ran = gates.filter(({ startedAt }) => startedAt !== undefined)
   const judged = ran.some(({ outcome }) => outcome !== 'ready') ? ran : gates
-  const deciding = decidingGate({ outcome: gravest(judged.map(({ outcome }) => outcome)), gates: judged })
+  const deciding = decidingGate({ outcome: gravestOutcome(judged.map(({ outcome }) => outcome)), gates: judged })
   const clusters = gates.flatMap(({ cluster }) => cluster ?? [])
   const settings = (of: (record: EndedRunRecord) => readonly string[] | undefined) =>
-    unlessEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
+    undefinedIfEmpty([...new Set(files.flatMap(({ record }) => (record && of(record)) ?? []))])
   return {
     ...(deciding === undefined ? readyConclusion(targets, gates) : conclusionOf(deciding, gates)),
     startedAt,

@@ -8,7 +8,7 @@ import { ManifestDrift } from '../diagnosis/manifest-drift.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { JudgedRunRecord } from '../gate/run-record.ts'
-import { gateSettings, settingsFor } from '../gate/settings.ts'
+import { gateSettings, settingsForPurpose } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline-entries.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import { findEntry } from '../plan/health-checks.ts'
@@ -61,7 +61,7 @@ async function completePlan(
     healthCheckKinds: [...new Set(judged.map(({ kind }) => kind))],
   })
   const singleCheckEndsAt = clock.now() + singleCheckMs
-  const plan = { ...planned, settings: settingsFor(purpose, settings, singleCheckEndsAt), usesFlags }
+  const plan = { ...planned, settings: settingsForPurpose(purpose, settings, singleCheckEndsAt), usesFlags }
   const { checks } = planned
   if (purpose !== 'gate' || checks === undefined) return plan
   const { AfterReady } = await import('../gate/after-ready.ts')

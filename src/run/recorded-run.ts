@@ -4,7 +4,7 @@ import type { ApiResource, FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import { type EventConsumer, maxTogether } from '../cluster/follower.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { throwMistakes } from '../errors.ts'
-import { type GateSettings, gateSettings, type Purpose, settingsFor } from '../gate/settings.ts'
+import { type GateSettings, gateSettings, type Purpose, settingsForPurpose } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
@@ -90,7 +90,7 @@ export class RecordedRun extends Run {
     const isChecked = purpose === 'gate' && checks !== undefined
     return new RecordedRun(options, index, inputs, {
       ...planned,
-      settings: settingsFor(purpose, settings),
+      settings: settingsForPurpose(purpose, settings),
       afterReady: isChecked ? new (await import('../gate/after-ready.ts')).AfterReady(checks) : undefined,
       usesFlags,
     })

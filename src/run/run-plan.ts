@@ -5,7 +5,7 @@ import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { collectMistakes, mapMistakes, UserError } from '../errors.ts'
 import type { Purpose } from '../gate/settings.ts'
-import { readRequests } from '../gate/watch-requests.ts'
+import { gateRequests } from '../gate/watch-requests.ts'
 import type { Inputs } from '../inputs.ts'
 import { hasPods, hasReadinessCriteria, loadMilestoneNames } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
@@ -176,7 +176,7 @@ async function withGrants(error: unknown, { resolved }: Resolution, cluster: Clu
   if (!(error instanceof UserError) || error.reason !== 'forbidden') return error
   const gated = resolved.filter(({ reference }) => !reference.exclude)
   const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
-  const denied = await cluster.findDeniedAccess(readRequests(requests))
+  const denied = await cluster.findDeniedAccess(gateRequests(requests))
   const access = denied.flatMap(({ message }) => parseDeniedAccess(message) ?? [])
   if (access.length === 0) return error
   return mapMistakes(error, ({ message, ...mistake }) => ({

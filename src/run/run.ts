@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventConsumer } from '../cluster/follower.ts'
-import { withChanges } from '../diagnosis/target-facts.ts'
+import { addChanges } from '../diagnosis/target-facts.ts'
 import type { AfterReady } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
 import { type EndedRunRecord, isEndedRecord, type JudgedRunRecord, type RunRecord } from '../gate/run-record.ts'
@@ -69,8 +69,8 @@ export abstract class Run {
     if (!isEndedRecord(record)) throw new Error('The gate ended without a verdict.')
     // If everything is ready, there is nothing to explain, and the modules for that are not loaded.
     if (record.outcome === 'ready' && record.targets.every(({ outcome }) => outcome === 'ready'))
-      return this.output.redact({ ...record, targets: record.targets.map((judged) => withChanges(judged, gate.store)) })
-    return { ...(await this.#explain(gate, record)), outcome: record.outcome }
+      return this.output.redact({ ...record, targets: record.targets.map((judged) => addChanges(judged, gate.store)) })
+    return { ...(await this.#addDiagnosis(gate, record)), outcome: record.outcome }
   }
 
   /** Assesses the targets once: by the first lists, with the evidence for targets that are not ready. The record is redacted. */
@@ -79,12 +79,12 @@ export abstract class Run {
     const gate = await this.judge()
     const now = this.now()
     gate.advance(now)
-    return this.#explain(gate, judgeNow(gate, now))
+    return this.#addDiagnosis(gate, judgeNow(gate, now))
   }
 
-  async #explain(gate: Gate, record: JudgedRunRecord): Promise<RunRecord> {
-    const { explain } = await import('../diagnosis/explain.ts')
+  async #addDiagnosis(gate: Gate, record: JudgedRunRecord): Promise<RunRecord> {
+    const { addDiagnosis } = await import('../diagnosis/diagnosis.ts')
     const { settings, manifests, usesFlags } = this.plan
-    return this.output.redact(explain(record, gate.store, settings.serverOffsetMs, manifests, usesFlags))
+    return this.output.redact(addDiagnosis(record, gate.store, settings.serverOffsetMs, manifests, usesFlags))
   }
 }

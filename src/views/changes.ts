@@ -3,7 +3,7 @@ import { type FeedEvent, isAccessDenied, isFailure, requestKey, type WatchReques
 import { authorsOf, isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { isSupersetOf, Store, type Change as StoreChange } from '../cluster/store.ts'
 import type { Gate } from '../gate/gate.ts'
-import { consolidate } from '../gate/watch-requests.ts'
+import { consolidateRequests } from '../gate/watch-requests.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { forbidden, View, type ViewSource } from './view.ts'
 
@@ -121,7 +121,7 @@ export class ChangesView extends View {
   ) {
     super(source)
     this.#targets = new Map(targets.map((target) => [nameKey(target), target]))
-    this.#watches = consolidate(targets.map(targetWatch))
+    this.#watches = consolidateRequests(targets.map(targetWatch))
     this.#changes = new Changes(part, (object) => this.#targets.has(nameKey(nameOf(object))))
     this.#listener = listener
     this.#gate = gate

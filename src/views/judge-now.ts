@@ -1,11 +1,11 @@
 import type { Gate, TargetView } from '../gate/gate.ts'
 import {
   absentVerdict,
-  concludeWorst,
   type TargetOutcome,
   targetOutcomes,
   type Verdict,
   verdictOf,
+  worstVerdict,
 } from '../gate/outcome.ts'
 import {
   causeOf,
@@ -16,7 +16,7 @@ import {
   type TargetRecord,
 } from '../gate/run-record.ts'
 import { isUndecided, objectOf, wasDeleted } from '../gate/target-state.ts'
-import { undoOf } from '../gate/target-step.ts'
+import { findUndo } from '../gate/target-step.ts'
 import { problemVerdict } from '../gate/timeline-entries.ts'
 import type { ProblemClass } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
@@ -79,7 +79,7 @@ function judgeTarget(judged: JudgedTargetRecord, view: TargetView, now: number):
   return {
     ...judged,
     ...problemVerdict(outcome, problem, assessment, target),
-    undo: undoOf(state, outcome, availableRevision, gated),
+    undo: findUndo(state, outcome, availableRevision, gated),
     basis: { ...judged.basis, availableRevision },
   }
 }
@@ -93,7 +93,7 @@ function otherRevisionVerdict({ gated, readerAt }: TargetView, now: number): Ver
 
 function conclude(all: readonly { readonly judged: TargetRecord; readonly name: string }[]): Verdict<TargetOutcome> {
   const own = all.filter(({ judged }) => judged.causedBy === undefined)
-  const worst = concludeWorst(own.map(({ judged, name }) => ({ ...judged, name })))
+  const worst = worstVerdict(own.map(({ judged, name }) => ({ ...judged, name })))
   if (worst !== undefined) return worst
   const open = all.filter(({ judged }) => judged.outcome === 'progressing').length
   if (all.some(({ judged }) => judged.outcome !== 'ready'))

@@ -29,7 +29,7 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
 
 /** The pods that a Service selects at present. */
 export function selectedPods(service: Service, { reader }: TracedObject): readonly Pod[] {
-  const pods = reader.known(podRequest(service))
+  const pods = reader.listKnown(podRequest(service))
   return pods.filter((pod) => isPodSelected(service, pod))
 }
 
@@ -87,7 +87,7 @@ function endpointLines(service: Service, reached: ReachedPods, traced: TracedObj
     address: Math.max(0, ...pods.map((selected) => addressOf(selected).length)),
   }
   return [
-    ...selectorLines(service, reached, traced.reader.known(podRequest(service)).length),
+    ...selectorLines(service, reached, traced.reader.listKnown(podRequest(service)).length),
     ...pods.map((selected) => podLine(service, selected, width, traced)),
     ...endpoints
       .filter(({ endpoint }) => endpoint.targetRef?.kind !== 'Pod')

@@ -6,7 +6,7 @@ import {
   type ObjectOf,
   subjectText,
 } from '../cluster/objects.ts'
-import { hintFor } from '../diagnosis/hints.ts'
+import { targetHint } from '../diagnosis/hints.ts'
 import { assessedStatus } from '../lifecycle/assessment.ts'
 import { readCondition } from '../lifecycle/custom/status-conditions.ts'
 import { presentConditions } from '../lifecycle/status-age.ts'
@@ -102,7 +102,7 @@ function problemLines({ target, wayBack }: TraceState, { assessment }: TracedObj
   if (first === undefined) return notes.map((note) => line(2, mark('·'), note))
   return [
     ...problems.map((problem) => problemLine(problem, target)),
-    { ...line(4, dim('→'), hintFor(target, first.reason, { problem: first, usesFlags: true })), wraps: true },
+    { ...line(4, dim('→'), targetHint(target, first.reason, { problem: first, usesFlags: true })), wraps: true },
     ...wayBack.map((text) => ({ ...line(4, text), wraps: true })),
     ...notes.map((note) => line(2, mark('·'), note)),
   ]

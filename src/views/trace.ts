@@ -9,12 +9,12 @@ import {
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import { isSupersetOf } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
-import { type GateSettings, settingsFor } from '../gate/settings.ts'
+import { type GateSettings, settingsForPurpose } from '../gate/settings.ts'
 import { isTargetReady } from '../gate/target-state.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { assessOwned, unwatchingReader } from '../lifecycle/custom/behind.ts'
+import { assessNonTarget, readerWithoutWatches } from '../lifecycle/custom/dependents.ts'
 import type { Reader } from '../lifecycle/reader.ts'
-import { dependentKinds, kindRule } from '../lifecycle/rules.ts'
+import { dependentKindsOf, kindRule } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { wayBackLines } from '../report/rollback.ts'
@@ -48,7 +48,7 @@ export interface TracedObject {
   /** All objects that the owner with this uid owns, in the order in which they were seen. */
   owned(uid: string | undefined): readonly KubeObject[]
   events(object: KubeObject): readonly EventObject[]
-  assessOwned(object: KubeObject): Assessment
+  assessNonTarget(object: KubeObject): Assessment
 }
 
 /**
@@ -69,7 +69,7 @@ export class Trace extends View {
     this.#target = target
     this.#settings = settings
     this.#draw = draw
-    this.#gate = new Gate([target], settingsFor('view', settings), (request) => source.willSync(request))
+    this.#gate = new Gate([target], settingsForPurpose('view', settings), (request) => source.willSync(request))
   }
 
   /** The watches that the view needs at present. */
@@ -143,7 +143,7 @@ export class Trace extends View {
       reader,
       assessment,
       owned: (uid) => store.listOwned(uid),
-      assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), unwatchingReader(reader)),
+      assessNonTarget: (owned) => assessNonTarget(owned, kindRule(owned, this.#settings), readerWithoutWatches(reader)),
       events: (about) => store.eventsOf(about),
     }
   }
@@ -156,9 +156,12 @@ export class Trace extends View {
 function requestsBehind(target: Target, settings: GateSettings): readonly WatchRequest[] {
   const { namespace, name } = target
   if (namespace === undefined) return []
-  const { kinds } = dependentKinds(target, settings)
+  const { kinds } = dependentKindsOf(target, settings)
   // The tree of an owner also contains the objects that its owned objects own.
-  const all = [...kinds, ...kinds.flatMap((kind) => (dependentKinds(kind).isKnown ? dependentKinds(kind).kinds : []))]
+  const all = [
+    ...kinds,
+    ...kinds.flatMap((kind) => (dependentKindsOf(kind).isKnown ? dependentKindsOf(kind).kinds : [])),
+  ]
   const requests = all.map((kind) => {
     const labelSelector = kind.kind === 'EndpointSlice' ? `kubernetes.io/service-name=${name}` : undefined
     return { ...kind, namespace, labelSelector }

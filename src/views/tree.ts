@@ -109,7 +109,7 @@ function podLine(pod: Pod, indent: number, width: number, { reader }: TracedObje
 
 /** An object of any other kind, with the result of its lifecycle rule. */
 function otherLine(object: KubeObject, indent: number, traced: TracedObject): Line {
-  const assessment = traced.assessOwned(object)
+  const assessment = traced.assessNonTarget(object)
   const as = statusMarks[assessedStatus(assessment)]
   return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(assessment.message, as))
 }

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { explain } from '../../src/diagnosis/explain.ts'
+import { addDiagnosis } from '../../src/diagnosis/diagnosis.ts'
 import { loggedContainers, TargetFacts } from '../../src/diagnosis/target-facts.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { type Manifest, nameKey } from '../../src/plan/target.ts'
@@ -77,7 +77,7 @@ function explained(
     reason: problem?.reason ?? '',
     problems: [createProblem({ subject: toSubject('pod/web-x'), ...problem })],
   })
-  const [first] = explain(createRecord({ targets: [judged] }), store, 0, manifests).targets
+  const [first] = addDiagnosis(createRecord({ targets: [judged] }), store, 0, manifests).targets
   if (first === undefined) throw new Error('no target')
   return first
 }
@@ -175,7 +175,7 @@ describe('a problem with a cause', () => {
   })
 
   it('has the evidence of the cause, and the chain to it', () => {
-    const [judged] = explain(createRecord({ targets: [waiting] }), fill(), 0).targets
+    const [judged] = addDiagnosis(createRecord({ targets: [waiting] }), fill(), 0).targets
     expect(judged?.problems[0]?.chain).toEqual([
       'service/front',
       'deployment/web',
@@ -191,7 +191,7 @@ describe('a problem with a cause', () => {
 
   it('omits the evidence of the cause if another target has it', () => {
     const failed = createTargetRecord({ target, outcome: 'failed', reason: 'crash-loop', problems: [cause] })
-    const [judged, other] = explain(createRecord({ targets: [waiting, failed] }), fill(), 0).targets
+    const [judged, other] = addDiagnosis(createRecord({ targets: [waiting, failed] }), fill(), 0).targets
     expect(judged?.problems[0]?.evidence.map(({ title }) => title)).toEqual([])
     expect(other?.problems[0]?.evidence).toHaveLength(2)
   })
@@ -246,7 +246,7 @@ describe('a target that is still open when another one has failed', () => {
   const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
 
   it('has no hint to raise a timeout', () => {
-    const [judged] = explain(createRecord({ targets: [open, failed], verdict }), fill(), 0).targets
+    const [judged] = addDiagnosis(createRecord({ targets: [open, failed], verdict }), fill(), 0).targets
     expect(judged?.hint).toBe(
       'It was in progress, without a known problem, when another target ended the gate. Fix that first; with `fail-fast: false` every target may finish.',
     )
@@ -254,7 +254,7 @@ describe('a target that is still open when another one has failed', () => {
 
   it('has the hint of its own problem where it has one', () => {
     const stuck = { ...open, reason: 'paused' as const, problems: [createProblem({ reason: 'paused' })] }
-    const [judged] = explain(createRecord({ targets: [stuck, failed], verdict }), fill(), 0).targets
+    const [judged] = addDiagnosis(createRecord({ targets: [stuck, failed], verdict }), fill(), 0).targets
     expect(judged?.hint).toContain('Resume it')
   })
 })

@@ -1,4 +1,4 @@
-import { gateHint, hintFor } from '../../src/diagnosis/hints.ts'
+import { gateHint, targetHint } from '../../src/diagnosis/hints.ts'
 import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/outcome.ts'
 import { lastStateOfDeleted } from '../../src/lifecycle/rules.ts'
 import { reasonCodes } from '../../src/reasons/reasons.ts'
@@ -8,7 +8,7 @@ import { titled } from '../kit/rows.ts'
 import { createRecord, createTargetRecord } from '../report/builders.ts'
 
 it.each(reasonCodes)('the hint for %s consists of sentences, even without facts', (reason) => {
-  const words = hintFor(createTarget(), reason)
+  const words = targetHint(createTarget(), reason)
   expect(words).toMatch(/^[A-Z].*\.$/)
   const unquoted = words.replaceAll('`NaN`', '')
   expect(unquoted).not.toMatch(/undefined|NaN| {2}|\.\./)
@@ -27,12 +27,12 @@ it.each([
 
 it('the hint for a cluster-wide object that is not found explains no namespace', () => {
   const { namespace: _, ...target } = createTarget({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' })
-  expect(hintFor(target, 'not-found')).not.toContain('namespace')
+  expect(targetHint(target, 'not-found')).not.toContain('namespace')
 })
 
 it('the hint for a selector describes the objects that it selects', () => {
   const target = createTarget({ name: '', selector: 'app in (a, b)' })
-  expect(hintFor(target, 'no-progress')).toContain("`kubectl describe deployment -l 'app in (a, b)' -n shop`")
+  expect(targetHint(target, 'no-progress')).toContain("`kubectl describe deployment -l 'app in (a, b)' -n shop`")
 })
 
 describe('the hint for a gate without access', () => {
@@ -84,5 +84,5 @@ describe('the hint for a gate without access', () => {
 })
 
 test('the hint of a target that was open when another one failed names --fail-fast on the command line', () => {
-  expect(hintFor(createTarget(), '', { usesFlags: true, isLeftOpen: true })).toContain('`--fail-fast=false`')
+  expect(targetHint(createTarget(), '', { usesFlags: true, isLeftOpen: true })).toContain('`--fail-fast=false`')
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Redactor } from '../../src/cluster/redact.ts'
-import { explain } from '../../src/diagnosis/explain.ts'
+import { addDiagnosis } from '../../src/diagnosis/diagnosis.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { isEndedRecord } from '../../src/gate/run-record.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
@@ -76,7 +76,7 @@ function recordWith({ targets, settings, events }: Read, changed: ReadonlyMap<nu
     gate.handle([object === undefined ? event : ({ ...event, object } as FeedEvent)])
   }
   for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next)
-  const record = explain(gate.record(), gate.store, 0)
+  const record = addDiagnosis(gate.record(), gate.store, 0)
   if (!isEndedRecord(record)) throw new Error('The gate has no verdict.')
   for (const render of [renderLog, renderSummary, renderReport, buildAnnotations]) render(record)
   return record

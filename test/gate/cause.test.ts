@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { explain } from '../../src/diagnosis/explain.ts'
+import { addDiagnosis } from '../../src/diagnosis/diagnosis.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
 import { compileEntry, loadCompiler } from '../../src/plan/health-checks.ts'
 import { buildReport } from '../../src/report/json-report.ts'
@@ -30,7 +30,7 @@ it('the problem of an object in the inventory of a GitOps controller has its cha
     ['pod/front-1-a', 'apps'],
     ['shop/web', undefined],
   ])
-  const [explained] = explain(record, gate.store, 0).targets
+  const [explained] = addDiagnosis(record, gate.store, 0).targets
   const chain = ['shop/web', 'deployment/front', 'replicaset/front-1', 'pod/front-1-a', 'container app']
   expect(explained?.problems[0]?.chain).toEqual(chain)
   expect(explained?.hint).toContain('acme/web:v1')

@@ -1,4 +1,4 @@
-import { type Outcome, passes, type TargetOutcome } from '../../src/gate/outcome.ts'
+import { isPassing, type Outcome, type TargetOutcome } from '../../src/gate/outcome.ts'
 import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTargetRecord } from '../report/builders.ts'
 
@@ -32,6 +32,6 @@ describe('the job', () => {
     ['fails on a rollback, whatever is welcome', false, ended('superseded', ['superseded', 'rolled-back']), 'pass'],
     ['fails on anything else', false, ended('timed-out', ['timed-out', 'still-running']), 'pass'],
   ])('%s', (_, expected, record, onSuperseded) => {
-    expect(passes(record, onSuperseded)).toBe(expected)
+    expect(isPassing(record, onSuperseded)).toBe(expected)
   })
 })

@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
 import type { EndedRunRecord } from '../../src/gate/run-record.ts'
-import { settingsFor } from '../../src/gate/settings.ts'
+import { settingsForPurpose } from '../../src/gate/settings.ts'
 import { rollbackOf, wayBackLines } from '../../src/report/rollback.ts'
 import { judgeNow } from '../../src/views/judge-now.ts'
 import { added, allSynced, at, createGate, createSettings, modified, progressing, run, synced } from '../kit/gate.ts'
@@ -88,7 +88,7 @@ function rollback(change: Change) {
   const steps = stepsOf(change) as readonly (readonly FeedEvent[])[]
   const settings = { context: 'prod' }
   const { outcome, reason, record } = run(steps, { settings, live: true })
-  const view = createGate(steps, { settings: settingsFor('view', createSettings(settings)), live: true })
+  const view = createGate(steps, { settings: settingsForPurpose('view', createSettings(settings)), live: true })
   view.handle(steps.flat())
   expect(wayBackLines(judgeNow(view, moment(150)))).toEqual(wayBackLines(record))
   return { outcome, reason, ...rollbackOf(record as EndedRunRecord) }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { settingsFor } from '../../src/gate/settings.ts'
+import { settingsForPurpose } from '../../src/gate/settings.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import { compileEntry, type HealthCheckEntry, loadCompiler } from '../../src/plan/health-checks.ts'
 import { createSettings, createTarget } from '../kit/gate.ts'
@@ -40,7 +40,7 @@ const widgets: HealthCheckEntry = {
 }
 const settings = {
   widgets: { catalogue: [compileEntry(widgets, compiler)] },
-  view: settingsFor('view', createSettings()),
+  view: settingsForPurpose('view', createSettings()),
   unknown: { catalogue: [] },
   operator: { catalogue: [compileEntry(shopEntry, compiler)] },
   /** Its operator lists in the status what it has applied. */

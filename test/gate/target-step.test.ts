@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { targetEnd } from '../../src/gate/deadlines.ts'
+import { nextEnd } from '../../src/gate/deadlines.ts'
 import {
   firstRequests,
-  firstState,
-  holdStall,
+  initialState,
   isTargetReady,
   isUndecided,
   restartStall,
   type StepContext,
+  setStallHold,
   type TargetState,
 } from '../../src/gate/target-state.ts'
 import { step, type TargetEvent } from '../../src/gate/target-step.ts'
@@ -103,12 +103,12 @@ function nameOf(state: TargetState): string {
 
 /** The names of the states that a target goes through, one event a second. */
 function namesAfter(events: readonly TargetEvent[], target: StepContext = gated): readonly string[] {
-  let state = firstState(target)
+  let state = initialState(target)
   const states = events.map((event, index) => {
     state = step(state, event, moment(index + 1), target).state
     return state
   })
-  return [firstState(target), ...states].map(nameOf)
+  return [initialState(target), ...states].map(nameOf)
 }
 
 describe('a target', () => {
@@ -192,14 +192,14 @@ describe('the stall clock', () => {
   })
 
   it('stops while it is held, and continues from there', () => {
-    const held = holdStall(holdStall({ since: 100 }, true, 110), true, 115)
+    const held = setStallHold(setStallHold({ since: 100 }, true, 110), true, 115)
     expect(held).toEqual({ since: 100, heldSince: 110 })
-    expect(holdStall(holdStall(held, false, 130), false, 140)).toEqual({ since: 120 })
+    expect(setStallHold(setStallHold(held, false, 130), false, 140)).toEqual({ since: 120 })
   })
 
   it('that is held during progress restarts when it is released', () => {
-    const moved = restartStall(holdStall({ since: 100 }, true, 110), 120)
-    expect(holdStall(moved, false, 130)).toEqual({ since: 130 })
+    const moved = restartStall(setStallHold({ since: 100 }, true, 110), 120)
+    expect(setStallHold(moved, false, 130)).toEqual({ since: 130 })
   })
 })
 
@@ -274,7 +274,7 @@ function forEachStep(
 ): void {
   fc.assert(
     fc.property(runs, ({ target, steps, endsAfter }) => {
-      let state = firstState(target)
+      let state = initialState(target)
       let second = 0
       for (const [index, { after, event }] of steps.entries()) {
         second += after
@@ -324,9 +324,9 @@ describe('whatever happens to a target', () => {
   it('a deadline ends it while it is open, unless its stall clock is held', () => {
     forEachStep((_, __, { state }, _now, target) => {
       const open = { ...target, state, requests: firstRequests(target.target) }
-      if (!isUndecided(state)) expect(targetEnd(open, false, undefined)).toBeUndefined()
-      else if (state.stall.heldSince === undefined) expect(targetEnd(open, false, undefined)).toBeDefined()
-      expect(targetEnd(open, true, undefined)).toBeUndefined()
+      if (!isUndecided(state)) expect(nextEnd(open, false, undefined)).toBeUndefined()
+      else if (state.stall.heldSince === undefined) expect(nextEnd(open, false, undefined)).toBeDefined()
+      expect(nextEnd(open, true, undefined)).toBeUndefined()
     })
   })
 
@@ -353,7 +353,7 @@ describe('whatever happens to a target', () => {
 it('a removed hook that is created again is no longer ready, and is gated from its first milestone', () => {
   const context = { ...gated, target: hook }
   const removed = step(
-    firstState(context),
+    initialState(context),
     { type: 'absence-accepted', text: 'does not exist' },
     moment(5),
     context,

@@ -1,4 +1,4 @@
-import { explain } from '../../src/diagnosis/explain.ts'
+import { addDiagnosis } from '../../src/diagnosis/diagnosis.ts'
 import { added, allSynced, at, createTarget, createWorkload, modified, run, synced } from '../kit/gate.ts'
 import { complete } from '../kit/objects.ts'
 
@@ -43,7 +43,7 @@ test('an error of a rule ends its target as unknown, and the other targets are g
 
 test('what could not be judged is not explained, but is to be reported', () => {
   const { record } = run([at(1, added(unreadable), synced('Widget'))], { targets: [widgetTarget] })
-  const { hint, targets: records } = explain(record, {} as never, 0)
+  const { hint, targets: records } = addDiagnosis(record, {} as never, 0)
   expect(hint).toBeUndefined()
   expect(records[0]?.hint).toMatch(/^An object of the cluster has a field that was not expected. Please report it/)
 })

@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../src/cluster/objects.ts'
-import { type HintDetails, hintFor } from '../../src/diagnosis/hints.ts'
+import { type HintDetails, targetHint } from '../../src/diagnosis/hints.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   headlineOf,
@@ -113,7 +113,7 @@ export function testProblems(path: string): void {
       expectWords(messageOf(facts.problem), words.message)
       expectWords(problemSentence(facts.problem), words.sentence)
       expectWords(headlineOf(facts.problem), words.headline)
-      const hint = hintFor(createTarget(of.target), reason, facts)
+      const hint = targetHint(createTarget(of.target), reason, facts)
       expectWords(hint, words.hint)
       for (const text of words.hintLacks ?? []) expect(hint).not.toContain(text)
     }),

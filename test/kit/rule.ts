@@ -118,7 +118,7 @@ export function concerns<Gated extends KubeObject>(
 ): boolean {
   const given = reader({ now: 60, ...options })
   assess(rule, object, given)
-  return given.reads.concerns(readersOf(options).readers.observe({ after: other }, given.now))
+  return given.reads.isAffectedBy(readersOf(options).readers.observe({ after: other }, given.now))
 }
 
 /** The watches for which a rule asks when it assesses an object, by what they are needed for. */

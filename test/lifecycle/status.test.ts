@@ -1,5 +1,5 @@
 import { readCondition } from '../../src/lifecycle/custom/status-conditions.ts'
-import { type Meaning, meaningOf, tokensOf } from '../../src/lifecycle/custom/words.ts'
+import { type Meaning, meaningOf, wordsOf } from '../../src/lifecycle/custom/words.ts'
 import { condition } from '../kit/objects.ts'
 import { readData, rows } from '../kit/rows.ts'
 
@@ -7,7 +7,7 @@ const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 describe('a name is split into words', () => {
   it.each(rows<[string, readonly string[]]>(data, 'a name is split into words'))('as %p', (name, tokens) => {
-    expect(tokensOf(name)).toEqual(tokens)
+    expect(wordsOf(name)).toEqual(tokens)
   })
 })
 

@@ -38,7 +38,7 @@ export async function playOperators<T extends OperatorScenario>(
   const reports = new Map<string, string>()
   const run = (chosen: readonly OperatorScenario[]) =>
     runScenarios(
-      chosen.map((scenario) => withCause(scenario, reports)),
+      chosen.map((scenario) => addCauseCheck(scenario, reports)),
       { ...cluster, customResources },
     )
   const results = await run(scenarios.filter(({ state }) => state !== 'stale'))
@@ -65,7 +65,7 @@ function verdictDelay(
 }
 
 /** The scenario, which fails too if its report does not contain the cause. Keeps the report by the scenario's name. */
-function withCause(scenario: OperatorScenario, reports: Map<string, string>): OperatorScenario {
+function addCauseCheck(scenario: OperatorScenario, reports: Map<string, string>): OperatorScenario {
   const { name, cause = '' } = scenario
   return {
     // Most that do not become ready end by a stall timeout, and the action starts slowly from its sources.

@@ -4,7 +4,7 @@ import { nameOf } from '../../src/cluster/objects.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { singleCheckSchema } from '../../src/gate/report-schema.ts'
 import type { RunRecord, TargetRecord } from '../../src/gate/run-record.ts'
-import { settingsFor } from '../../src/gate/settings.ts'
+import { settingsForPurpose } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -38,7 +38,7 @@ async function lookAtEnd(path: string, end: number): Promise<RunRecord> {
     if (event.type === 'DELETED') last.delete(key)
     else last.set(key, { ...event, type: 'ADDED' })
   }
-  const gate = new Gate(targets, settingsFor('single-check', settings), (request) => index.hasAnswer(request))
+  const gate = new Gate(targets, settingsForPurpose('single-check', settings), (request) => index.hasAnswer(request))
   gate.handle([...last.values()].map((event) => ({ ...event, at: end })))
   gate.handle(index.answered.map((request) => ({ type: 'SYNCED', ...request, at: end })))
   gate.advance(end)
@@ -139,7 +139,9 @@ test.each(sampled(viewed, 24, 16))(
     const live: [string, string | undefined][][] = []
     for (let moment = 1; moment <= moments; moment++) {
       const at = Math.round(listedAt + ((lastAt - listedAt) * moment) / moments)
-      const gate = new Gate(targets, settingsFor('single-check', settings), (request) => index.hasAnswer(request))
+      const gate = new Gate(targets, settingsForPurpose('single-check', settings), (request) =>
+        index.hasAnswer(request),
+      )
       gate.handle(events.filter((event) => event.at <= at))
       gate.advance(at)
       const then = reasonsOf(judgeNow(gate, at))

@@ -1,5 +1,5 @@
 import { reportSchema } from '../../src/gate/report-schema.ts'
-import { causedBy, causeOf } from '../../src/gate/run-record.ts'
+import { causeFields, causeOf } from '../../src/gate/run-record.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { headline } from '../../src/report/headline.ts'
@@ -63,8 +63,8 @@ describe('a target that only waits for another one', () => {
 
   it('names the namespace of its cause if it is another one', () => {
     const gateway = createTarget({ kind: 'Gateway', namespace: 'infra' })
-    expect(causedBy(gateway, createTarget())).toEqual({ causedBy: 'gateway.apps/web', causedByNamespace: 'infra' })
-    const route = createTargetRecord(causedBy(gateway, createTarget()))
+    expect(causeFields(gateway, createTarget())).toEqual({ causedBy: 'gateway.apps/web', causedByNamespace: 'infra' })
+    const route = createTargetRecord(causeFields(gateway, createTarget()))
     const [other, cause] = [
       createTargetRecord({ target: { ...gateway, namespace: 'shop' } }),
       createTargetRecord({ target: gateway }),

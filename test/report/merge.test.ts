@@ -1,4 +1,4 @@
-import { type Outcome, passes } from '../../src/gate/outcome.ts'
+import { isPassing, type Outcome } from '../../src/gate/outcome.ts'
 import { reportSchema } from '../../src/gate/report-schema.ts'
 import type { EndedRunRecord, TargetRecord, WorkflowRunRecord } from '../../src/gate/run-record.ts'
 import type { Entry } from '../../src/gate/timeline-entries.ts'
@@ -62,7 +62,7 @@ it.each<[string, ReportFile]>([
   for (const files of [[forgery], [file(ended('ready'), 'ready'), forgery]]) {
     const merged = mergeReports(files, 0)
     expect(merged.outcome).toBe(forgery.record?.outcome)
-    expect(passes(merged, 'pass')).toBe(false)
+    expect(isPassing(merged, 'pass')).toBe(false)
     expect(merged.gates?.map(({ outcome }) => outcome)).toContain(forgery.record?.outcome)
   }
 })

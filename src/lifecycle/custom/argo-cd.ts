@@ -5,16 +5,16 @@ import { argoPollMs } from '../../thresholds.ts'
 import { objectsIn } from '../conditions.ts'
 import { momentOf } from '../proof.ts'
 import type { KnownRevision } from '../reader.ts'
-import { nameIn } from './behind.ts'
+import { objectNameFrom } from './dependents.ts'
 import {
   type Attempt,
   describeVersion,
-  fields,
-  filledText,
   hasRevisions,
   isSameVersion,
+  nonEmptyText,
+  nonEmptyTexts,
   type RevisionReport,
-  texts,
+  toFields,
   type Version,
 } from './revision-report.ts'
 
@@ -29,17 +29,17 @@ export function readApplication(
   known: KnownRevision | undefined,
 ): RevisionReport {
   // Once a newer commit is hydrated, the status no longer contains the commit that was made from the wanted one.
-  const wanted = hydrated(object, named) ?? known?.wanted ?? named
+  const wanted = hydratedRevisions(object, named) ?? known?.wanted ?? named
   const { operation } = object as KubeObject & Fields
-  const spec = fields(object.spec)
-  const status = fields(object.status)
-  const sync = fields(status['sync'])
-  const state = fields(status['operationState'])
-  const isElsewhere = isOtherCluster(fields(spec['destination']))
+  const spec = toFields(object.spec)
+  const status = toFields(object.status)
+  const sync = toFields(status['sync'])
+  const state = toFields(status['operationState'])
+  const isElsewhere = isOtherCluster(toFields(spec['destination']))
   const entries = objectsIn(status['history'])
   const history = entries.flatMap((entry) => versionOf(entry, entry, entry['deployedAt']) ?? [])
-  const compared = versionOf(sync, fields(sync['comparedTo']))
-  const attempt = attemptOf(state, isElsewhere)
+  const compared = versionOf(sync, toFields(sync['comparedTo']))
+  const attempt = lastAttempt(state, isElsewhere)
   const last = history.at(-1)
   const synced = syncedVersion(compared, status, last, attempt)
   const deployed = synced ?? last
@@ -48,8 +48,9 @@ export function readApplication(
   const isQueued = operation !== undefined && !isUnderWay
   const isAutomated = isSyncedAutomatically(spec)
   const comparedTo = sync['comparedTo']
-  const isCurrent = !isObject(comparedTo) || isDeepStrictEqual(sourceFields(spec), sourceFields(comparedTo))
-  const requested = versionOf(fields(fields(operation)['sync']), {}) ?? compared
+  const isCurrent =
+    !isObject(comparedTo) || isDeepStrictEqual(comparedSourceFields(spec), comparedSourceFields(comparedTo))
+  const requested = versionOf(toFields(toFields(operation)['sync']), {}) ?? compared
   // A commit without a sync of its own has the content of the last one. A partial sync is not in the history.
   const hasOwnSync = deployed !== undefined && attempt !== undefined && isSameVersion(attempt.version, deployed)
   const isUnchanged = last === undefined || !hasOwnSync || isSameVersion(last, deployed)
@@ -70,10 +71,10 @@ export function readApplication(
     next: isUnderWay ? attempt.version : isAutomated || isQueued ? requested : undefined,
     history,
     complaint:
-      errorOf(status) ??
+      firstError(status) ??
       (other && `the sync of ${describeVersion(other.version)} runs: ${other.message}`) ??
       (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
-    objects: isElsewhere ? 'elsewhere' : objectsIn(status['resources']).flatMap(objectName),
+    objects: isElsewhere ? 'elsewhere' : objectsIn(status['resources']).flatMap(objectNameIn),
   }
 }
 
@@ -83,15 +84,18 @@ export function readApplication(
  * (https://github.com/argoproj/argo-cd/blob/master/pkg/apis/application/v1alpha1/types.go).
  */
 function versionOf(revisions: Fields, sources: Fields, since?: unknown): Version | undefined {
-  const several = texts(...(Array.isArray(revisions['revisions']) ? revisions['revisions'] : []))
-  const all = several.length > 0 ? several : texts(revisions['revision'])
-  const named = several.length > 0 ? objectsIn(sources['sources']) : [fields(sources['source'])]
+  const several = nonEmptyTexts(...(Array.isArray(revisions['revisions']) ? revisions['revisions'] : []))
+  const all = several.length > 0 ? several : nonEmptyTexts(revisions['revision'])
+  const named = several.length > 0 ? objectsIn(sources['sources']) : [toFields(sources['source'])]
   if (all.length === 0) return undefined
   return {
-    since: filledText(since),
+    since: nonEmptyText(since),
     sources: all.map((revision, index) => {
       const { name, ref, chart, targetRevision } = named[index] ?? {}
-      return { names: [...texts(name, ref, chart), String(index + 1)], revisions: texts(revision, targetRevision) }
+      return {
+        names: [...nonEmptyTexts(name, ref, chart), String(index + 1)],
+        revisions: nonEmptyTexts(revision, targetRevision),
+      }
     }),
   }
 }
@@ -106,23 +110,23 @@ function syncedVersion(
   last: Version | undefined,
   attempt: Attempt | undefined,
 ): Version | undefined {
-  if (fields(sync)['status'] !== 'Synced' || compared === undefined) return undefined
+  if (toFields(sync)['status'] !== 'Synced' || compared === undefined) return undefined
   const isLast = last !== undefined && isSameVersion(last, compared)
-  const at = comparable(reconciledAt)
-  const isOutdated = at < comparable(attempt?.since) || (!isLast && at <= comparable(last?.since))
+  const at = comparableMoment(reconciledAt)
+  const isOutdated = at < comparableMoment(attempt?.since) || (!isLast && at <= comparableMoment(last?.since))
   return isOutdated ? undefined : { ...compared, since: isLast ? last.since : undefined }
 }
 
 /** The moment of a timestamp; NaN if there is none, so that no comparison with it is true. */
-const comparable = (timestamp: unknown): number => momentOf(timestamp) ?? Number.NaN
+const comparableMoment = (timestamp: unknown): number => momentOf(timestamp) ?? Number.NaN
 
 /**
  * The last operation: a sync, or a rollback. A dry run deploys nothing. While an operation begins, its result may be that
  * of the operation before. The result of a retry may be a newer commit than the requested one.
  */
-function attemptOf(state: Fields, isElsewhere: boolean): Attempt | undefined {
-  const requested = fields(fields(state['operation'])['sync'])
-  const result = fields(state['syncResult'])
+function lastAttempt(state: Fields, isElsewhere: boolean): Attempt | undefined {
+  const requested = toFields(toFields(state['operation'])['sync'])
+  const result = toFields(state['syncResult'])
   const [asked, reached] = [versionOf(requested, requested), versionOf(result, result)]
   const mayBegin = state['phase'] === 'Running' && !isRetry(state)
   const isOfBefore = mayBegin && asked && reached && isCommit(asked) && !isSameVersion(asked, reached)
@@ -138,12 +142,12 @@ function attemptOf(state: Fields, isElsewhere: boolean): Attempt | undefined {
   return {
     version,
     state: states.get(state['phase']) ?? 'succeeded',
-    message: filledText(state['message']) ?? '',
-    since: filledText(state['finishedAt']),
+    message: nonEmptyText(state['message']) ?? '',
+    since: nonEmptyText(state['finishedAt']),
     applied: (isElsewhere ? [] : resources).flatMap((each) =>
-      each['status'] === 'Synced' && filledText(each['hookType']) === undefined ? objectName(each) : [],
+      each['status'] === 'Synced' && nonEmptyText(each['hookType']) === undefined ? objectNameIn(each) : [],
     ),
-    hookJobs: resources.flatMap(hookJob),
+    hookJobs: resources.flatMap(unfinishedHookJob),
   }
 }
 
@@ -155,48 +159,52 @@ function isCommit({ sources }: Version): boolean {
 const isRetry = ({ retryCount }: Fields): boolean => Number(retryCount ?? 0) > 0
 
 /** The entry of a sync result as the Job of a hook that has not succeeded. */
-function hookJob(entry: Fields): Attempt['hookJobs'] {
+function unfinishedHookJob(entry: Fields): Attempt['hookJobs'] {
   const { hookType, hookPhase, kind, group } = entry
-  if (filledText(hookType) === undefined || kind !== 'Job' || group !== 'batch' || hookPhase === 'Succeeded') return []
+  if (nonEmptyText(hookType) === undefined || kind !== 'Job' || group !== 'batch' || hookPhase === 'Succeeded')
+    return []
   const hasFailed = hookPhase === 'Failed' || hookPhase === 'Error'
-  return objectName(entry).map((job) => ({ ...job, hasFailed }))
+  return objectNameIn(entry).map((job) => ({ ...job, hasFailed }))
 }
 
 function isSyncedAutomatically({ syncPolicy }: Fields): boolean {
-  const { automated } = fields(syncPolicy)
+  const { automated } = toFields(syncPolicy)
   return isObject(automated) && automated['enabled'] !== false
 }
 
 /** The first error of an Application: `ComparisonError: repository not found`. */
-function errorOf({ conditions, sourceHydrator }: Fields): string | undefined {
+function firstError({ conditions, sourceHydrator }: Fields): string | undefined {
   const found = objectsIn(conditions).find(
-    ({ type, message }) => /Error$/.test(filledText(type) ?? '') && filledText(message),
+    ({ type, message }) => /Error$/.test(nonEmptyText(type) ?? '') && nonEmptyText(message),
   )
-  const { phase, message } = fields(fields(sourceHydrator)['currentOperation'])
-  if (found === undefined) return phase === 'Failed' ? `hydration failed: ${filledText(message) ?? ''}` : undefined
-  return `${filledText(found['type'])}: ${filledText(found['message'])}`
+  const { phase, message } = toFields(toFields(sourceHydrator)['currentOperation'])
+  if (found === undefined) return phase === 'Failed' ? `hydration failed: ${nonEmptyText(message) ?? ''}` : undefined
+  return `${nonEmptyText(found['type'])}: ${nonEmptyText(found['message'])}`
 }
 
 /**
  * The wanted revisions with the commits that Argo CD made from them and syncs, if it hydrates manifests
  * (https://argo-cd.readthedocs.io/en/stable/user-guide/source-hydrator/).
  */
-function hydrated({ status }: KubeObject, wanted: readonly WantedRevision[]): readonly WantedRevision[] | undefined {
-  const { drySHA, hydratedSHA } = fields(fields(fields(status)['sourceHydrator'])['lastSuccessfulOperation'])
-  const [dry, made] = [filledText(drySHA), filledText(hydratedSHA)]
+function hydratedRevisions(
+  { status }: KubeObject,
+  wanted: readonly WantedRevision[],
+): readonly WantedRevision[] | undefined {
+  const { drySHA, hydratedSHA } = toFields(toFields(toFields(status)['sourceHydrator'])['lastSuccessfulOperation'])
+  const [dry, made] = [nonEmptyText(drySHA), nonEmptyText(hydratedSHA)]
   if (dry === undefined || made === undefined || !wanted.some(({ revision }) => matchesRevision(revision, dry)))
     return undefined
   return wanted.map((each) => (matchesRevision(each.revision, dry) ? { ...each, revision: made } : each))
 }
 
 /** The fields of the sources in a spec or a comparison: when one of them changes, Argo CD compares again. */
-function sourceFields({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
-  const { targetBranch, path } = fields(fields(sourceHydrator)['syncSource'])
-  const single = isObject(sourceHydrator) ? { targetRevision: targetBranch, path } : fields(source)
+function comparedSourceFields({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
+  const { targetBranch, path } = toFields(toFields(sourceHydrator)['syncSource'])
+  const single = isObject(sourceHydrator) ? { targetRevision: targetBranch, path } : toFields(source)
   return (Array.isArray(sources) ? objectsIn(sources) : [single]).map((each: Fields) => {
     const { targetRevision = '', path = '', chart = '', helm, kustomize } = each
-    const { parameters = [], values = '', valuesObject = {} } = fields(helm)
-    return [targetRevision, path, chart, parameters, values, valuesObject, fields(kustomize)['images'] ?? []]
+    const { parameters = [], values = '', valuesObject = {} } = toFields(helm)
+    return [targetRevision, path, chart, parameters, values, valuesObject, toFields(kustomize)['images'] ?? []]
   })
 }
 
@@ -204,14 +212,14 @@ const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.defaul
 
 /** Whether a destination is another cluster than the one with the Application. */
 function isOtherCluster({ server, name }: Fields): boolean {
-  return filledText(name) === undefined ? !inClusterNames.has(server) : name !== 'in-cluster'
+  return nonEmptyText(name) === undefined ? !inClusterNames.has(server) : name !== 'in-cluster'
 }
 
 /** The name in an entry of `status.resources` or of a sync result. Hooks and objects to prune are omitted. */
-function objectName(entry: Fields): readonly ObjectName[] {
+function objectNameIn(entry: Fields): readonly ObjectName[] {
   const { group, version, kind, namespace, name, hook, requiresPruning } = entry
-  const [apiVersion] = texts(version).map((each) =>
-    filledText(group) === undefined ? each : `${String(group)}/${each}`,
+  const [apiVersion] = nonEmptyTexts(version).map((each) =>
+    nonEmptyText(group) === undefined ? each : `${String(group)}/${each}`,
   )
-  return hook === true || requiresPruning === true ? [] : nameIn({ apiVersion, kind, name, namespace })
+  return hook === true || requiresPruning === true ? [] : objectNameFrom({ apiVersion, kind, name, namespace })
 }

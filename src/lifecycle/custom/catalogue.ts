@@ -24,8 +24,11 @@ export async function findEntries<Kind extends KindName>(
 
 /** The compiled entries for these kinds, and for those that they own or apply. Without any, CEL is not loaded. */
 export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
-  const behind = (await findEntries(kinds)).flatMap(({ entry: { owns = [], applies = [] } }) => [...owns, ...applies])
-  const found = await findEntries([...kinds, ...behind])
+  const dependents = (await findEntries(kinds)).flatMap(({ entry: { owns = [], applies = [] } }) => [
+    ...owns,
+    ...applies,
+  ])
+  const found = await findEntries([...kinds, ...dependents])
   if (found.length === 0) return []
   const compiler = await loadCompiler()
   return found.map(({ kind, entry }) => ({

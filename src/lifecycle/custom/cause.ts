@@ -5,12 +5,19 @@ import { type Assessment, isOnlyWaiting } from '../assessment.ts'
 import { toExplanation } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { addCheck, type Rule } from '../rule.ts'
-import { isOfPresentSpec } from '../status-age.ts'
+import { isCreatedForPresentSpec } from '../status-age.ts'
 import { byImportance, examinePods } from '../workloads/revision-pods.ts'
-import { assessOwned, awaitsLists, type Behind, explainingReader, type ObjectBehind, objectsBehind } from './behind.ts'
+import {
+  assessNonTarget,
+  type Dependent,
+  type DependentRules,
+  explainingReader,
+  isWaitingForLists,
+  listDependents,
+} from './dependents.ts'
 
 /** What the objects behind a custom resource contribute to its assessment. */
-interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'counters'> {
+interface Contribution extends Pick<Assessment, 'failure' | 'stallHold' | 'counters'> {
   /** Problems of objects of an older spec are never proven. */
   readonly problems: readonly Problem[]
 }
@@ -22,25 +29,31 @@ interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'counters'
  * For other kinds, the problems only explain: they are the reason when a deadline ends the target, and the cause of a
  * failure that the custom resource reports. The progress of owned workloads counts as its progress.
  */
-export function withCause(rule: Rule, behind: Behind): Rule {
+export function addCauseCheck(rule: Rule, dependentRules: DependentRules): Rule {
   return addCheck(rule, (own, object, reader) => {
     if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
     const { firstSeenAt, specSeenAt } = reader.history
-    const isUrgent = reader.settings.isSingleCheck === true || behind.isWorkload || own.problems.some(isReported)
+    const isUrgent =
+      reader.settings.isSingleCheck === true || dependentRules.isWorkload || own.problems.some(isReportedByObject)
     if (!isUrgent && !reader.passed(Math.max(firstSeenAt, specSeenAt) + causeSearchMs)) return own
-    const explaining = explainingReader(reader, behind)
-    const found = search(object, objectsBehind(object, behind, explaining), { custom: object, reader: explaining })
+    const explaining = explainingReader(reader, dependentRules)
+    const found = examineDependents(object, listDependents(object, dependentRules, explaining), {
+      custom: object,
+      reader: explaining,
+    })
     const explained: Assessment = {
-      ...explainBy(own, found, behind),
+      ...addCauses(own, found, dependentRules),
       stallHold: own.stallHold ?? found.stallHold,
       counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
     }
-    return explained.failure !== undefined && awaitsLists(reader) ? { ...explained, failure: undefined } : explained
+    return explained.failure !== undefined && isWaitingForLists(reader)
+      ? { ...explained, failure: undefined }
+      : explained
   })
 }
 
 /** Whether the object itself reports the problem, so that an object that it owns may explain it. */
-function isReported(problem: Problem): boolean {
+function isReportedByObject(problem: Problem): boolean {
   return traitsOf(problem).yieldsTo === 'owned'
 }
 
@@ -50,20 +63,20 @@ function awaitsUser({ problems: [first] }: Assessment): boolean {
 }
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
-function explainBy(own: Assessment, found: Findings, { isWorkload }: Behind): Assessment {
+function addCauses(own: Assessment, found: Contribution, { isWorkload }: DependentRules): Assessment {
   const problems = isWorkload ? found.problems : found.problems.map(toExplanation)
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes
   const [first, ...others] = own.problems
   if (cause === undefined) return own
   // An analysis without a result pauses a rollout: the pause is the reason, and the analysis explains it.
-  if (awaitsUser(own)) return { ...own, problems: [...own.problems, ...causes.filter(isReported)] }
+  if (awaitsUser(own)) return { ...own, problems: [...own.problems, ...causes.filter(isReportedByObject)] }
   // As for a Deployment, the problem of a pod is the reason for a failure that the object itself reports.
   const decisive = own.failure && causes.find((problem) => classOf(problem) !== 'slow')
   const failure = isWorkload ? (found.failure ?? decisive) : undefined
   if (failure !== undefined)
     return { ...own, message: messageOf(failure), failure, problems: [...causes, ...own.problems] }
-  if (first === undefined || !isReported(first)) return { ...own, problems: [...causes, ...own.problems] }
+  if (first === undefined || !isReportedByObject(first)) return { ...own, problems: [...causes, ...own.problems] }
   const reported = { ...first, cause }
   const explained = { ...own, problems: [reported, ...others] }
   return own.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
@@ -76,13 +89,13 @@ interface Search {
 }
 
 /** Examines the objects directly behind `owner`: the custom resource itself, or a custom resource that it owns. */
-function search(owner: KubeObject, behind: readonly ObjectBehind[], searched: Search): Findings {
+function examineDependents(owner: KubeObject, dependents: readonly Dependent[], searched: Search): Contribution {
   const { reader } = searched
-  const pods = behind.map(({ object }) => object).filter((object) => isOfKind(object, 'Pod'))
-  const assess = (each: ObjectBehind, within: Reader): AssessedObject => {
-    return { ...each, assessment: assessOwned(each.object, each.rule, within) }
+  const pods = dependents.map(({ object }) => object).filter((object) => isOfKind(object, 'Pod'))
+  const assess = (each: Dependent, within: Reader): AssessedObject => {
+    return { ...each, assessment: assessNonTarget(each.object, each.rule, within) }
   }
-  const judged = behind
+  const judged = dependents
     .filter(({ object }) => !isOfKind(object, 'Pod'))
     .map((each) => assess(each, reader))
     .filter(({ assessment }) => !assessment.ready)
@@ -90,8 +103,8 @@ function search(owner: KubeObject, behind: readonly ObjectBehind[], searched: Se
   const mayWait = !reader.othersProgress() && judged.some(({ assessment }) => isOnlyWaiting(assessment))
   const within = mayWait ? { ...reader, othersProgress: () => true } : reader
   const found = [
-    podFindings(owner, pods, { ...searched, reader: within }),
-    ...judged.map((each) => findingsOf(mayWait ? assess(each, within) : each, searched)),
+    examineOwnedPods(owner, pods, { ...searched, reader: within }),
+    ...judged.map((each) => examineDependent(mayWait ? assess(each, within) : each, searched)),
   ]
   return {
     problems: found.flatMap(({ problems }) => problems),
@@ -102,25 +115,28 @@ function search(owner: KubeObject, behind: readonly ObjectBehind[], searched: Se
 }
 
 /** The pods that a custom resource owns without a workload in between. */
-function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search): Findings {
+function examineOwnedPods(owner: KubeObject, pods: readonly Pod[], searched: Search): Contribution {
   const { reader } = searched
   const { stallHold, ...state } = examinePods(pods, reader, reader.endedPods(owner.metadata.uid, 'Failed'))
-  return { ...ofPresentSpec(state, owner, searched), stallHold }
+  return { ...limitProof(state, owner, searched), stallHold }
 }
 
 /** An object behind a custom resource, with its assessment. */
-interface AssessedObject extends ObjectBehind {
+interface AssessedObject extends Dependent {
   readonly assessment: Assessment
 }
 
 /**
  * The findings of an object. Problems of the objects behind a custom object are more specific, so they replace its own.
  */
-function findingsOf({ object, isCustom, behind, assessment }: AssessedObject, searched: Search): Findings {
+function examineDependent(
+  { object, isCustom, dependents, assessment }: AssessedObject,
+  searched: Search,
+): Contribution {
   const { problems, failure, stallHold } = assessment
   if (isCustom) {
-    const deeper = search(object, behind(), searched)
-    return deeper.problems.length > 0 ? deeper : { ...deeper, ...ofPresentSpec({ problems }, object, searched) }
+    const deeper = examineDependents(object, dependents(), searched)
+    return deeper.problems.length > 0 ? deeper : { ...deeper, ...limitProof({ problems }, object, searched) }
   }
   const { custom, reader } = searched
   const { namespace } = object.metadata
@@ -128,7 +144,7 @@ function findingsOf({ object, isCustom, behind, assessment }: AssessedObject, se
   if (namespace !== undefined && namespace !== custom.metadata.namespace)
     reader.watch({ apiVersion: 'v1', kind: 'Event', namespace })
   const counters = countersOf(object, assessment)
-  return { ...ofPresentSpec({ problems, failure }, object, searched), stallHold, counters }
+  return { ...limitProof({ problems, failure }, object, searched), stallHold, counters }
 }
 
 /** The counts of an owned workload, by names that are unique among all objects behind the custom resource. */
@@ -143,16 +159,18 @@ function countersOf(
 }
 
 /** The problems of an object. They are not proven if it is of an older spec, or if its owner decides about them. */
-function ofPresentSpec(
-  { problems, failure }: Pick<Findings, 'problems' | 'failure'>,
+function limitProof(
+  { problems, failure }: Pick<Contribution, 'problems' | 'failure'>,
   owner: KubeObject,
   { custom, reader }: Search,
-): Pick<Findings, 'problems' | 'failure'> {
+): Pick<Contribution, 'problems' | 'failure'> {
   const { namespace } = owner.metadata
   const mayFail = (problem: Problem) => {
     const { name } = problem.subject
-    const [pod] = isPodSubject(problem.subject) ? reader.known({ apiVersion: 'v1', kind: 'Pod', namespace, name }) : []
-    return traitsOf(problem).yieldsTo !== 'owner' && isOfPresentSpec(pod ?? owner, custom, reader)
+    const [pod] = isPodSubject(problem.subject)
+      ? reader.listKnown({ apiVersion: 'v1', kind: 'Pod', namespace, name })
+      : []
+    return traitsOf(problem).yieldsTo !== 'owner' && isCreatedForPresentSpec(pod ?? owner, custom, reader)
   }
   const isElsewhere = owner.metadata.namespace !== custom.metadata.namespace
   const withNamespace = (problem: Problem): Problem => (isElsewhere ? { ...problem, isElsewhere } : problem)

@@ -3,29 +3,36 @@ import { gitNameOf, hasHash, type WantedRevision } from '../../plan/revision.ts'
 import { reportedFailureMs } from '../../thresholds.ts'
 import { conditionsOf, objectsIn } from '../conditions.ts'
 import { isStale, presentConditions } from '../status-age.ts'
-import { inventoryOf } from './behind.ts'
-import { fields, filledText, isSameVersion, type RevisionReport, texts, type Version } from './revision-report.ts'
+import { inventoryOf } from './dependents.ts'
+import {
+  isSameVersion,
+  nonEmptyText,
+  nonEmptyTexts,
+  type RevisionReport,
+  toFields,
+  type Version,
+} from './revision-report.ts'
 
 /**
  * A Kustomization of Flux: `lastAppliedRevision` is applied and healthy. The history begins with the newest entry; one
  * that is applied again moves to the front (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
  */
 export function readKustomization(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
-  const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = fields(object.status)
+  const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = toFields(object.status)
   const entries = objectsIn(history)
   // Only the history contains the commit that an OCI artifact was made from, and only for applied artifacts.
   const { originRevision } =
-    entries.map(({ metadata }) => fields(metadata)).find(({ revision }) => revision === lastAttemptedRevision) ?? {}
-  const [attempted] = versionOf(texts(lastAttemptedRevision, originRevision))
-  const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
+    entries.map(({ metadata }) => toFields(metadata)).find(({ revision }) => revision === lastAttemptedRevision) ?? {}
+  const [attempted] = versionOf(nonEmptyTexts(lastAttemptedRevision, originRevision))
+  const applied = nonEmptyTexts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = entries
-  const isFront = applied.includes(filledText(fields(front?.['metadata'])['revision']) ?? '')
+  const isFront = applied.includes(nonEmptyText(toFields(front?.['metadata'])['revision']) ?? '')
   // The history has one entry for each content and result. It names the latest revision with these.
-  const digest = isFront ? filledText(front?.['digest']) : undefined
+  const digest = isFront ? nonEmptyText(front?.['digest']) : undefined
   const [appliedRevision = ''] = applied
   // `lastAppliedRevision` is written last, after Ready: until then, Ready is about the attempted revision.
-  const isAttempted = attempted !== undefined && !applied.includes(filledText(lastAttemptedRevision) ?? '')
-  const { ready, hasFailed, isWorking, progress, report } = readCommon(object, wanted, attempted)
+  const isAttempted = attempted !== undefined && !applied.includes(nonEmptyText(lastAttemptedRevision) ?? '')
+  const { ready, hasFailed, isWorking, progress, report } = readFluxObject(object, wanted, attempted)
   const { objects } = report
   return {
     ...report,
@@ -61,15 +68,16 @@ export function readKustomization(object: KubeObject, wanted: readonly WantedRev
  * failure is not final (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
  */
 export function readHelmRelease(object: KubeObject, wanted: readonly WantedRevision[]): RevisionReport {
-  const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
-  const [attempted] = versionOf(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
+  const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = toFields(object.status)
+  const [attempted] = versionOf(nonEmptyTexts(lastAttemptedRevision, lastAttemptedRevisionDigest))
   const releases = objectsIn(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) =>
-    versionOf(texts(chartVersion, ociDigest), { since: lastDeployed }).map((version) => ({ version, status })),
+    versionOf(nonEmptyTexts(chartVersion, ociDigest), { since: lastDeployed }).map((version) => ({ version, status })),
   )
   const [front] = releases
   const deployed = releases.filter(({ status }) => status === 'deployed').slice(0, 1)
-  const versions = front === undefined ? versionOf(texts(lastAppliedRevision)) : deployed.map(({ version }) => version)
-  const { ready, hasFailed, isStalled, isWorking, report } = readCommon(object, wanted, attempted)
+  const versions =
+    front === undefined ? versionOf(nonEmptyTexts(lastAppliedRevision)) : deployed.map(({ version }) => version)
+  const { ready, hasFailed, isStalled, isWorking, report } = readFluxObject(object, wanted, attempted)
   // Until Helm has created the release, Ready is about the previous release.
   const isBegun =
     attempted !== undefined &&
@@ -110,13 +118,13 @@ const versionOf = (
 ): readonly Version[] =>
   revisions.length === 0
     ? []
-    : [{ sources: [{ names: ['1'], revisions }], since: filledText(since), first: filledText(first) }]
+    : [{ sources: [{ names: ['1'], revisions }], since: nonEmptyText(since), first: nonEmptyText(first) }]
 
 /** The version of an entry in the history of a Kustomization. */
 function historyVersion({ metadata, lastReconciled, firstReconciled, digest }: Fields): readonly Version[] {
-  const { revision, originRevision } = fields(metadata)
-  const versions = versionOf(texts(revision, originRevision), { since: lastReconciled, first: firstReconciled })
-  return versions.map((version) => ({ ...version, content: filledText(digest) }))
+  const { revision, originRevision } = toFields(metadata)
+  const versions = versionOf(nonEmptyTexts(revision, originRevision), { since: lastReconciled, first: firstReconciled })
+  return versions.map((version) => ({ ...version, content: nonEmptyText(digest) }))
 }
 
 /** Reasons of `Ready=False` that are not about the attempted revision, and so never fail it. */
@@ -130,18 +138,18 @@ const waitingReasons: ReadonlySet<string | undefined> = new Set([
  * What the conditions of the present generation report, and the part of the report that is the same for all kinds of
  * Flux.
  */
-function readCommon(object: KubeObject, wanted: readonly WantedRevision[], attempted: Version | undefined) {
+function readFluxObject(object: KubeObject, wanted: readonly WantedRevision[], attempted: Version | undefined) {
   const conditions = presentConditions(object)
   const ready = conditions.find(({ type }) => type === 'Ready')
   const reconciling = conditions.find(({ type, status }) => type === 'Reconciling' && status === 'True')
   const progress = reconciling?.message ?? ''
-  const spec = fields(object.spec)
-  const { inventory, observedGeneration } = fields(object.status)
+  const spec = toFields(object.spec)
+  const { inventory, observedGeneration } = toFields(object.status)
   const isSuspended = spec['suspend'] === true
   // Only `Running health checks …` and `Running 'upgrade' action …` take long.
   const slow = progress.startsWith('Running ') ? progress : undefined
   const complaint = ready?.status === 'False' ? (ready.message ?? '') : slow
-  const own = isObject(inventory) ? inventoryOf(object) : labelledBy(object)
+  const own = isObject(inventory) ? inventoryOf(object) : releaseLabels(object)
   const isReady = conditionsOf(object).some(({ type, status }) => type === 'Ready' && status === 'True')
   return {
     ready,
@@ -167,10 +175,10 @@ function readCommon(object: KubeObject, wanted: readonly WantedRevision[], attem
  * The labels of the objects of a HelmRelease whose status has no inventory: older helm-controllers write only the
  * labels (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
  */
-function labelledBy({ apiVersion, spec, metadata: { name, namespace = '' } }: KubeObject) {
+function releaseLabels({ apiVersion, spec, metadata: { name, namespace = '' } }: KubeObject) {
   const group = groupOf(apiVersion)
   return {
-    namespace: filledText(fields(spec)['targetNamespace']) ?? namespace,
+    namespace: nonEmptyText(toFields(spec)['targetNamespace']) ?? namespace,
     labels: { [`${group}/name`]: name, [`${group}/namespace`]: namespace },
   }
 }

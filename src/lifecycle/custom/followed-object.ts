@@ -8,14 +8,14 @@ import { toExplanation } from '../proof.ts'
 import type { Reader } from '../reader.ts'
 import { addCheck, type Rule, toWaiting } from '../rule.ts'
 import { isStale, lastWrittenAt, versionChangedAt } from '../status-age.ts'
-import { assessOwned, type Behind, explainingReader, nameIn } from './behind.ts'
+import { assessNonTarget, type DependentRules, explainingReader, objectNameFrom } from './dependents.ts'
 
 /**
  * For a custom resource whose status is about another object (`follows`), such as the Deployment that a Rollout refers
  * to. While its status is older than the present version of that object, the resource is neither ready nor failed. If
  * the object is missing or cannot be read, the status of the resource decides alone.
  */
-export function withFollowedObject(rule: Rule, { follows, ruleOf }: Behind): Rule {
+export function addFollowedObjectCheck(rule: Rule, { follows, ruleOf }: DependentRules): Rule {
   if (follows === undefined) return rule
   return addCheck(rule, (own, object, reader) => {
     const found = followedObject(object, follows, ruleOf, reader)
@@ -24,7 +24,7 @@ export function withFollowedObject(rule: Rule, { follows, ruleOf }: Behind): Rul
     const followed = ruleOf(found).rule
     if (follows.generation !== undefined || follows.every !== undefined)
       return withPresentStatus(own, object, found, follows, followed, explaining)
-    const { ready, message, problems } = assessOwned(found, followed, explaining)
+    const { ready, message, problems } = assessNonTarget(found, followed, explaining)
     if (!own.ready || ready) return own
     return { ...toWaiting(own, `${shortName(found)}: ${message}`), problems: problems.map(toExplanation) }
   })
@@ -34,13 +34,13 @@ export function withFollowedObject(rule: Rule, { follows, ruleOf }: Behind): Rul
 function followedObject(
   object: KubeObject,
   { object: reference }: NonNullable<HealthCheck['follows']>,
-  ruleOf: Behind['ruleOf'],
+  ruleOf: DependentRules['ruleOf'],
   reader: Reader,
 ): KubeObject | undefined {
   const parts = reference(object)?.split('/') ?? []
   const [kind, name] = parts.splice(-2)
   const { namespace } = object.metadata
-  const [request] = nameIn({ apiVersion: parts.join('/'), kind, name, namespace })
+  const [request] = objectNameFrom({ apiVersion: parts.join('/'), kind, name, namespace })
   // The author of the resource chooses the reference: Secrets and other kinds without a state are not read.
   if (request === undefined || ruleOf(request).rule === existsRule) return undefined
   return reader.list(request, undefined, 'optional')[0]

@@ -10,7 +10,7 @@ import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { observedMilestone } from '../status-age.ts'
 import { conditionProblem, notReconciledProblem, ownProblem, reportedProblem } from '../status-problems.ts'
 import {
-  endsByItself,
+  isRunToCompletion,
   isSchedule,
   isUnobserved,
   progressCounters,
@@ -32,7 +32,7 @@ import type { Meaning } from './words.ts'
  */
 export const genericRule: Rule = {
   milestones: commonMilestones,
-  judge: (object, reader) => stateDecision(object, decideByConventions(object, reader), reader),
+  judge: (object, reader) => applyDecision(object, decideByConventions(object, reader), reader),
 }
 
 /** What the status of an object means by the general conventions. */
@@ -61,7 +61,7 @@ function decideByConventions(object: KubeObject, reader: RuleReader): Decision {
  * retry after any other failure.
  */
 function meaningOfSummary(object: KubeObject, { meaning, signals: [first] }: SignalSummary, reader: Reader): Meaning {
-  if (meaning === undefined) return awaitsSignal(object, reader) ? 'progressing' : 'ready'
+  if (meaning === undefined) return isSignalAwaited(object, reader) ? 'progressing' : 'ready'
   return meaning === 'failed' && !(first && hasGivenUp(first, object)) ? 'progressing' : meaning
 }
 
@@ -69,7 +69,7 @@ function meaningOfSummary(object: KubeObject, { meaning, signals: [first] }: Sig
 const unknownText = 'exists; it gives no readiness signal, so nothing more can be known'
 
 /** Whether a status without a signal contains states, whose meaning is unknown: `Applied=True`, `mode: Leader`. */
-function isUnclear(object: KubeObject): boolean {
+function hasUnknownStates(object: KubeObject): boolean {
   return progressStates(object).length > 0
 }
 
@@ -90,18 +90,18 @@ function isStatusAwaited(object: KubeObject, reader: Reader): boolean {
  * Whether the gate waits for a status to get a signal: many controllers write other fields before the state. The status
  * is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the object.
  */
-function awaitsSignal(object: KubeObject, reader: Reader): boolean {
+function isSignalAwaited(object: KubeObject, reader: Reader): boolean {
   if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return false
   const { time, history, settings } = reader
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
   const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.statesMovedAt, history.specSeenAt))
-  return !reader.passed(since + settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1))
+  return !reader.passed(since + settings.settleTimeMs * (hasUnknownStates(object) ? unclearSettles : 1))
 }
 
 /** Whether the controller has given up, by convention: Stalled=True, or the failed end of a Job-like object. */
 function hasGivenUp({ scope }: Signal, object: KubeObject): boolean {
-  return scope === 'summary' || (scope === 'whole' && endsByItself(object))
+  return scope === 'summary' || (scope === 'whole' && isRunToCompletion(object))
 }
 
 /** What the status of an object means, by the general conventions or by a health check. */
@@ -129,21 +129,21 @@ export function explanationText({ signals, cause }: Explanation): string {
  * States what was decided about an object.
  * @param check the health check that decided; absent if the general conventions did
  */
-export function stateDecision(
+export function applyDecision(
   object: KubeObject,
   decision: Decision,
   reader: RuleReader,
   check?: HealthCheck,
 ): Judgement {
   const { meaning, isObserved, isAwaited, message, readyConditions, copiesOthers } = decision
-  const problem = problemOfDecision(object, decision, reader, check)
+  const problem = decisionProblem(object, decision, reader, check)
   if (problem !== undefined) reader.problem(problem)
   reader.milestone(observedMilestone(object, isObserved && !isAwaited))
   const counters = isObserved ? progressCounters(object) : undefined
   return { ready: meaning === 'ready', message, readyConditions, copiesOthers, counters }
 }
 
-function problemOfDecision(
+function decisionProblem(
   object: KubeObject,
   { meaning, isAwaited, ...explanation }: Decision,
   reader: Reader,

@@ -5,7 +5,7 @@ import { isEmpty } from '../conditions.ts'
 import type { RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
 import { isStale, isStatusStale, specChangedAt } from '../status-age.ts'
-import { type Decision, type Explanation, explanationText, genericRule, stateDecision } from './generic.ts'
+import { applyDecision, type Decision, type Explanation, explanationText, genericRule } from './generic.ts'
 import { isUnobserved, readSignals } from './status.ts'
 import { type Signal, type SignalSummary, summarizeSignals } from './status-conditions.ts'
 import type { Meaning } from './words.ts'
@@ -18,19 +18,19 @@ import type { Meaning } from './words.ts'
  */
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
-    milestones: withStages(check.milestones),
+    milestones: milestonesWithStages(check.milestones),
     judge: (object, reader) => {
       const decision = decideByCheck(object, check, reader)
       const judgement =
-        decision === undefined ? genericRule.judge(object, reader) : stateDecision(object, decision, reader, check)
-      stateStages(object, check, judgement, reader)
+        decision === undefined ? genericRule.judge(object, reader) : applyDecision(object, decision, reader, check)
+      addStageMilestones(object, check, judgement, reader)
       return judgement
     },
   }
 }
 
 /** The common milestones, and before `ready` those that a health check adds (stages). */
-export function withStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule['milestones'] {
+export function milestonesWithStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule['milestones'] {
   const [created, observed, ready] = commonMilestones
   return [created, observed, ...stages.map(({ name }) => name), ready]
 }
@@ -38,7 +38,7 @@ export function withStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule[
 type StageOf = HealthCheck['milestones'][number]
 
 /** Whether the status is about the present generation. In the catalogue, the generations of its conditions count too. */
-function isObservedBy(object: KubeObject, { ignoresGeneration, isUsers }: HealthCheck): boolean {
+function isObservedForCheck(object: KubeObject, { ignoresGeneration, isUsers }: HealthCheck): boolean {
   return ignoresGeneration === true || !(isUsers ? isStatusStale(object) : isUnobserved(object))
 }
 
@@ -52,7 +52,7 @@ const withoutStaleConditions = cachePerObject((object: KubeObject): KubeObject =
 })
 
 /** The object as the expressions of a check read it: those of the catalogue read no conditions of older generations. */
-function readBy(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
+function objectForCheck(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
   return isUsers ? object : withoutStaleConditions(object)
 }
 
@@ -64,11 +64,11 @@ function readBy(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
 function decideByCheck(object: KubeObject, check: HealthCheck, reader: RuleReader): Decision | undefined {
   const { settleTimeMs } = reader.settings
   const { fieldsMovedAt, specSeenAt } = reader.history
-  const isObserved = isObservedBy(object, check)
-  const read = readBy(object, check)
+  const isObserved = isObservedForCheck(object, check)
+  const read = objectForCheck(object, check)
   const signals = isObserved ? readSignals(object) : []
   const summary = summarizeSignals(signals)
-  const found = isObserved ? meaningBy(read, check) : unobservedMeaning(read, check)
+  const found = isObserved ? meaningByExpressions(read, check) : unobservedMeaning(read, check)
   const isOtherVersion = found === undefined && summary.meaning !== undefined
   if (isOtherVersion && reader.passed(Math.max(fieldsMovedAt, specSeenAt) + settleTimeMs)) return undefined
   const readsStatus = check.statusFields.length > 0
@@ -79,7 +79,7 @@ function decideByCheck(object: KubeObject, check: HealthCheck, reader: RuleReade
   const isAwaited = isObserved && readsStatus && hasNoStatus(object) && found !== 'ready' && found !== 'suspended'
   const explanation = isObserved ? explanationOf(read, check, signals, meaning) : { signals: [] }
   const good = summary.meaning === 'ready' ? summary.signals : []
-  const unmet = explanationText(explanation) || unmetText(read, check)
+  const unmet = explanationText(explanation) || notReadyText(read, check)
   if (isObserved) reader.hold(stallHoldOf(read, check, summary))
   return {
     meaning,
@@ -129,7 +129,7 @@ function readyText(good: readonly Signal[], { isUsers }: HealthCheck, isStatic: 
 }
 
 /** The message of an object whose status does not show why it is not ready. */
-function unmetText(object: KubeObject, { isUsers, current }: HealthCheck): string {
+function notReadyText(object: KubeObject, { isUsers, current }: HealthCheck): string {
   if (!isUsers) return 'waiting for its controller to report that it is ready'
   const { error } = current(object)
   return error === undefined ? 'its health check is not met yet' : `its health check cannot be evaluated yet: ${error}`
@@ -143,17 +143,17 @@ function unobservedMeaning(object: KubeObject, check: HealthCheck): Meaning {
 }
 
 /** The meaning by the expressions. Undefined if the entry reads no field of the status: another version wrote it. */
-function meaningBy(object: KubeObject, check: HealthCheck): Meaning | undefined {
+function meaningByExpressions(object: KubeObject, check: HealthCheck): Meaning | undefined {
   const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
   if (holds('inProgress')) return 'progressing'
   if (holds('suspended')) return 'suspended'
   if (holds('failed')) return 'failed'
   if (holds('current')) return 'ready'
-  return check.isUsers || isDescribed(object, check) ? 'progressing' : undefined
+  return check.isUsers || hasReadField(object, check) ? 'progressing' : undefined
 }
 
 /** Whether a status has a field that the expressions of an entry read. */
-function isDescribed({ status }: KubeObject, { statusFields }: HealthCheck): boolean {
+function hasReadField({ status }: KubeObject, { statusFields }: HealthCheck): boolean {
   return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
 }
 
@@ -164,9 +164,14 @@ function hasNoStatus({ status }: KubeObject): boolean {
 }
 
 /** States the milestones that a check adds. If the object is ready, a milestone that was not reached is skipped. */
-function stateStages(object: KubeObject, check: HealthCheck, { ready, message }: Judgement, reader: RuleReader): void {
+function addStageMilestones(
+  object: KubeObject,
+  check: HealthCheck,
+  { ready, message }: Judgement,
+  reader: RuleReader,
+): void {
   for (const { name, done } of check.milestones) {
-    const isDone = isObservedBy(object, check) && done(readBy(object, check)).holds
+    const isDone = isObservedForCheck(object, check) && done(objectForCheck(object, check)).holds
     if (ready && !isDone) reader.milestone({ name, state: 'skipped', message: '' })
     else reader.milestone(isDone ? { name, state: 'done', message: name } : { name, state: 'open', message })
   }

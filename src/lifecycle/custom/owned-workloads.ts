@@ -13,16 +13,16 @@ import { namespaceRequest } from '../selector.ts'
 import { specChangedAt, wasWrittenSince } from '../status-age.ts'
 import { workloadServing } from '../workloads/workload.ts'
 import {
-  allBehind,
-  assessOwned,
-  awaitsLists,
-  type Behind,
+  assessNonTarget,
+  type Dependent,
+  type DependentRules,
+  dependentRequests,
   explainingReader,
-  type ObjectBehind,
-  ownedRequests,
+  isWaitingForLists,
+  listAllDependents,
+  readerWithoutWatches,
   revisionedKinds,
-  unwatchingReader,
-} from './behind.ts'
+} from './dependents.ts'
 
 /**
  * A custom resource of some operators is ready only after the Deployments, StatefulSets and DaemonSets behind it, and
@@ -35,29 +35,29 @@ import {
  * workload was written, or after the settle time: not every change affects a workload. By default, an instance of kro
  * is ready once its objects exist (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
-export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
+export function addOwnedWorkloadCheck(rule: Rule, dependentRules: DependentRules): Rule {
   return addCheck(rule, (own, object, reader) => {
-    const awaits = behind.awaitsWorkloads
+    const awaits = dependentRules.awaitsWorkloads
     if (!own.ready || awaits === 'none') return own
     const jobs = awaits === 'all' ? namedJobs(object, reader) : []
-    const kinds = behind.kinds.filter(({ kind }) => !revisionedKinds.has(kind))
+    const kinds = dependentRules.kinds.filter(({ kind }) => !revisionedKinds.has(kind))
     const changedAt = specChangedAt(object, reader)
-    const explaining = explainingReader(reader, behind)
+    const explaining = explainingReader(reader, dependentRules)
     const workloads = [
-      ...allBehind(object, { ...behind, kinds, revisions: 'all' }, explaining).filter((each) =>
+      ...listAllDependents(object, { ...dependentRules, kinds, revisions: 'all' }, explaining).filter((each) =>
         isWorkloadKind(each.object),
       ),
-      ...jobs.map((job) => ({ object: job, ...behind.ruleOf(job) })),
+      ...jobs.map((job) => ({ object: job, ...dependentRules.ruleOf(job) })),
     ].filter((each) => awaits === 'all' || wasWrittenSince(each.object, changedAt, reader))
     const assessed = workloads.map((each) => ({
       ...each,
-      assessment: assessOwned(asUpdatedByOperator(each.object, object), each.rule, explaining),
+      assessment: assessNonTarget(withoutOnDelete(each.object, object), each.rule, explaining),
     }))
     const unready = assessed.find(({ assessment }) => !assessment.ready)
     const awaited =
-      (awaitsLists(reader) ? 'waiting for the list of its workloads' : undefined) ??
+      (isWaitingForLists(reader) ? 'waiting for the list of its workloads' : undefined) ??
       (unready && `${shortName(unready.object)}: ${unready.assessment.message}`) ??
-      (awaits === 'all' ? awaitChange(changedAt, workloads, reader) : undefined)
+      (awaits === 'all' ? awaitedChangeText(changedAt, workloads, reader) : undefined)
     return awaited === undefined ? own : toWaiting(own, awaited)
   })
 }
@@ -66,16 +66,16 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
  * With OnDelete, the operator deletes the pods of the older revision itself, so the workload is ready only after all of them
  * are updated. Exception: the spec of the custom resource requests OnDelete.
  */
-function asUpdatedByOperator(workload: KubeObject, custom: KubeObject): KubeObject {
+function withoutOnDelete(workload: KubeObject, custom: KubeObject): KubeObject {
   const { updateStrategy, ...spec } = (workload.spec ?? {}) as { updateStrategy?: { type?: string } }
   const isOnDelete = updateStrategy?.type === 'OnDelete' && !JSON.stringify(custom.spec ?? {}).includes('"OnDelete"')
   return isOnDelete ? { ...workload, spec } : workload
 }
 
 /** The message while the gate waits for a workload to change after the spec; undefined if it does not wait. */
-function awaitChange(
+function awaitedChangeText(
   changedAt: number,
-  workloads: readonly Pick<ObjectBehind, 'object'>[],
+  workloads: readonly Pick<Dependent, 'object'>[],
   reader: Reader,
 ): string | undefined {
   const hasChanged = workloads.some(({ object }) => wasWrittenSince(object, changedAt, reader))
@@ -92,30 +92,32 @@ function namedJobs({ status, metadata }: KubeObject, reader: Reader): readonly K
   const { jobName } = (status ?? {}) as Fields
   const { namespace } = metadata
   if (typeof jobName !== 'string') return []
-  return reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
+  return reader.listKnown({ apiVersion: 'batch/v1', kind: 'Job', namespace, name: jobName })
 }
 
 /**
  * How requests reach the pods behind a custom resource, directly or behind its workloads: at the ports of the pods.
  * Undefined if the resource owns no kind that runs pods.
  */
-export function servingOfOwned(behind: Behind): Serving | undefined {
-  if (!behind.kinds.some((kind) => isWorkloadKind(kind) || revisionedKinds.has(kind.kind))) return undefined
+export function servingByDependents(dependentRules: DependentRules): Serving | undefined {
+  if (!dependentRules.kinds.some((kind) => isWorkloadKind(kind) || revisionedKinds.has(kind.kind))) return undefined
   const { ports, isEmpty } = workloadServing
   return {
     ports,
     pods: (object, _, reader) => {
-      for (const request of ownedRequests(object, behind)) reader.watch(request)
+      for (const request of dependentRequests(object, dependentRules)) reader.watch(request)
       if (object.metadata.namespace !== undefined) {
         // The pods of a workload are found by these kinds.
         reader.watch(namespaceRequest('v1', 'Pod', object))
         reader.watch(namespaceRequest('apps/v1', 'ReplicaSet', object))
       }
-      const within = unwatchingReader(reader)
-      return [...new Set(allBehind(object, behind, within).flatMap((each) => podsOf(each, within)))]
+      const within = readerWithoutWatches(reader)
+      return [
+        ...new Set(listAllDependents(object, dependentRules, within).flatMap((each) => presentPodsOf(each, within))),
+      ]
     },
     isEmpty: (object, reader) => {
-      const found = allBehind(object, behind, unwatchingReader(reader)).map((each) => each.object)
+      const found = listAllDependents(object, dependentRules, readerWithoutWatches(reader)).map((each) => each.object)
       const workloads = found.filter(isWorkloadKind)
       return isEmpty(object, reader) || (workloads.length > 0 && workloads.every((each) => isEmpty(each, reader)))
     },
@@ -125,18 +127,18 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
 /**
  * How requests reach the pods of an object that `--for` or a health check judges: the rule of its kind finds the pods.
  */
-export function servingOfKind(rule: Rule): Serving | undefined {
+export function servingByKindRule(rule: Rule): Serving | undefined {
   const { serving } = rule
   if (serving === undefined || serving.selects !== undefined) return serving
   return {
     ...serving,
-    pods: (object, _, reader) => serving.pods(object, assessOwned(object, rule, reader), reader),
+    pods: (object, _, reader) => serving.pods(object, assessNonTarget(object, rule, reader), reader),
   }
 }
 
 /** The pods of the present revision of an object behind a custom resource. */
-function podsOf({ object, rule, isCustom }: ObjectBehind, reader: Reader): readonly Pod[] {
+function presentPodsOf({ object, rule, isCustom }: Dependent, reader: Reader): readonly Pod[] {
   if (isOfKind(object, 'Pod')) return [object]
   const isWorkload = !isCustom && rule.serving !== undefined && rule.serving.selects === undefined
-  return isWorkload ? (assessOwned(object, rule, reader).pods?.new ?? []) : []
+  return isWorkload ? (assessNonTarget(object, rule, reader).pods?.new ?? []) : []
 }

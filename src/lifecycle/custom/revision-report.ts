@@ -73,11 +73,11 @@ interface LabelledObjects {
   readonly labels: Readonly<Record<string, string>>
 }
 
-export const fields = (value: unknown): Fields => (isObject(value) ? value : {})
-export const filledText = (value: unknown): string | undefined =>
+export const toFields = (value: unknown): Fields => (isObject(value) ? value : {})
+export const nonEmptyText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
-export const texts = (...values: readonly unknown[]): readonly string[] =>
-  values.flatMap((value) => filledText(value) ?? [])
+export const nonEmptyTexts = (...values: readonly unknown[]): readonly string[] =>
+  values.flatMap((value) => nonEmptyText(value) ?? [])
 
 /** Whether a version has each wanted revision, in the source that the user named or in any. */
 export function hasRevisions({ sources }: Version, wanted: readonly WantedRevision[]): boolean {

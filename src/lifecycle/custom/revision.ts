@@ -12,7 +12,7 @@ import { formatSelector } from '../selector.ts'
 import { ownProblem } from '../status-problems.ts'
 import { jobRule } from '../workloads/job.ts'
 import { readApplication } from './argo-cd.ts'
-import { assessOwned, unwatchingReader } from './behind.ts'
+import { assessNonTarget, readerWithoutWatches } from './dependents.ts'
 import { readHelmRelease, readKustomization } from './flux.ts'
 import {
   type Attempt,
@@ -48,7 +48,7 @@ function readReport(
  * Then its own rule decides whether it is ready, and what it deployed becomes targets.
  * @param hasReadinessCriteria whether objects of a kind become targets: the operator reports whether others exist
  */
-export function withRevision(
+export function addRevisionCheck(
   rule: Rule,
   { revisions = [] }: Pick<Target, 'revisions'>,
   hasReadinessCriteria: (kind: KindName) => boolean,
@@ -56,23 +56,23 @@ export function withRevision(
   const awaiting: Rule = {
     ...rule,
     arrival: (object, reader, before) =>
-      arrivalOf(object, readReport(object, revisions, reader.knownRevision), reader, before),
+      findArrival(object, readReport(object, revisions, reader.knownRevision), reader, before),
   }
   return addCheck(awaiting, (own, object, reader) => {
     const report = readReport(object, revisions, reader.knownRevision)
     const { attempt, objects } = report
     const watched = objects === 'elsewhere' ? [] : (attempt?.hookJobs ?? [])
-    for (const request of watched.flatMap(hookRequests)) reader.watch(request, 'optional')
+    for (const request of watched.flatMap(hookJobRequests)) reader.watch(request, 'optional')
     const gated = attempt && { ...attempt, applied: attempt.applied.filter(hasReadinessCriteria) }
-    const deployed = listObjects(report, reader).filter(hasReadinessCriteria)
-    return judgeArrival(own, object, reader, { ...report, attempt: gated }, deployed)
+    const deployed = listDeployedObjects(report, reader).filter(hasReadinessCriteria)
+    return assessArrival(own, object, reader, { ...report, attempt: gated }, deployed)
   })
 }
 
 const notArrived: KnownRevision = { wasDeployed: false, wasAttempted: false, wanted: [] }
 
 /** Whether the awaited revision is deployed, or was deployed and no longer is. */
-function arrivalOf(object: KubeObject, report: AwaitedReport, reader: Reader, before?: KubeObject): Arrival {
+function findArrival(object: KubeObject, report: AwaitedReport, reader: Reader, before?: KubeObject): Arrival {
   const { operator, wanted, wantedText, content, isSettled, isCurrent, attempt, next } = report
   const [deployed] = report.deployed
   const { knownRevision: known = notArrived } = reader
@@ -163,7 +163,7 @@ function wrongRevision(
  * The assessment of an object that awaits a revision: that of its rule, changed by the arrival of the revision.
  * @param deployed the deployed objects that become targets
  */
-function judgeArrival(
+function assessArrival(
   own: Assessment,
   object: KubeObject,
   reader: Reader,
@@ -171,12 +171,12 @@ function judgeArrival(
   deployed: readonly ObjectName[],
 ): Assessment {
   const { operator, wantedText, isSettled, attempt } = report
-  const { type } = arrivalOf(object, report, reader)
+  const { type } = findArrival(object, report, reader)
   if (type === 'attempted' && attempt !== undefined)
     return attempt.state === 'failed'
-      ? withFailure(own, object, reader, report, attempt)
-      : withAttempt(own, object, report, attempt, reader)
-  if (type === 'deployed' && isSettled) return withDeployed(own, object, report, deployed)
+      ? assessFailedAttempt(own, object, reader, report, attempt)
+      : assessAttempt(own, object, report, attempt, reader)
+  if (type === 'deployed' && isSettled) return assessDeployed(own, object, report, deployed)
   if (type === 'deployed') {
     if (own.ready) return toWaiting(own, `${operator} has not finished`)
     // The failure of another revision does not fail the wanted one.
@@ -188,7 +188,7 @@ function judgeArrival(
 }
 
 /** The assessment of an object whose operator deploys the revision. */
-function withAttempt(
+function assessAttempt(
   own: Assessment,
   object: KubeObject,
   report: AwaitedReport,
@@ -198,21 +198,21 @@ function withAttempt(
   const { operator, wantedText } = report
   const started = {
     ...toWaiting(own, message === '' ? `${operator} deploys ${wantedText}` : message),
-    ...withTargets(own, object, applied),
+    ...addDeployedTargets(own, object, applied),
   }
   if (state === 'begun') return { ...started, problems: [wrongRevision(object, report, reader), ...started.problems] }
   return state === 'retried' ? started : { ...started, stallHold: `${operator} is deploying it` }
 }
 
 /** The assessment of an object whose operator failed to deploy the revision. */
-function withFailure(
+function assessFailedAttempt(
   own: Assessment,
   object: KubeObject,
   reader: Reader,
   report: AwaitedReport,
   attempt: Attempt,
 ): Assessment {
-  const problem = failureOf(object, reader, report, attempt)
+  const problem = attemptFailure(object, reader, report, attempt)
   const failed = {
     ...toWaiting(own, messageOf(problem)),
     problems: [problem, ...own.problems.filter((each) => traitsOf(each).yieldsTo !== 'owned')],
@@ -221,7 +221,7 @@ function withFailure(
 }
 
 /** The assessment of an object whose revision is deployed. */
-function withDeployed(
+function assessDeployed(
   own: Assessment,
   object: KubeObject,
   { operator, objects, isHealthy }: AwaitedReport,
@@ -238,7 +238,7 @@ function withDeployed(
   const assessment = {
     ...own,
     notes: [...own.notes, ...notes],
-    ...withTargets(own, object, listed),
+    ...addDeployedTargets(own, object, listed),
   }
   const isReady = isHealthy === true && own.failure === undefined && object.metadata.deletionTimestamp === undefined
   if (!isReady || own.ready) return assessment
@@ -252,7 +252,7 @@ function withDeployed(
 }
 
 /** Adds objects that become targets. The problems of other objects are removed: these targets report them. */
-function withTargets(
+function addDeployedTargets(
   own: Assessment,
   object: KubeObject,
   names: readonly ObjectName[],
@@ -266,7 +266,7 @@ function withTargets(
 const labelledKinds = ['Deployment', 'StatefulSet', 'DaemonSet']
 
 /** The objects that an operator has deployed in this cluster. If it reports only labels, the workloads with them. */
-function listObjects({ objects }: AwaitedReport, reader: Reader): readonly ObjectName[] {
+function listDeployedObjects({ objects }: AwaitedReport, reader: Reader): readonly ObjectName[] {
   if (objects === 'elsewhere') return []
   if (!('labels' in objects)) return objects
   const { namespace, labels } = objects
@@ -279,7 +279,7 @@ function listObjects({ objects }: AwaitedReport, reader: Reader): readonly Objec
 }
 
 /** The watches of a hook that is a Job, and of its pods: they explain its failure. */
-function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readonly WatchRequest[] {
+function hookJobRequests({ apiVersion, kind, namespace, name }: ObjectName): readonly WatchRequest[] {
   const labelSelector = `job-name=${name}`
   return [
     { apiVersion, kind, namespace, name },
@@ -291,7 +291,7 @@ function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readon
  * The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. Of a Job in another
  * cluster, only what the operator reports is known: a Job of the same name in this cluster is not read.
  */
-function failureOf(
+function attemptFailure(
   object: KubeObject,
   reader: Reader,
   { failureMs, objects }: AwaitedReport,
@@ -305,8 +305,9 @@ function failureOf(
   if (hook === undefined)
     return { ...own, reason: 'reported-failed', detail: { signals: [], cause: message || undefined }, proven }
   const { kind, namespace, name } = hook
-  const [job] = objects === 'elsewhere' ? [] : reader.known({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })
-  const failure = job && assessOwned(job, jobRule as Rule, unwatchingReader(reader)).failure
+  const [job] =
+    objects === 'elsewhere' ? [] : reader.listKnown({ apiVersion: 'batch/v1', kind: 'Job', namespace, name })
+  const failure = job && assessNonTarget(job, jobRule as Rule, readerWithoutWatches(reader)).failure
   return {
     ...own,
     subject: { group: 'batch', kind, namespace, name },

@@ -1,8 +1,8 @@
 import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn, type StatusCondition } from '../conditions.ts'
-import { isGenerationStale, isOfPresentGeneration } from '../status-age.ts'
-import { hasAny, isEnd, isInProgress, type Meaning, meaningOf, otherWords, tokensOf } from './words.ts'
+import { hasPresentGeneration, isGenerationStale } from '../status-age.ts'
+import { hasAnyWord, isEndState, isInProgress, type Meaning, meaningOf, otherWords, wordsOf } from './words.ts'
 
 /** One signal of an object's state. */
 export interface Signal extends ConditionSignal {
@@ -47,8 +47,8 @@ export const notRequested =
 const doneReasons = words('available completed complete succeeded successful finished done healthy expected')
 
 /** The meaning of a type when it is True; undefined for unknown types. The last word decides: `DatabaseReady`. */
-export function typeOf(type: string): Reading | undefined {
-  const tokens = tokensOf(type).filter((token, index) => index === 0 || !otherWords.neutral.has(token))
+export function readConditionType(type: string): Reading | undefined {
+  const tokens = wordsOf(type).filter((token, index) => index === 0 || !otherWords.neutral.has(token))
   const [first = '', last = ''] = [tokens[0], tokens.at(-1)]
   const name = tokens.join('')
   if (conditionTypes.summary.has(name)) return { meaning: meaningOf(name) ?? 'progressing', scope: 'summary' }
@@ -61,7 +61,7 @@ export function typeOf(type: string): Reading | undefined {
     : conditionTypes.step.has(last)
       ? 'ready'
       : meaningOf(last)
-  if (otherWords.negation.has(tokens.at(-2) ?? '')) return negated(meaning)
+  if (otherWords.negation.has(tokens.at(-2) ?? '')) return negateReading(meaning)
   // An error whose name begins with `No` (`NoSuchHostError`), or a kind of which there is none (`NoUpdateAvailable`).
   if (first === 'no') return undefined
   if (meaning === 'suspended') return { meaning, scope: first.startsWith('reconcil') ? 'whole' : scope }
@@ -73,7 +73,7 @@ export function typeOf(type: string): Reading | undefined {
 }
 
 /** The reading of a negated word (`NotReady`, `NoErrors`): it is about a part, and never a failure. */
-function negated(meaning: Meaning | undefined): Reading | undefined {
+function negateReading(meaning: Meaning | undefined): Reading | undefined {
   if (meaning === undefined || meaning === 'suspended') return undefined
   return { meaning: meaning === 'ready' ? 'progressing' : 'ready', scope: 'part' }
 }
@@ -86,55 +86,57 @@ function negated(meaning: Meaning | undefined): Reading | undefined {
 export function readCondition(condition: Condition, isWork = false): Reading | undefined {
   const { type, reason = '' } = condition
   const status = condition.status.toLowerCase()
-  const known = typeOf(type)
+  const known = readConditionType(type)
   const why = meaningOf(reason)
   if (known === undefined) {
     // An unknown type has a meaning only if its reason is one of progress, or if its status is a state: `Install:
     // InProgress`.
-    const isUnderway = why === 'progressing' && !hasAny(tokensOf(reason), otherWords.negation)
+    const isUnderway = why === 'progressing' && !hasAnyWord(wordsOf(reason), otherWords.negation)
     const meaning =
       status === 'false' ? (isUnderway ? why : undefined) : status === 'true' ? undefined : meaningOf(status, isWork)
     return meaning && { meaning, scope: 'part' }
   }
   if (known.meaning === 'ready')
-    return status === 'true' ? readGoodTrue(known, condition, isWork) : readGoodNotTrue(known, condition, isWork)
+    return status === 'true'
+      ? readTrueGoodCondition(known, condition, isWork)
+      : readUntrueGoodCondition(known, condition, isWork)
   // Some controllers keep Progressing=True after the end, and set False when they give up, as for Deployments.
   const isProgressing = /^progressing$/i.test(type)
   if (isProgressing && why === 'suspended') return { meaning: why, scope: 'whole' }
   if (isProgressing && status === 'false') return why === 'failed' ? { meaning: why, scope: 'whole' } : undefined
   if (status !== 'true') return undefined
   // `Progressing` or `Suspended` with a reason such as `Completed` is over, so it means nothing now.
-  return isDone(reason) && known.meaning !== 'failed' ? undefined : known
+  return isDoneReason(reason) && known.meaning !== 'failed' ? undefined : known
 }
 
 /**
  * The reading of a good condition that is True. If its reason is a failure, work has failed; other objects progress.
  */
-function readGoodTrue(
+function readTrueGoodCondition(
   good: Reading,
   { type, reason = '', message = '' }: Condition,
   isWork: boolean,
 ): Reading | undefined {
-  const last = tokensOf(type).at(-1) ?? ''
+  const last = wordsOf(type).at(-1) ?? ''
   if (meaningOf(reason) === 'failed') return { ...good, meaning: isWork ? 'failed' : 'progressing' }
   if (conditionTypes.step.has(last) && good.scope !== 'accepted') return undefined
   if (isWork && otherWords.started.has(last)) return { meaning: 'progressing', scope: 'part' }
   // `Running` of an operator whose message is its present step: "Creating the database".
-  const isStep = last === 'running' && /^\w+ing\b/.test(message) && !isDone(reason)
+  const isStep = last === 'running' && /^\w+ing\b/.test(message) && !isDoneReason(reason)
   return isStep ? { ...good, meaning: 'progressing' } : good
 }
 
 /** The reading of a good condition that is False or Unknown. */
-function readGoodNotTrue(
+function readUntrueGoodCondition(
   good: Reading,
   { type, status, reason = '' }: Condition,
   isWork: boolean,
 ): Reading | undefined {
-  const last = tokensOf(type).at(-1) ?? ''
+  const last = wordsOf(type).at(-1) ?? ''
   const isFalse = /^false$/i.test(status)
   const isStarted = otherWords.started.has(last)
   const isUnused = good.scope === 'part' && (notRequested.test(reason) || conditionTypes.event.has(last))
-  if (isFalse && (isUnused || (isDone(reason) && (isWork || isStarted)))) return undefined
+  if (isFalse && (isUnused || (isDoneReason(reason) && (isWork || isStarted)))) return undefined
   if (isWork && isStarted) return undefined
   // Knative: Succeeded=False is final; while the work is in progress, it is Unknown.
   if (type === 'Succeeded' && isFalse && meaningOf(reason, true) !== 'progressing')
@@ -144,9 +146,9 @@ function readGoodNotTrue(
 }
 
 /** Whether a reason means the end: `Completed`. */
-function isDone(reason: string): boolean {
-  const tokens = tokensOf(reason)
-  return doneReasons.has(tokens.at(-1) ?? '') && !hasAny(tokens, otherWords.negation)
+function isDoneReason(reason: string): boolean {
+  const tokens = wordsOf(reason)
+  return doneReasons.has(tokens.at(-1) ?? '') && !hasAnyWord(tokens, otherWords.negation)
 }
 
 /** Status fields of the Gateway API that contain the conditions of parts (GEP-713, Route and Gateway). */
@@ -155,7 +157,7 @@ export const conditionHolders = ['parents', 'ancestors', 'listeners']
 /** The conditions of an object and its parts, of any generation. */
 export function conditionSignals({ status }: KubeObject): readonly StatusCondition[] {
   const fields = (status ?? {}) as Fields
-  const own = conditionsIn(asList(fields['conditions'])).map((each) => conditionSignal(each))
+  const own = conditionsIn(toConditionList(fields['conditions'])).map((each) => conditionSignal(each))
   const ofParts = conditionHolders.flatMap((holder) =>
     objectsIn(fields[holder]).flatMap(({ conditions, name = '' }) => {
       const list = conditionsIn(conditions)
@@ -169,7 +171,7 @@ export function conditionSignals({ status }: KubeObject): readonly StatusConditi
 }
 
 /** Conditions as a list; some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
-function asList(conditions: unknown): unknown {
+function toConditionList(conditions: unknown): unknown {
   if (!isObject(conditions)) return conditions
   return Object.entries(conditions).map(([type, value]) => ({ ...(isObject(value) ? value : { status: value }), type }))
 }
@@ -179,7 +181,7 @@ export function presentConditionSignals(object: KubeObject): readonly StatusCond
   const isOld = isGenerationStale(object)
   return conditionSignals(object).filter(
     ({ condition }) =>
-      isOfPresentGeneration(condition, object) && !(isOld && condition.observedGeneration === undefined),
+      hasPresentGeneration(condition, object) && !(isOld && condition.observedGeneration === undefined),
   )
 }
 
@@ -201,7 +203,7 @@ export function readUnknownConditions(object: KubeObject): readonly Signal[] {
   const present = presentConditionSignals(object)
   const [first] = present
   const isDated = present.some(({ condition }) => condition.observedGeneration !== undefined)
-  const isUnknown = present.every(({ name }) => typeOf(name) === undefined)
+  const isUnknown = present.every(({ name }) => readConditionType(name) === undefined)
   return first === undefined || !isDated || !isUnknown ? [] : [{ ...first, meaning: 'progressing', scope: 'unknown' }]
 }
 
@@ -233,7 +235,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   const isGood = isReady || find('ready', 'whole').length > 0
   // After the end, parts that are still in progress do not matter: Running=True may remain.
   const isEnded = find('ready', 'whole').some(({ name, value = '', condition }) =>
-    isEnd(condition !== undefined ? name : /^(?:phase|state)$/i.test(name) ? value : ''),
+    isEndState(condition !== undefined ? name : /^(?:phase|state)$/i.test(name) ? value : ''),
   )
   const failedParts = find('failed', 'part')
   const failures = [
@@ -279,7 +281,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
 
 /** Whether a failed signal is only about bad health, which an object also has while its parts start. */
 function isBadHealth({ name, value = '' }: Signal): boolean {
-  return [...tokensOf(name), ...tokensOf(value)].some((token) => /^(?:unhealthy|degraded|critical|red)$/.test(token))
+  return [...wordsOf(name), ...wordsOf(value)].some((token) => /^(?:unhealthy|degraded|critical|red)$/.test(token))
 }
 
 /**

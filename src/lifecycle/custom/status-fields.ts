@@ -5,11 +5,11 @@ import {
   conditionHolders,
   notRequested,
   readCondition,
+  readConditionType,
   type Signal,
   summarizeSignals,
-  typeOf,
 } from './status-conditions.ts'
-import { activities, hasAny, isEnd, type Meaning, meaningOf, tokensOf } from './words.ts'
+import { activities, hasAnyWord, isEndState, type Meaning, meaningOf, wordsOf } from './words.ts'
 
 /*
  * The signals of status fields: states as words, flags, ratios and errors, also in nested objects (parts).
@@ -86,8 +86,8 @@ function readField(key: string, value: unknown, fields: Fields, position: Positi
   if (fieldNames.error.test(key)) return readError(`${path}${key}`, value)
   if (fieldNames.notCurrent.test(key)) return readDesired(key, value, fields, path)
   if (typeof value === 'boolean') return readFlag(key, value, path)
-  if (typeof value === 'string') return withMessage(readText(key, value, position), fields)
-  return typeof value === 'object' && depth < maxDepth ? readInner(key, value as Fields, position) : []
+  if (typeof value === 'string') return addMessage(readText(key, value, position), fields)
+  return typeof value === 'object' && depth < maxDepth ? readNestedValue(key, value as Fields, position) : []
 }
 
 /** The signal of a value that differs from the desired value: `currentVersion` and `desiredVersion`. */
@@ -95,21 +95,21 @@ function readDesired(key: string, desired: unknown, fields: Fields, path: string
   const name = key.replace(/^(?:desired|expected)(?=[A-Z])/, 'current')
   const current = fields[name]
   const isOther =
-    name !== key && typeof current === 'string' && typeof desired === 'string' && !isSame(current, desired)
+    name !== key && typeof current === 'string' && typeof desired === 'string' && !isSameVersionText(current, desired)
   return isOther && !isEmpty(current) ? fieldSignal(`${path}${name}`, current, 'progressing', 'change') : []
 }
 
 /** Whether two versions are the same: `v1.2.3` and `1.2.3`. */
-function isSame(...versions: readonly [string, string]): boolean {
+function isSameVersionText(...versions: readonly [string, string]): boolean {
   const [one, other] = versions.map((each) => each.toLowerCase().replace(/^v/, ''))
   return one === other
 }
 
 /** The signals of an object or list in a status: one about a part, unless its name shows that it is about the whole. */
-function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }: Position): readonly Signal[] {
-  const tokens = tokensOf(key)
+function readNestedValue(key: string, value: Fields, { path = '', depth = 0, isWork }: Position): readonly Signal[] {
+  const tokens = wordsOf(key)
   const position = { isWork, depth: depth + 1, path: `${path}${key}.` }
-  if (conditionHolders.includes(key) || hasAny(tokens, past)) return []
+  if (conditionHolders.includes(key) || hasAnyWord(tokens, past)) return []
   if (!Array.isArray(value) && !fieldNames.aboutState.test(key)) return readPart(value, position)
   if (!Array.isArray(value))
     return readFields(value, position).map((each) =>
@@ -151,7 +151,7 @@ function readPart(part: Fields, position: Position): readonly Signal[] {
 }
 
 /** Adds the message beside a failed state; in some kinds, `reason` is a sentence. */
-function withMessage(signals: readonly Signal[], { message, reason }: Fields): readonly Signal[] {
+function addMessage(signals: readonly Signal[], { message, reason }: Fields): readonly Signal[] {
   const text = [message, reason].find((each) => typeof each === 'string' && /\S\s+\S/.test(each)) ?? message
   if (typeof text !== 'string' || text === '') return signals
   return signals.map((each) => (each.meaning === 'failed' ? { ...each, message: text } : each))
@@ -166,7 +166,7 @@ function readText(
   const at = `${path}${key}`
   if (/^(?:true|false)$/i.test(value)) return readFlag(key, /^true$/i.test(value), path, true)
   if (fieldNames.ratio.test(key) && /^[\d./]+%?$/.test(value)) return fieldSignal(at, value, readRatio(value), 'change')
-  const isActivity = tokensOf(key).some((token) => activities.test(token))
+  const isActivity = wordsOf(key).some((token) => activities.test(token))
   const meaning = readRatio(value) ?? meaningOf(value, isWork || isActivity)
   // A reason alone may show a failure, but no state.
   if (at === 'reason') return fieldSignal(at, value, meaning === 'failed' ? 'progressing' : undefined, 'error')
@@ -180,7 +180,7 @@ function readText(
   if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return []
   if (depth > 0 && notRequested.test(value)) return []
   if (depth === 0 && isState && meaning === undefined) return fieldSignal(at, value, 'progressing', 'unknown')
-  const scope = isWhole || (isWork && isEnd(value)) ? 'whole' : fieldNames.change.test(key) ? 'change' : 'part'
+  const scope = isWhole || (isWork && isEndState(value)) ? 'whole' : fieldNames.change.test(key) ? 'change' : 'part'
   return fieldSignal(at, value, meaning, scope)
 }
 
@@ -197,7 +197,7 @@ function readRatio(value: string): Meaning | undefined {
  */
 function readFlag(key: string, value: boolean, path: string, isText = false): readonly Signal[] {
   const at = `${path}${key}`
-  const type = typeOf(key.replace(/^is(?=[A-Z])/, ''))
+  const type = readConditionType(key.replace(/^is(?=[A-Z])/, ''))
   const state = value ? 'ready' : 'progressing'
   if (fieldNames.good.test(key)) return fieldSignal(at, value, state, 'whole')
   if (type === undefined)
@@ -250,11 +250,13 @@ interface Count {
 function countsOf(fields: Fields): readonly Count[] {
   return Object.entries(fields).flatMap(([key, value]): Count[] => {
     if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) return []
-    const tokens = tokensOf(key)
+    const tokens = wordsOf(key)
     const nouns = tokens.filter((token) => !Object.values(countWords).some((some) => some.has(token)))
     const noun = nouns.map((token) => token.replace(/s$/, '')).join(' ')
     const isOfParts = noun === '' || partNouns.has(noun.split(' ').at(-1) ?? '')
-    const [state = 'exists'] = (['wanted', 'bad', 'good'] as const).filter((each) => hasAny(tokens, countWords[each]))
+    const [state = 'exists'] = (['wanted', 'bad', 'good'] as const).filter((each) =>
+      hasAnyWord(tokens, countWords[each]),
+    )
     return isOfParts ? [{ key, value, noun, state }] : []
   })
 }
@@ -264,12 +266,12 @@ function countsOf(fields: Fields): readonly Count[] {
  * some are bad. Zero is often omitted. `replicas: 3` alone does not count: another object scales by this number.
  */
 function readCounts(fields: Fields, { spec = {}, path = '' }: Position): readonly Signal[] {
-  const counts = countsOf(fields).filter(({ key }) => !(/updated/i.test(key) && keepsOldParts(spec)))
+  const counts = countsOf(fields).filter(({ key }) => !(/updated/i.test(key) && hasPartitionOrOnDelete(spec)))
   const signals = [...Map.groupBy(counts, ({ noun }) => noun)].flatMap(([noun, ofNoun]) => {
     const of = (state: Count['state']) => ofNoun.filter((each) => each.state === state)
     const [wanted, good, exist] = [of('wanted'), of('good'), of('exists')]
     const wantedValues = wanted.map(({ value }) => value)
-    const requested = [...specCounts(spec, noun), ...wantedValues]
+    const requested = [...requestedCounts(spec, noun), ...wantedValues]
     const total = Math.max(...(requested.length > 0 ? requested : exist.map(({ value }) => value)))
     // The rest of `available` and `total` may be in use, as in a pool.
     const short = good.find(({ key, value }) => value < (/^available$/i.test(key) ? Math.max(...wantedValues) : total))
@@ -297,9 +299,9 @@ function mayNeedParts({ conditions }: Fields, spec: Fields): boolean {
 }
 
 /** How many parts the spec requests: `spec.nodes` belongs to `readyNodes`, `spec.replicas` to `ready`. */
-function specCounts(spec: Fields, noun: string): readonly number[] {
+function requestedCounts(spec: Fields, noun: string): readonly number[] {
   // The sum of `spec.nodeSets[].count` belongs to `availableNodes`.
-  const sets = Object.entries(spec).find(([key, value]) => objectsIn(value).length > 0 && tokensOf(key)[0] === noun)
+  const sets = Object.entries(spec).find(([key, value]) => objectsIn(value).length > 0 && wordsOf(key)[0] === noun)
   const counts = objectsIn(sets?.[1]).map(({ count, replicas }) => Number(count ?? replicas))
   if (counts.length > 0) return [counts.reduce((sum, count) => sum + count, 0)]
   return countsOf(spec).flatMap((each) =>
@@ -308,7 +310,7 @@ function specCounts(spec: Fields, noun: string): readonly number[] {
 }
 
 /** Whether the spec leaves pods on an older revision: by a `partition` above 0, or by OnDelete. */
-function keepsOldParts({ updateStrategy, strategy }: Fields): boolean {
+function hasPartitionOrOnDelete({ updateStrategy, strategy }: Fields): boolean {
   return [updateStrategy, strategy].some((each) => {
     // The strategy may be a text: `updateStrategy: OnDelete`.
     const { type = each, partition, rollingUpdate } = (each ?? {}) as Fields

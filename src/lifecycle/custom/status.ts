@@ -1,18 +1,18 @@
 import { type Condition, cachePerObject, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { words } from '../../plan/names.ts'
 import { type ConditionSignal, conditionsIn, isEmpty, objectsIn } from '../conditions.ts'
-import { hasOpenRequest, isGenerationStale, isOfPresentGeneration } from '../status-age.ts'
+import { hasOpenRequest, hasPresentGeneration, isGenerationStale } from '../status-age.ts'
 import {
   conditionSignals,
   presentConditionSignals,
   readCondition,
   readConditions,
+  readConditionType,
   readUnknownConditions,
   type Signal,
-  typeOf,
 } from './status-conditions.ts'
 import { fieldNames, fieldSignal, readFields, steps } from './status-fields.ts'
-import { hasAny, meaningOf, tokensOf } from './words.ts'
+import { hasAnyWord, meaningOf, wordsOf } from './words.ts'
 
 /*
  * Reads the status of an unknown kind, as kstatus does, but in more forms. The result is a list of signals, each with a
@@ -42,7 +42,7 @@ const pauseAnnotation = /\/(?:paused?|suspend(?:ed)?)(?:-?reconcil\w*)?$/i
 export const readSignals = cachePerObject((object: KubeObject): readonly Signal[] => {
   const status = (typeof object.status === 'string' ? { status: object.status } : (object.status ?? {})) as Fields
   const spec = (object.spec ?? {}) as Fields
-  const isWork = endsByItself(object) || (!isSchedule(object) && hasSteps(status))
+  const isWork = isRunToCompletion(object) || (!isSchedule(object) && hasSteps(status))
   const signals = [
     ...specSuspension(object),
     ...readConditions(object, isWork),
@@ -50,14 +50,14 @@ export const readSignals = cachePerObject((object: KubeObject): readonly Signal[
     ...(isGenerationStale(object) ? [] : readFields(status, { isWork, spec })),
     ...readUnknownConditions(object),
   ]
-  return isJobLike(object) && !isEmpty(status) ? untilEnd(signals, status) : signals
+  return isJobLike(object) && !isEmpty(status) ? completionSignals(signals, status) : signals
 })
 
 /**
  * The signals that count for an object that runs to completion, as a Job. That it is accepted, that parts are ready, or
  * that counts match does not mean that it has ended.
  */
-function untilEnd(signals: readonly Signal[], status: Fields): readonly Signal[] {
+function completionSignals(signals: readonly Signal[], status: Fields): readonly Signal[] {
   const others = signals.filter(({ meaning, scope }) => meaning !== 'ready' || /^(?:summary|whole)$/.test(scope))
   if (others.length > 0) return others
   const endedAt = Object.keys(status).find((key) => work.endedAt.test(key) && !isEmpty(status[key]))
@@ -94,7 +94,7 @@ export function isSchedule({ kind, spec }: KubeObject): boolean {
 }
 
 /** Whether the kind, spec or status shows that an object runs to completion, as a Job: then a failed state is final. */
-export function endsByItself(object: KubeObject): boolean {
+export function isRunToCompletion(object: KubeObject): boolean {
   const isOpen = ({ name, value }: ConditionSignal) => work.conditions.test(name) && value !== 'True'
   return isJobLike(object) || (presentConditionSignals(object).some(isOpen) && !isSchedule(object))
 }
@@ -108,7 +108,7 @@ function isJobLike(object: KubeObject): boolean {
 function hasSteps(status: Fields): boolean {
   return Object.entries(status).some(
     ([key, value]) =>
-      hasAny(tokensOf(key), steps) &&
+      hasAnyWord(wordsOf(key), steps) &&
       objectsIn(value).some((step) => Object.keys(step).some((name) => fieldNames.aboutState.test(name))),
   )
 }
@@ -124,8 +124,8 @@ function hasSteps(status: Fields): boolean {
 export function isUnobserved(object: KubeObject): boolean {
   if (hasOpenRequest(object)) return true
   const conditions = conditionSignals(object).map(({ condition }) => condition)
-  const isPresent = (each: Condition) => isOfPresentGeneration(each, object)
-  const summaries = conditions.filter((each) => typeOf(each.type)?.scope === 'summary' && isPresent(each))
+  const isPresent = (each: Condition) => hasPresentGeneration(each, object)
+  const summaries = conditions.filter((each) => readConditionType(each.type)?.scope === 'summary' && isPresent(each))
   // The generation of a condition overrides that of the status.
   if (isGenerationStale(object)) return summaries.every(({ observedGeneration }) => observedGeneration === undefined)
   return (
@@ -201,8 +201,8 @@ export function progressCounters(object: KubeObject): ReadonlyMap<string, number
     const [, percent, done] = /^(\d+)(?:\.\d+)?%$|^(\d+)\/\d+$/.exec(typeof value === 'string' ? value : '') ?? []
     const count = typeof value === 'number' ? value : Number(percent ?? done)
     if (!(count >= 0)) return []
-    const tokens = tokensOf(key)
-    return hasAny(tokens, progressWords) && !hasAny(tokens, otherWords) ? [[path, count]] : []
+    const tokens = wordsOf(key)
+    return hasAnyWord(tokens, progressWords) && !hasAnyWord(tokens, otherWords) ? [[path, count]] : []
   })
   return new Map(counters.slice(0, maxCounters))
 }

@@ -3,7 +3,7 @@ import type { WaitFor } from '../../plan/target.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionsIn, conditionsOf } from '../conditions.ts'
 import { addCheck, commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { isOfPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
+import { hasPresentGeneration, isStale, isStatusStale } from '../status-age.ts'
 
 /**
  * The user's own definition of ready, as in `kubectl wait --for`
@@ -17,17 +17,17 @@ export function waitForRule(waitFor: WaitFor, hasEnded = (_object: KubeObject) =
     milestones: commonMilestones,
     judge: (object, reader) => {
       reader.milestone({ name: 'observed', state: 'skipped', message: 'the reference defines what to wait for' })
-      return evaluate(object, waitFor)
+      return judgeWaitFor(object, waitFor)
     },
   }
   return addCheck(rule, (own, object) => {
-    if (waitFor.type === 'delete') return awaitingDeletion(own, object)
+    if (waitFor.type === 'delete') return assessAwaitedDeletion(own, object)
     return own.ready && hasEnded(object) ? { ...own, completed: true } : own
   })
 }
 
 /** The assessment of an object whose deletion is awaited: its deletion is no problem, but finalizers may delay it. */
-function awaitingDeletion(
+function assessAwaitedDeletion(
   own: Assessment,
   { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject,
 ): Assessment {
@@ -37,7 +37,7 @@ function awaitingDeletion(
 
 const stillExists = 'still exists, waiting for its deletion'
 
-function evaluate(object: KubeObject, waitFor: WaitFor): Judgement {
+function judgeWaitFor(object: KubeObject, waitFor: WaitFor): Judgement {
   switch (waitFor.type) {
     case 'create':
       return { ready: true, message: 'exists' }
@@ -56,10 +56,11 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Judgement {
       const valuesIn = compileJsonPath(waitFor.path) ?? (() => [])
       const values = valuesIn(object)
       const [value] = values
-      const isMet = isValue(values, waitFor.value)
+      const isMet = hasWantedValue(values, waitFor.value)
       const words = value === undefined ? 'not set yet' : JSON.stringify(value)
       if (!/\bstatus\b/.test(waitFor.path)) return { ready: isMet, message: `${waitFor.path} is ${words}` }
-      const isPresent = !isStatusStale(object) && isValue(valuesIn(withoutStale(object)), waitFor.value) === isMet
+      const isPresent =
+        !isStatusStale(object) && hasWantedValue(valuesIn(withoutStale(object)), waitFor.value) === isMet
       return {
         ready: isMet && isPresent,
         message: `${waitFor.path} is ${words}${isPresent ? '' : ' of an older generation'}`,
@@ -72,7 +73,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Judgement {
 /**
  * Whether a path has exactly the wanted value, which is no object; without a wanted value, whether it has any value.
  */
-function isValue(values: readonly unknown[], wanted: string | undefined): boolean {
+function hasWantedValue(values: readonly unknown[], wanted: string | undefined): boolean {
   const [value] = values
   if (wanted === undefined) return values.length > 0
   return values.length === 1 && (typeof value !== 'object' || value === null) && String(value) === wanted
@@ -84,7 +85,7 @@ function withoutStale(object: KubeObject): KubeObject {
   if (!Array.isArray(conditions)) return object
   const present = conditions.map((each: unknown) => {
     const [condition] = conditionsIn([each])
-    return condition === undefined || isOfPresentGeneration(condition, object) ? each : { type: condition.type }
+    return condition === undefined || hasPresentGeneration(condition, object) ? each : { type: condition.type }
   })
   return { ...object, status: { ...object.status, conditions: present } }
 }
@@ -111,16 +112,16 @@ export function compileJsonPath(expression: string): ((object: unknown) => reado
   while (step.lastIndex < path.length) {
     const found = step.exec(path)
     if (found === null) return undefined
-    steps.push(toStep(found))
+    steps.push(compileStep(found))
   }
   if (steps.length === 0) return undefined
   return (object) => steps.reduce<readonly unknown[]>((values, next) => values.flatMap(next), [object])
 }
 
-function toStep([, field, quoted, index, star, filterPath, ...literals]: RegExpExecArray): Step {
+function compileStep([, field, quoted, index, star, filterPath, ...literals]: RegExpExecArray): Step {
   const name = field?.replaceAll('\\.', '.') ?? quoted
-  if (name !== undefined) return (value) => property(value, name)
-  if (index !== undefined) return (value) => (Array.isArray(value) ? element(value, Number(index)) : [])
+  if (name !== undefined) return (value) => propertyValues(value, name)
+  if (index !== undefined) return (value) => (Array.isArray(value) ? elementsAt(value, Number(index)) : [])
   if (star !== undefined) return (value) => (typeof value === 'object' && value !== null ? Object.values(value) : [])
   const fields = (filterPath ?? '').split('.').slice(1)
   const wanted = literals.find((literal) => literal !== undefined)
@@ -128,20 +129,20 @@ function toStep([, field, quoted, index, star, filterPath, ...literals]: RegExpE
     Array.isArray(value)
       ? value.filter((item) =>
           fields
-            .reduce<readonly unknown[]>((at, each) => at.flatMap((v) => property(v, each)), [item])
+            .reduce<readonly unknown[]>((at, each) => at.flatMap((v) => propertyValues(v, each)), [item])
             .some((v) => String(v) === wanted),
         )
       : []
 }
 
-function property(value: unknown, name: string): readonly unknown[] {
+function propertyValues(value: unknown, name: string): readonly unknown[] {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? [(value as Record<string, unknown>)[name]]
     : []
 }
 
 /** The element at an index; negative indexes count from the end. */
-function element(list: readonly unknown[], index: number): readonly unknown[] {
+function elementsAt(list: readonly unknown[], index: number): readonly unknown[] {
   const at = index < 0 ? list.length + index : index
   return at in list ? [list[at]] : []
 }

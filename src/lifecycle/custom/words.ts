@@ -66,7 +66,7 @@ const maxTokens = 5
 const maxLength = 200
 
 /** The words of a name in lower case: `RollingUpdate`, `rolling_update` and `Rolling update` are the same. */
-export function tokensOf(name: string): readonly string[] {
+export function wordsOf(name: string): readonly string[] {
   const text = name
     .slice(0, maxLength)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -79,7 +79,7 @@ export function tokensOf(name: string): readonly string[] {
 }
 
 /** Whether a name contains one of these words. */
-export function hasAny(tokens: readonly string[], some: ReadonlySet<string>): boolean {
+export function hasAnyWord(tokens: readonly string[], some: ReadonlySet<string>): boolean {
   return tokens.some((token) => some.has(token))
 }
 
@@ -89,9 +89,9 @@ export function hasAny(tokens: readonly string[], some: ReadonlySet<string>): bo
  * @param isWork whether the object does work that ends: then `Running` is not its goal
  */
 export function meaningOf(state: string, isWork = false): Meaning | undefined {
-  const tokens = tokensOf(state)
+  const tokens = wordsOf(state)
   if (tokens.length === 0 || tokens.length > maxTokens) return undefined
-  const has = (some: ReadonlySet<string>) => hasAny([...tokens, tokens.join('')], some)
+  const has = (some: ReadonlySet<string>) => hasAnyWord([...tokens, tokens.join('')], some)
   const isNegated = otherWords.negation.has(tokens[0] ?? '')
   if (has(stateWords.failed)) return isNegated ? undefined : 'failed'
   if (has(stateWords.suspended)) return isNegated ? undefined : 'suspended'
@@ -101,7 +101,7 @@ export function meaningOf(state: string, isWork = false): Meaning | undefined {
     return 'progressing'
   if (!has(stateWords.ready)) return undefined
   if (isWork && has(otherWords.started)) return 'progressing'
-  const isStep = tokens.length > 1 && !isEnd(state) && (isWork || otherWords.step.has(tokens.at(-1) ?? ''))
+  const isStep = tokens.length > 1 && !isEndState(state) && (isWork || otherWords.step.has(tokens.at(-1) ?? ''))
   return isStep ? 'progressing' : 'ready'
 }
 
@@ -111,6 +111,6 @@ export function isInProgress(token: string): boolean {
 }
 
 /** Whether a state is one in which work ends successfully: `Succeeded`, `Sync completed`. */
-export function isEnd(state: string): boolean {
-  return hasAny(tokensOf(state), otherWords.end)
+export function isEndState(state: string): boolean {
+  return hasAnyWord(wordsOf(state), otherWords.end)
 }

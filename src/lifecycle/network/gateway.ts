@@ -3,7 +3,7 @@ import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { type ConditionSignal, conditionSignal, conditionsIn, objectsIn } from '../conditions.ts'
 import type { Reader, RuleReader } from '../reader.ts'
 import { commonMilestones, type Judgement, type Rule } from '../rule.ts'
-import { isOfPresentGeneration, observedMilestoneIf } from '../status-age.ts'
+import { hasPresentGeneration, observedMilestoneIf } from '../status-age.ts'
 import { conditionProblem, notReconciledProblem, reportedProblem } from '../status-problems.ts'
 import { type Backend, backendProblems } from './backend.ts'
 
@@ -193,7 +193,7 @@ function routeBackends({ metadata, spec }: KubeObject): readonly Backend[] {
  */
 function reportedSignals(object: KubeObject, conditions: unknown, part?: string): readonly ConditionSignal[] {
   return conditionsIn(conditions)
-    .filter((each) => isOfPresentGeneration(each, object) && Date.parse(each.lastTransitionTime ?? '') !== 0)
+    .filter((each) => hasPresentGeneration(each, object) && Date.parse(each.lastTransitionTime ?? '') !== 0)
     .map((each) => conditionSignal(each, part))
 }
 

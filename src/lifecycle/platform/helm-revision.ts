@@ -102,7 +102,7 @@ function failedRevisionProblem(object: KubeObject, message: string, reader: Read
 function hookJobsOf(object: KubeObject, reader: Reader): readonly Job[] {
   const { release, createdAt } = readRevision(object.metadata)
   const since = reader.time(createdAt) ?? reader.now
-  return reader.known(
+  return reader.listKnown(
     jobsRequest(object),
     ({ metadata: { annotations, labels, creationTimestamp } }) =>
       annotations?.[hookAnnotation] !== undefined &&

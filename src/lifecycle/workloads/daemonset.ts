@@ -126,7 +126,7 @@ function countPodsToReplace(
   hasUnfinishedSkipped: boolean,
   reader: Reader,
 ): number {
-  const canReadRevisions = reader.knownOwned(metadata.uid, 'ControllerRevision').length > 0
+  const canReadRevisions = reader.listKnownOwned(metadata.uid, 'ControllerRevision').length > 0
   if (!hasUnfinishedSkipped && !canReadRevisions) return 0
   return pods.old.filter((pod) => nodes.skipReason(nodeNameOf(pod)) === undefined).length
 }
@@ -162,7 +162,7 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, reader: R
   if (hash !== undefined) return ({ metadata: { labels } }) => labels?.[hashLabel] === hash
   const generation = set.metadata.annotations?.[generationAnnotation]
   if (generation !== undefined) return ({ metadata: { labels } }) => labels?.[generationLabel] === generation
-  const areAllUpdated = updatedPodCount(set) >= reader.knownOwned(set.metadata.uid, 'Pod').length
+  const areAllUpdated = updatedPodCount(set) >= reader.listKnownOwned(set.metadata.uid, 'Pod').length
   return () => areAllUpdated
 }
 

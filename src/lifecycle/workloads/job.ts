@@ -47,7 +47,7 @@ export const jobRule: Rule<Job> = {
 function judgeJob(job: Job, reader: RuleReader): Judgement {
   const { metadata, spec = {}, status = {} } = job
   if (spec.selector !== undefined) reader.watch(podRequest(job))
-  const owned = reader.knownOwned(metadata.uid, 'Pod')
+  const owned = reader.listKnownOwned(metadata.uid, 'Pod')
   const lost = reader.endedPods(metadata.uid, 'Failed')
   const pods = withoutDuplicates([...lost, ...owned])
   const isComplete = trueCondition(job, 'Complete') !== undefined

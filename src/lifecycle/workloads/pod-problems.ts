@@ -107,7 +107,7 @@ export function lostNodeToleratedUntil(view: PodView, reader: Reader): number | 
 /** Since when the node of a pod that is not ready is not ready either: it was lost while the pod started. */
 function nodeNotReadySince(view: PodView, reader: Reader): string | null | undefined {
   const name = nodeWithoutReports(view, reader)
-  const [node] = name === undefined ? [] : reader.known(nodeRequest(name))
+  const [node] = name === undefined ? [] : reader.listKnown(nodeRequest(name))
   return node === undefined || isReadyByCondition(node) ? undefined : condition(node, 'Ready')?.lastTransitionTime
 }
 
@@ -128,7 +128,7 @@ export function nodeWithoutReports(view: PodView, { passed, time, events }: Read
 
 /** Whether the gate knows that no node has this name, after `assess` has asked for the node of a problem. */
 function isNodeMissing(name: string, reader: Reader): boolean {
-  return reader.listState(nodeRequest(name)) === 'complete' && reader.known(nodeRequest(name)).length === 0
+  return reader.listState(nodeRequest(name)) === 'complete' && reader.listKnown(nodeRequest(name)).length === 0
 }
 
 function unresponsiveNodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {

@@ -70,9 +70,9 @@ function replicaSetReference({ metadata: { ownerReferences = [] } }: Pod): Owner
 function olderVersionWarnings(pod: Pod, reader: Reader): readonly string[] {
   const uid = replicaSetReference(pod)?.uid
   if (uid === undefined || reader.watch(replicaSetsRequest(pod), 'optional') !== 'complete') return []
-  const [own] = reader.known(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
+  const [own] = reader.listKnown(replicaSetsRequest(pod), ({ metadata }) => metadata.uid === uid)
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
-  if (deployment === undefined || newestRevision(reader.knownOwned(deployment.uid, 'ReplicaSet')) === own) return []
+  if (deployment === undefined || newestRevision(reader.listKnownOwned(deployment.uid, 'ReplicaSet')) === own) return []
   const name = `${deployment.kind.toLowerCase()}/${deployment.name}`
   return [`runs an older version of ${name}: gate ${name} to prove its new version`]
 }

@@ -143,7 +143,7 @@ export function templateBecamePresentAt(
   // No version is younger than the last write of the spec.
   const writtenAt = specWrittenAt(workload, reader)
   if (present === undefined) return writtenAt
-  const revisions = reader.knownOwned(workload.metadata.uid, present.kind)
+  const revisions = reader.listKnownOwned(workload.metadata.uid, present.kind)
   // The controller has not yet given `present` the highest number.
   if (revisions.some((other) => revisionNumber(other) > revisionNumber(present))) return writtenAt
   const created = lastCreationTimestamp(revisions)
@@ -158,9 +158,9 @@ export function templateBecamePresentAt(
 export function templateCreatedAt(
   { metadata }: KubeObject,
   present: KubeObject | undefined,
-  reader: Pick<GateTime, 'startedAt' | 'time'> & { readonly knownOwned: OwnedBy },
+  reader: Pick<GateTime, 'startedAt' | 'time'> & { readonly listKnownOwned: OwnedBy },
 ): number {
-  const revisions = reader.knownOwned(metadata.uid, 'ControllerRevision')
+  const revisions = reader.listKnownOwned(metadata.uid, 'ControllerRevision')
   if (revisions.length > 0 && present === undefined) return Infinity
   return reader.time(lastCreationTimestamp(revisions)) ?? reader.startedAt
 }

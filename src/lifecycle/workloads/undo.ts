@@ -46,15 +46,15 @@ interface Revisions {
 function findRevisions(object: Workload, reader: Reader): Revisions {
   const { uid } = object.metadata
   const template = templateOf(object)
-  const all = revisionsOfWorkload(uid, reader.knownOwned)
+  const all = revisionsOfWorkload(uid, reader.listKnownOwned)
   return {
     all,
     present: findRevision(template, all),
     older: all.filter((each) => !Number.isNaN(revisionNumber(each)) && !isSameTemplate(templateOf(each), template)),
     podsOf: (revision) => {
       const pods = isOfKind(revision, 'ReplicaSet')
-        ? reader.knownOwned(revision.metadata.uid, 'Pod')
-        : reader.knownOwned(uid, 'Pod').filter((pod) => isOfRevision(pod, revision))
+        ? reader.listKnownOwned(revision.metadata.uid, 'Pod')
+        : reader.listKnownOwned(uid, 'Pod').filter((pod) => isOfRevision(pod, revision))
       return pods.filter((pod) => !isReplaced(pod)).map((pod) => reader.podView(pod))
     },
   }
@@ -199,7 +199,7 @@ function hookObstacle(object: KubeObject, { present }: Revisions, reader: Reader
   const release = helmReleaseOf(object)
   if (release !== undefined && reader.listState(jobsRequest(object)) === 'pending')
     return 'the hooks of its release are not listed yet'
-  const [hook] = reader.known(jobsRequest(object), ({ metadata, status }) => {
+  const [hook] = reader.listKnown(jobsRequest(object), ({ metadata, status }) => {
     const { annotations = {}, labels = {} } = metadata
     const hook = annotations[hookAnnotation]
     const isOther = release !== undefined && (labels['app.kubernetes.io/instance'] ?? release) !== release

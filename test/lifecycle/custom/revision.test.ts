@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../src/cluster/objects.ts'
 import { genericRule } from '../../../src/lifecycle/custom/generic.ts'
-import { withRevision } from '../../../src/lifecycle/custom/revision.ts'
+import { addRevisionCheck } from '../../../src/lifecycle/custom/revision.ts'
 import {
   ageByCheckout,
   isLowerVersion,
@@ -174,7 +174,7 @@ function arrivalOf(
   { wasDeployed = false, wasAttempted = false, before }: Facts = {},
 ) {
   const knownRevision = { wasDeployed, wasAttempted, wanted: [{ revision }] }
-  const rule = withRevision(genericRule, { revisions: [{ revision }] }, () => true)
+  const rule = addRevisionCheck(genericRule, { revisions: [{ revision }] }, () => true)
   return rule.arrival?.(object, { ...reader(), knownRevision }, before)
 }
 

@@ -10,11 +10,11 @@ import { objectsIn } from '../conditions.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { createWatchFunctions, type Reader } from '../reader.ts'
 import type { Rule } from '../rule.ts'
-import { isOfPresentSpec } from '../status-age.ts'
+import { isCreatedForPresentSpec } from '../status-age.ts'
 import { observeTarget } from '../target-history.ts'
 
 /** How the objects behind a custom resource are found and judged: what the resource owns or has applied. */
-export interface Behind {
+export interface DependentRules {
   /** The kinds of the objects that the custom resource owns. */
   readonly kinds: readonly KindName[]
   /** False if the operator is unknown: the kinds are those that most operators create. */
@@ -27,9 +27,9 @@ export interface Behind {
   revisionOf?(object: KubeObject): string | undefined
   /** The custom resource runs pods as a Deployment does: a proven problem of a pod fails it. */
   readonly isWorkload: boolean
-  /** Which workloads must be ready first: all, or those written since the spec; see `withOwnedWorkloads`. */
+  /** Which workloads must be ready first: all, or those written since the spec; see `addOwnedWorkloadCheck`. */
   readonly awaitsWorkloads: 'all' | 'written' | 'none'
-  /** The object that its status is about; see `withFollowedObject`. */
+  /** The object that its status is about; see `addFollowedObjectCheck`. */
   readonly follows?: HealthCheck['follows']
   /** The rule of an object, and whether its kind is a custom kind. What a custom object owns is behind it too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
@@ -45,8 +45,8 @@ export const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'
  * are watched only for a kind that is known to own them. Otherwise the selectors of the owned workloads find the pods.
  * A cluster-scoped object owns objects in any namespace: only known kinds with few objects are watched for it.
  */
-export function ownedRequests(object: KubeObject, behind: Behind): readonly WatchRequest[] {
-  const { kinds, isKnown } = behind
+export function dependentRequests(object: KubeObject, dependentRules: DependentRules): readonly WatchRequest[] {
+  const { kinds, isKnown } = dependentRules
   const { namespace } = object.metadata
   const labelSelector = statusSelector(object)
   const owned = kinds.flatMap((kind) => {
@@ -54,15 +54,18 @@ export function ownedRequests(object: KubeObject, behind: Behind): readonly Watc
     const isWatched = revisionedKinds.has(kind.kind) ? isKnown && namespace !== undefined : isKnown || namespace
     return isWatched ? [{ ...kind, namespace }] : []
   })
-  return [...owned, ...appliedRequests(object, behind)]
+  return [...owned, ...appliedRequests(object, dependentRules)]
 }
 
 /**
  * The watches of the objects that an object names in its status and spec. The author of the object chooses these names,
- * so a named object is used only if it refers back; see `refersTo`.
+ * so a named object is used only if it refers back; see `hasReferenceTo`.
  */
-function appliedRequests(object: KubeObject, { hasInventory }: Pick<Behind, 'hasInventory'>): readonly ObjectName[] {
-  return [...(hasInventory(object) ? inventoryOf(object) : []), ...composedBy(object)].slice(0, maxApplied)
+function appliedRequests(
+  object: KubeObject,
+  { hasInventory }: Pick<DependentRules, 'hasInventory'>,
+): readonly ObjectName[] {
+  return [...(hasInventory(object) ? inventoryOf(object) : []), ...crossplaneReferences(object)].slice(0, maxApplied)
 }
 
 /**
@@ -75,7 +78,7 @@ export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
   return objectsIn(inventory?.entries).flatMap(({ id, v }) => {
     const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []
     const [group, kind] = rest.splice(-2)
-    return nameIn({ apiVersion: group ? `${group}/${v}` : v, kind, name: rest.join('_'), namespace })
+    return objectNameFrom({ apiVersion: group ? `${group}/${v}` : v, kind, name: rest.join('_'), namespace })
   })
 }
 
@@ -86,7 +89,7 @@ export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
  * composite resource in a namespace composes only objects of this namespace. The composite resource of a claim has no
  * namespace. A name in the wrong scope for its kind names nothing; see `Cluster.watch`.
  */
-function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
+function crossplaneReferences({ spec, metadata }: KubeObject): readonly ObjectName[] {
   const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
   const nested = objectsIn([crossplane]).flatMap((each) => objectsIn(each['resourceRefs']))
   const composed = [...nested, ...objectsIn(resourceRefs)].filter(
@@ -95,11 +98,11 @@ function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   return [
     ...composed.map((each) => ({ namespace: metadata.namespace, ...each })),
     ...objectsIn([resourceRef]).filter(({ namespace }) => namespace === undefined),
-  ].flatMap(nameIn)
+  ].flatMap(objectNameFrom)
 }
 
 /** The name of an object, by these fields of another one; empty if one that each object has is missing or no text. */
-export function nameIn({ apiVersion, kind, name, namespace }: Fields): readonly ObjectName[] {
+export function objectNameFrom({ apiVersion, kind, name, namespace }: Fields): readonly ObjectName[] {
   const isText = (value: unknown) => typeof value === 'string' && value !== ''
   if (![apiVersion, kind, name].every(isText)) return []
   return [{ apiVersion, kind, name, ...(isText(namespace) ? { namespace } : {}) } as ObjectName]
@@ -109,10 +112,10 @@ export function nameIn({ apiVersion, kind, name, namespace }: Fields): readonly 
  * Whether a named object refers back to `owner`: by an owner reference, by the labels of an operator, or, for the
  * composite resource of a claim, by `spec.claimRef`.
  */
-function refersTo(named: KubeObject, owner: KubeObject): boolean {
+function hasReferenceTo(named: KubeObject, owner: KubeObject): boolean {
   const { apiVersion, kind, metadata } = owner
   const { name, namespace } = metadata
-  if (isOwnedBy(named, owner) || isLabelledBy(named, { apiVersion, kind, name, namespace })) return true
+  if (isOwnedBy(named, owner) || hasFluxLabels(named, { apiVersion, kind, name, namespace })) return true
   return (
     named.metadata.namespace === undefined &&
     objectsIn([(named.spec as Fields | undefined)?.['claimRef']]).some(
@@ -126,7 +129,10 @@ function refersTo(named: KubeObject, owner: KubeObject): boolean {
  * Whether an object has the labels that Flux gives what it applies, `kustomize.toolkit.fluxcd.io/name` and `…/namespace`
  * (https://github.com/fluxcd/pkg/blob/main/ssa/manager.go).
  */
-function isLabelledBy({ metadata: { labels = {} } }: KubeObject, { apiVersion, namespace, name }: ObjectName): boolean {
+function hasFluxLabels(
+  { metadata: { labels = {} } }: KubeObject,
+  { apiVersion, namespace, name }: ObjectName,
+): boolean {
   const group = groupOf(apiVersion)
   return labels[`${group}/name`] === name && labels[`${group}/namespace`] === namespace
 }
@@ -137,8 +143,8 @@ function isLabelledBy({ metadata: { labels = {} } }: KubeObject, { apiVersion, n
  * Argo CD's own namespace, `APP` is `NAMESPACE_NAME`
  * (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
  */
-export function isMarkedBy(object: KubeObject, deployer: ObjectName): boolean {
-  if (isLabelledBy(object, deployer)) return true
+export function hasDeployerMark(object: KubeObject, deployer: ObjectName): boolean {
+  if (hasFluxLabels(object, deployer)) return true
   const { labels = {}, annotations = {} } = object.metadata
   const { namespace, name } = deployer
   const [tracked] = annotations['argocd.argoproj.io/tracking-id']?.split(':') ?? []
@@ -157,13 +163,13 @@ function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace } }: K
  * kro give members a label instead of an owner reference
  * (https://github.com/kubernetes/enhancements/tree/master/keps/sig-cli/3659-kubectl-apply-prune#applyset-identification).
  */
-function membersOf({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
+function applySetMembers({ metadata }: KubeObject, reader: Reader): readonly KubeObject[] {
   const id = metadata.labels?.['applyset.kubernetes.io/id']
   if (id === undefined) return []
   const kinds = metadata.annotations?.['applyset.kubernetes.io/contains-group-kinds'] ?? ''
   return kinds.split(',').flatMap((each) => {
     const [kind = '', ...group] = each.split('.')
-    return reader.known(
+    return reader.listKnown(
       { apiVersion: `${group.join('.')}/`, kind, namespace: metadata.namespace },
       (member) =>
         groupOf(member.apiVersion) === group.join('.') &&
@@ -192,23 +198,23 @@ function statusSelector({ status }: KubeObject): string | undefined {
  * object without a namespace, or in its inventory. Objects that are being deleted are excluded.
  * @param object the custom resource, or an object that it owns
  */
-function directlyBehind(
+function findDirectDependents(
   object: KubeObject,
   custom: KubeObject,
   reader: Reader,
-  behind: Pick<Behind, 'hasInventory' | 'revisionOf' | 'revisions'>,
+  dependentRules: Pick<DependentRules, 'hasInventory' | 'revisionOf' | 'revisions'>,
 ): readonly KubeObject[] {
-  const owned = reader.knownOwned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
-  const applied = appliedRequests(object, behind).flatMap((request) =>
-    reader.known(request, (each) => refersTo(each, object)),
+  const owned = reader.listKnownOwned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  const applied = appliedRequests(object, dependentRules).flatMap((request) =>
+    reader.listKnown(request, (each) => hasReferenceTo(each, object)),
   )
-  const present = [...new Set([...owned, ...applied, ...membersOf(object, reader)])].filter(
+  const present = [...new Set([...owned, ...applied, ...applySetMembers(object, reader)])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
   )
-  if (behind.revisions === 'all') return present
-  const revision = behind.revisionOf?.(custom)
+  if (dependentRules.revisions === 'all') return present
+  const revision = dependentRules.revisionOf?.(custom)
   const byKind = Map.groupBy(present, ({ kind }) => kind)
-  const ofPresent = [...byKind.values()].flatMap((objects) => ofPresentRevision(objects, custom, reader, revision))
+  const ofPresent = [...byKind.values()].flatMap((objects) => selectPresentRevision(objects, custom, reader, revision))
   const kept = new Set(ofPresent)
   return present.filter((each) => kept.has(each))
 }
@@ -217,7 +223,7 @@ function directlyBehind(
  * The objects of the present revision among objects of one kind: those with the label of the revision; else those that
  * were created since the spec changed, or are updated in place. If none was created since, all objects.
  */
-function ofPresentRevision(
+function selectPresentRevision(
   objects: readonly KubeObject[],
   custom: KubeObject,
   reader: Reader,
@@ -227,7 +233,7 @@ function ofPresentRevision(
     const labelled = objects.filter(({ metadata }) => Object.values(metadata.labels ?? {}).includes(revision))
     if (labelled.length > 0 || objects.some(({ kind }) => revisionedKinds.has(kind))) return labelled
   }
-  const created = objects.filter((each) => isOfPresentSpec(each, custom, reader))
+  const created = objects.filter((each) => isCreatedForPresentSpec(each, custom, reader))
   return created.length === 0 ? objects : [...created, ...objects.filter(isUpdatedInPlace)]
 }
 
@@ -237,12 +243,12 @@ function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
 }
 
 /** An object behind a custom resource. */
-export interface ObjectBehind {
+export interface Dependent {
   readonly object: KubeObject
   readonly rule: Rule
   readonly isCustom: boolean
   /** The objects directly behind it; none if its kind is no custom kind. */
-  behind(): readonly ObjectBehind[]
+  dependents(): readonly Dependent[]
 }
 
 /**
@@ -252,19 +258,23 @@ export interface ObjectBehind {
 const maxDepth = 5
 
 /** The objects directly behind a custom resource, each with the objects behind it. Asks for their watches. */
-export function objectsBehind(custom: KubeObject, behind: Behind, reader: Reader): readonly ObjectBehind[] {
-  for (const request of ownedRequests(custom, behind)) reader.watch(request)
-  const below = (owner: KubeObject, depth: number): readonly ObjectBehind[] =>
-    directlyBehind(owner, custom, reader, behind).map((object) => {
-      const { rule, isCustom } = behind.ruleOf(object)
+export function listDependents(
+  custom: KubeObject,
+  dependentRules: DependentRules,
+  reader: Reader,
+): readonly Dependent[] {
+  for (const request of dependentRequests(custom, dependentRules)) reader.watch(request)
+  const below = (owner: KubeObject, depth: number): readonly Dependent[] =>
+    findDirectDependents(owner, custom, reader, dependentRules).map((object) => {
+      const { rule, isCustom } = dependentRules.ruleOf(object)
       const isEntered = isCustom && depth < maxDepth
       return {
         object,
         rule,
         isCustom,
-        behind: () => {
+        dependents: () => {
           if (!isEntered) return []
-          for (const request of appliedRequests(object, behind)) reader.watch(request)
+          for (const request of appliedRequests(object, dependentRules)) reader.watch(request)
           return below(object, depth + 1)
         },
       }
@@ -273,13 +283,17 @@ export function objectsBehind(custom: KubeObject, behind: Behind, reader: Reader
 }
 
 /** The objects behind a custom resource, at any depth. */
-export function allBehind(custom: KubeObject, behind: Behind, reader: Reader): readonly ObjectBehind[] {
-  const withDeeper = (each: ObjectBehind): readonly ObjectBehind[] => [each, ...each.behind().flatMap(withDeeper)]
-  return objectsBehind(custom, behind, reader).flatMap(withDeeper)
+export function listAllDependents(
+  custom: KubeObject,
+  dependentRules: DependentRules,
+  reader: Reader,
+): readonly Dependent[] {
+  const withDeeper = (each: Dependent): readonly Dependent[] => [each, ...each.dependents().flatMap(withDeeper)]
+  return listDependents(custom, dependentRules, reader).flatMap(withDeeper)
 }
 
 /** Assesses an object that is no target. Its history is unknown, so it counts as unchanged since its creation. */
-export function assessOwned(object: KubeObject, rule: Rule, reader: Reader): Assessment {
+export function assessNonTarget(object: KubeObject, rule: Rule, reader: Reader): Assessment {
   const since = reader.time(object.metadata.creationTimestamp) ?? reader.startedAt
   const history = observeTarget(undefined, object, since)
   return assess(rule, object, { ...reader, history })
@@ -289,7 +303,7 @@ export function assessOwned(object: KubeObject, rule: Rule, reader: Reader): Ass
  * A reader for objects that only explain a target. Only the lists that their rules need are watched, as `explaining`;
  * those of kinds that are ready once they exist are not.
  */
-export function explainingReader(reader: Reader, { ruleOf }: Pick<Behind, 'ruleOf'>): Reader {
+export function explainingReader(reader: Reader, { ruleOf }: Pick<DependentRules, 'ruleOf'>): Reader {
   const watch: Reader['watch'] = (request, need = 'needed') =>
     need === 'needed' && ruleOf(request).rule !== existsRule
       ? reader.watch(request, 'explaining')
@@ -298,12 +312,12 @@ export function explainingReader(reader: Reader, { ruleOf }: Pick<Behind, 'ruleO
 }
 
 /** A reader for an assessment that asks for no watch. */
-export function unwatchingReader(reader: Reader): Reader {
+export function readerWithoutWatches(reader: Reader): Reader {
   return { ...reader, ...createWatchFunctions(reader.listState, reader) }
 }
 
 /** Whether the gate waits for a pending list that only explains: at most for `ownedListsMs` after a new spec. */
-export function awaitsLists(reader: Reader): boolean {
+export function isWaitingForLists(reader: Reader): boolean {
   const { firstSeenAt, specSeenAt } = reader.history
   const isListing = reader.reads.requests.explaining.some((request) => reader.listState(request) === 'pending')
   return isListing && !reader.passed(Math.max(firstSeenAt, specSeenAt) + ownedListsMs)

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { explain } from '../../src/diagnosis/explain.ts'
+import { addDiagnosis } from '../../src/diagnosis/diagnosis.ts'
 import { loggedContainers, TargetFacts } from '../../src/diagnosis/target-facts.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../kit/gate.ts'
@@ -39,7 +39,7 @@ describe('the evidence for a problem', () => {
     }
     const refused = make.event(job, { reason: 'FailedCreate', message: 'no', lastTimestamp: iso(3) })
     for (const object of [job, refused]) store.apply({ at: moment(3), type: 'ADDED', object })
-    const [judged] = explain(
+    const [judged] = addDiagnosis(
       record({ reason: 'admission-denied', subject: toSubject('job/migrate') }),
       store,
       0,
@@ -60,7 +60,7 @@ it('the chain of a pod that waits for its claim ends in the claim, even if claim
     firstSeenAt: start,
     proven: false,
   }
-  const [judged] = explain(
+  const [judged] = addDiagnosis(
     record({ reason: 'unschedulable', subject: toSubject('pod/migrate-x'), cause }),
     store,
     0,
@@ -87,7 +87,7 @@ describe('a target that a clock ended without a known problem', () => {
     const targets = whole.targets.map(
       (judged) => ({ ...judged, basis: { target: web }, outcome, reason, problems: [] }) as const,
     )
-    return explain({ ...whole, targets }, store, 0).targets[0]
+    return addDiagnosis({ ...whole, targets }, store, 0).targets[0]
   }
 
   it.each(['no-progress', 'still-running'] as const)(

@@ -11,7 +11,7 @@ import {
   type JudgedTargetRecord,
   type RunRecord,
   type TargetRecord,
-  unlessEmpty,
+  undefinedIfEmpty,
 } from '../gate/run-record.ts'
 import { recordProblem } from '../gate/target-record.ts'
 import { problemAndCause } from '../lifecycle/evidence-snapshot.ts'
@@ -21,8 +21,8 @@ import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import { describeGrants } from '../reasons/wording.ts'
 import { conditionEvidence, type EvidenceContext, evidenceFor, placeKey } from './evidence.ts'
-import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
-import { isQuotable, revisionChanges, TargetFacts, unexplainedPods, withChanges } from './target-facts.ts'
+import { gateHint, type HintDetails, hasUnjudgedTargets, targetHint } from './hints.ts'
+import { addChanges, mayQuote, revisionChanges, TargetFacts, unexplainedPods } from './target-facts.ts'
 
 const longestQuote = 200
 
@@ -34,7 +34,7 @@ const unjudgedHint =
  * target that is not ready or has a new version; for each problem its owner chain, manifest line, events and logs.
  * @param usesFlags whether hints name flags of the command line, not inputs of the action
  */
-export function explain(
+export function addDiagnosis(
   record: JudgedRunRecord,
   store: Store,
   serverOffsetMs: number,
@@ -42,16 +42,16 @@ export function explain(
   usesFlags = false,
 ): RunRecord {
   const own = new Set(record.targets.flatMap(({ problems }) => problems.map(({ basis }) => placeKey(basis))))
-  const denied = deniedIn(record, store)
+  const denied = listDeniedAccess(record, store)
   const { startedAt, finishedAt } = record
   const context = { store, serverOffsetMs, startedAt, finishedAt, manifests, own, denied, usesFlags }
   return {
     ...record,
     hint: gateHint(record, denied),
     targets: record.targets.map((judged) => {
-      if (judged.outcome === 'ready') return withChanges(judged, store)
+      if (judged.outcome === 'ready') return addChanges(judged, store)
       if (judged.outcome === 'unknown') return { ...judged, hint: unjudgedHint }
-      return explainTarget(judged, record, context)
+      return diagnoseTarget(judged, record, context)
     }),
   }
 }
@@ -65,7 +65,7 @@ interface Context extends EvidenceContext {
 }
 
 /** All denied access, if denied access ended the gate; cluster-scoped access only if a target is cluster-scoped. */
-function deniedIn({ basis, targets }: JudgedRunRecord, store: Store): HintDetails['denied'] {
+function listDeniedAccess({ basis, targets }: JudgedRunRecord, store: Store): HintDetails['denied'] {
   if (basis?.denied === undefined) return undefined
   const { wasReadable, access } = basis.denied
   const isClusterWide = targets.some(({ namespace }) => namespace === undefined)
@@ -76,19 +76,19 @@ function deniedIn({ basis, targets }: JudgedRunRecord, store: Store): HintDetail
   return { wasReadable, access: [...distinct.values()] }
 }
 
-function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, context: Context): TargetRecord {
+function diagnoseTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, context: Context): TargetRecord {
   const {
     reason,
     basis: { target },
   } = judged
   const facts = new TargetFacts(judged, context.store)
   const manifest = context.manifests.get(nameKey(target))
-  const isQuoted = isQuotable(target, context.store)
+  const isQuoted = mayQuote(target, context.store)
   const lost = lostNodeProblem(judged, facts, context)
   const found = lost ?? waitingPodProblem(judged, facts, context)
   const problems = [...(found === undefined ? [] : [found]), ...judged.problems].map((problem) => {
     const { basis } = problem
-    const chain = chainOf(basis, target, facts)
+    const chain = ownerChain(basis, target, facts)
     const quoted = isQuoted ? [...problem.evidence, ...evidenceFor(basis, facts, context)] : []
     return {
       ...problem,
@@ -107,11 +107,11 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
     hasEnded: facts.hasEnded,
     namespaceState: facts.namespaceState,
     isLeftOpen: judged.outcome === 'progressing' && record.outcome !== 'progressing',
-    ...(deciding && detailsOf(deciding, facts)),
-    cause: deciding?.cause && detailsOf(deciding.cause, facts),
+    ...(deciding && problemHintDetails(deciding, facts)),
+    cause: deciding?.cause && problemHintDetails(deciding.cause, facts),
   }
   const notes = [...(judged.notes ?? []), ...unreadNotes(judged, facts, context)]
-  const withHint = (shown: HintDetails) => hintFor(target, lost?.reason ?? reasonFor(judged, record), shown)
+  const withHint = (shown: HintDetails) => targetHint(target, lost?.reason ?? hintReason(judged, record), shown)
   const quotesLog = details.logLine !== undefined || details.cause?.logLine !== undefined
   return {
     ...judged,
@@ -119,9 +119,9 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
     ...(place && { source: { file: place.file, line: place.line } }),
     problems,
     ...(isQuoted && revisionChanges(judged, facts)),
-    notes: unlessEmpty(notes),
+    notes: undefinedIfEmpty(notes),
     hint: withHint(details),
-    ...(quotesLog && { hintWithoutLog: withHint(withoutLog(details)) }),
+    ...(quotesLog && { hintWithoutLog: withHint(removeLogLines(details)) }),
   }
 }
 
@@ -129,13 +129,13 @@ function explainTarget(judged: JudgedTargetRecord, record: JudgedRunRecord, cont
 function lostNodeProblem(judged: JudgedTargetRecord, facts: TargetFacts, context: Context): JudgedProblem | undefined {
   const pods = unexplainedPods(judged, facts).flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
-    const ready = facts.node(name)?.status?.conditions?.find(({ type }) => type === 'Ready')
+    const ready = facts.findNode(name)?.status?.conditions?.find(({ type }) => type === 'Ready')
     return ready === undefined || ready.status === 'True' ? [] : [{ pod, name, ready }]
   })
   const [first] = pods
   if (first === undefined) return undefined
   const ofNode = pods.filter(({ name }) => name === first.name)
-  const found = podsProblem(first.pod, ofNode.length, first.ready.lastTransitionTime, context)
+  const found = podProblemFields(first.pod, ofNode.length, first.ready.lastTransitionTime, context)
   const detail = { node: first.name, state: 'lost' } as const
   return recordProblem({ ...found, reason: 'node-unresponsive', detail }, judged.basis.target)
 }
@@ -157,7 +157,7 @@ function waitingPodProblem(
     ...waitingContainer(pod),
     ...(warning === undefined ? {} : { warning: { reason: warning.reason ?? '', message: warning.message ?? '' } }),
   }
-  const found = podsProblem(pod, pods.length, pod.metadata.creationTimestamp, context)
+  const found = podProblemFields(pod, pods.length, pod.metadata.creationTimestamp, context)
   const problem = recordProblem({ ...found, reason: 'pod-waiting', detail }, judged.basis.target)
   return { ...problem, evidence: conditionEvidence(pod) }
 }
@@ -167,7 +167,7 @@ function waitingPodProblem(
  * @param pod one of the pods that have it
  * @param since a timestamp of the server; without one, the problem has lasted since the start of the gate
  */
-function podsProblem(pod: Pod, pods: number, since: string | undefined, { serverOffsetMs, startedAt }: Context) {
+function podProblemFields(pod: Pod, pods: number, since: string | undefined, { serverOffsetMs, startedAt }: Context) {
   const firstSeenAt = Date.parse(since ?? '') - serverOffsetMs || startedAt
   return { subject: subjectOf(pod), count: 1, pods, firstSeenAt, proven: false } as const
 }
@@ -181,15 +181,15 @@ function waitingContainer({ status }: Pod): { readonly container?: string; reado
 }
 
 /** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by owner references. */
-function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly string[] {
+function ownerChain(problem: Problem, target: Target, facts: TargetFacts): readonly string[] {
   const [deepest = problem] = problemAndCause(problem).toReversed()
   const { subject, container } = deepest
   const top = displayName(target)
   const chain: string[] = []
-  let object = facts.subject(deepest)
+  let object = facts.findSubject(deepest)
   if (object === undefined && problem.cause !== undefined) {
     const { cause: _cause, ...own } = problem
-    return [...chainOf(own, target, facts), subjectText(subject)]
+    return [...ownerChain(own, target, facts), subjectText(subject)]
   }
   for (let steps = 0; object !== undefined && steps < 5; steps++) {
     chain.unshift(shortName(object))
@@ -212,7 +212,7 @@ function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { den
   })
   const logs = problems
     .flatMap(({ basis }) => problemAndCause(basis))
-    .flatMap((problem) => facts.log(problem, false)?.why ?? [])
+    .flatMap((problem) => facts.findLog(problem, false)?.why ?? [])
   const access = [...refused.map(({ message }) => message), ...logs].flatMap(
     (message) => parseDeniedAccess(message) ?? [],
   )
@@ -222,26 +222,26 @@ function unreadNotes({ problems }: JudgedTargetRecord, facts: TargetFacts, { den
 }
 
 /** The reason for the hint of a target. If the gate ended without judging an open target, this is the gate's reason. */
-function reasonFor({ outcome, reason, problems }: TargetRecord, record: RunRecord): ReasonCode | '' {
+function hintReason({ outcome, reason, problems }: TargetRecord, record: RunRecord): ReasonCode | '' {
   if (traitsOf({ reason }).yieldsTo === 'problem') return problems[0]?.reason ?? reason
-  const isItsReason = outcome === 'progressing' && reason === '' && isCutShort(record)
+  const isItsReason = outcome === 'progressing' && reason === '' && hasUnjudgedTargets(record)
   return isItsReason ? record.reason : reason
 }
 
-function withoutLog({ logLine: _, cause, ...details }: HintDetails): HintDetails {
-  return { ...details, cause: cause && withoutLog(cause) }
+function removeLogLines({ logLine: _, cause, ...details }: HintDetails): HintDetails {
+  return { ...details, cause: cause && removeLogLines(cause) }
 }
 
-function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
-  const [present, previous] = [facts.log(problem, false), facts.log(problem, true)]
-  const object = facts.subject(problem)
+function problemHintDetails(problem: Problem, facts: TargetFacts): HintDetails {
+  const [present, previous] = [facts.findLog(problem, false), facts.findLog(problem, true)]
+  const object = facts.findSubject(problem)
   const pod = isOfKind(object, 'Pod') ? object : undefined
   const isOfOtherArchitecture = /exec format error/i.test(present?.text || previous?.text || '') || undefined
   return {
     problem,
-    spec: facts.container(problem)?.container,
+    spec: facts.findContainer(problem)?.container,
     logLine: quotedLine([present?.text ?? '', previous?.text ?? '']),
-    lostLogs: { present: isLost(present), previous: isLost(previous) },
+    lostLogs: { present: isUnreadableLog(present), previous: isUnreadableLog(previous) },
     isOfOtherArchitecture,
     pod,
   }
@@ -258,7 +258,7 @@ function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
 }
 
 /** Whether a log could not be read although the credentials permit it: then the user cannot read it either. */
-function isLost(log: LogText | undefined): boolean {
+function isUnreadableLog(log: LogText | undefined): boolean {
   return log?.why !== undefined && log.text === '' && parseDeniedAccess(log.why) === undefined
 }
 
